@@ -17,12 +17,12 @@ import { createAccess } from './http/access.ts'
 import { type AgentRuntime, createAgentRuntime } from './runtime/agent-runtime.ts'
 import { writeAttachment } from './runtime/attachments.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
-import { type Conversation, createConversation } from './runtime/conversation.ts'
+import { createConversation } from './runtime/conversation.ts'
 import { type HttpParts, listen } from './http/server.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
 import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
-import { createSessionEnv, type SessionEnv } from './runtime/session-env.ts'
+import { createSessionEnv } from './runtime/session-env.ts'
 import { runSetup } from './workspace/setup.ts'
 import type { OwnPorts } from './http/target.ts'
 import { serveTerminals } from './http/terminals.ts'
@@ -48,14 +48,7 @@ export interface DaemonOptions {
   log: (message: string) => void
 }
 
-export interface Daemon {
-  health(): Promise<DaemonHealth>
-  /** Resolves when the boot ends, successfully or not; `health` reports the result. */
-  booted: Promise<void>
-  stop(): Promise<void>
-}
-
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(options: DaemonOptions) {
   const startedAt = performance.now()
   const timeline = createTimeline(startedAt)
   const ports = options.ports ?? { daemon: daemonPort, relay: relayPort, egress: egressPort, runtime: runtimePort }
@@ -122,7 +115,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       revision: config.platform['SVC_PROJECT_SECRETS_REVISION'] ?? '',
     })
     parts.setSecrets = ({ revision, env, names }) => {
-      const platform = secretMarkers(revision, names)
+      // The platform variables that describe the secrets.
+      const platform: Record<string, string> = {
+        SVC_PROJECT_SECRETS_REVISION: revision,
+        ...(names === undefined ? {} : { SVC_PROJECT_SECRET_NAMES: names.join(',') }),
+      }
       const changed = sessionEnv.replace(revision, env, platform)
       Object.assign(config.platform, platform)
       return changed
@@ -153,8 +150,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       model: config.model,
       title: config.sessionId,
     })
-    const claimed = () => begin({ config, tree, runtime: started, conversation, sessionEnv })
-    const warm = config.warm ? wait({ config, tree, runtime: started, conversation, sessionEnv, claimed }) : null
+    const session = { config, tree, runtime: started, conversation, sessionEnv }
+    const claimed = () => begin(session)
+    const warm = config.warm ? wait({ ...session, claimed }) : null
     if (config.clone) await timeline.step('clone', () => warm?.filled ?? tree.clone())
     await timeline.step('configure', () => (config.clone ? tree.copyConfigDir() : Promise.resolve()))
     if (setup !== null) {
@@ -178,9 +176,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 
   /** Hands the sandbox to its session: opens the session routes and sends the first prompt. */
-  async function begin({ config, tree, runtime, conversation, sessionEnv }: SessionParts): Promise<void> {
+  async function begin(session: Omit<Parameters<typeof createWarmSandbox>[0], 'claimed'>): Promise<void> {
+    const { config, conversation, sessionEnv } = session
+    const env = () => runtimeVariables(config, options, sessionEnv.secrets)
     parts.conversation = conversation
-    parts.refresh = createRefresh({ config, tree, runtime, conversation })
+    parts.refresh = createRefresh(session)
     parts.warm = null
     // Opened only now: a partial checkout, or one without a session, is not work to save.
     parts.work = createWorkSaver({ ...options, command: options.programs.agent })
@@ -188,19 +188,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       ...options,
       client: options.programs.client,
       sessionId: config.sessionId,
-      env: () => runtimeVariables(config, options, sessionEnv.secrets),
+      env,
     })
     parts.terminals = serveTerminals({
       ...options,
       socketPath: join(options.paths.runtimeDir, 'terminals.sock'),
       cwd: options.paths.workspace,
-      env: () => runtimeVariables(config, options, sessionEnv.secrets),
+      env,
     })
-    await firstPrompt(config, async (text) => {
-      await timeline.step('prompt', async () => {
-        await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt', null))
-      })
-    })
+    const text = config.initialPrompt
+    if (config.openSessionAtBoot)
+      await timeline.step('prompt', () =>
+        text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt', null),
+      )
     status = 'ready'
     // Not awaited: a prompt that arrives first loads the same things.
     if (!config.warm && !config.openSessionAtBoot)
@@ -215,29 +215,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   return {
     health,
+    /** Resolves when the boot ends, successfully or not; `health` reports the result. */
     booted,
-    async stop() {
+    async stop(): Promise<void> {
       listeners.close()
       for (const relay of relays) relay.close()
       parts.terminals?.stop()
       await runtime?.stop()
     },
-  }
-}
-
-interface SessionParts {
-  config: DaemonConfig
-  tree: Workspace
-  runtime: AgentRuntime
-  conversation: Conversation
-  sessionEnv: SessionEnv
-}
-
-/** The platform variables that describe a set of secrets. */
-function secretMarkers(revision: string, names: string[] | undefined): Record<string, string> {
-  return {
-    SVC_PROJECT_SECRETS_REVISION: revision,
-    ...(names === undefined ? {} : { SVC_PROJECT_SECRET_NAMES: names.join(',') }),
   }
 }
 
@@ -264,10 +249,6 @@ const runtimeVariables = (config: DaemonConfig, options: DaemonOptions, secrets:
   ...runtimeEnvironment(config, options.paths, secrets),
   ...proxyEnvironment(options.egress),
 })
-
-async function firstPrompt(config: DaemonConfig, send: (text: string | null) => Promise<void>): Promise<void> {
-  if (config.openSessionAtBoot) await send(config.initialPrompt)
-}
 
 function createTimeline(startedAt: number) {
   const steps: DaemonHealth['boot'] = []

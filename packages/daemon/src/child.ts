@@ -25,6 +25,41 @@ export const agentEnvironment = (home: string): Record<string, string> => ({
   TERM: 'dumb',
 })
 
+/**
+ * Starts a command as the agent, in its own process group, so that all of it ends together. Each stream of output gets
+ * a writer. `ended` is the exit code, once the output is read too.
+ */
+export function startWatched(options: {
+  command: string[]
+  cwd: string
+  env: Record<string, string>
+  identity: AgentIdentity
+  /** A process left running may keep the pipes open, so the wait for output has a limit. */
+  drainMs: number
+  writer: () => { write(text: string): void; end(): void }
+}) {
+  const child = Bun.spawn(asAgent(options.identity, options.command), {
+    cwd: options.cwd,
+    env: options.env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    detached: true,
+  })
+  const keep = async (output: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    const writer = options.writer()
+    for await (const chunk of output) writer.write(decoder.decode(chunk, { stream: true }))
+    writer.end()
+  }
+  const read = Promise.allSettled([keep(child.stdout), keep(child.stderr)])
+  const ended = child.exited.then(async (code) => {
+    await Promise.race([read, Bun.sleep(options.drainMs)])
+    return code
+  })
+  return { child, ended }
+}
+
 /** Kills a child that was started with `detached`, together with its whole process group. */
 export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {

@@ -6,38 +6,7 @@ import { bareModelName } from '@svc/contract/schemas/model-names'
 
 type ModelShape = 'openai' | 'anthropic'
 
-export interface DaemonConfig {
-  projectId: string
-  sessionId: string
-  branch: string
-  defaultBranch: string
-  baseRef: string
-  repoUrl: string
-  apiUrl: string
-  /** The runtime's agent; null lets the runtime choose. */
-  agentName: string | null
-  /** The chosen model; null for the server's default. */
-  model: string | null
-  /** A command that replaces the bundled agent runtime. */
-  runtimeCommand: string[] | null
-  initialPrompt: string | null
-  openSessionAtBoot: boolean
-  clone: boolean
-  /** Runs in the fresh work tree before the runtime starts. */
-  setup: string | null
-  /** The sandbox waits in the pool until a session claims it. */
-  warm: boolean
-  token: string
-  generation: number
-  configDir: string
-  llm: { baseUrl: string; apiKey: string; shape: ModelShape }
-  /** The configured models, which agents and subagents may name; empty when there is only one. */
-  models: Record<string, ModelShape>
-  /** All platform variables, as the agent gets them. */
-  /** The project's secrets, as the agent gets them. */
-  platform: Record<string, string>
-  secrets: Record<string, string>
-}
+export type DaemonConfig = Exclude<ReturnType<typeof readConfig>, { problems: string[] }>
 
 /** How a child process runs as the agent. */
 export interface AgentIdentity {
@@ -74,7 +43,7 @@ export function refuseSecretName(name: string): string | null {
 export const isOutsideRepository = (folder: string) => folder.startsWith('/') || folder.split('/').includes('..')
 
 /** The configuration, or every problem with it. */
-export function readConfig(env: Record<string, string | undefined>): DaemonConfig | { problems: string[] } {
+export function readConfig(env: Record<string, string | undefined>) {
   const problems: string[] = []
   const needed = (name: string): string => {
     const value = env[name]
@@ -88,7 +57,10 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     problems.push('SVC_CONFIG_DIR is outside the repository.')
   }
   const apiUrl = needed('SVC_API_URL').replace(/\/+$/, '')
-  const config: DaemonConfig = {
+  const given = Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name === warmName ? [] : [[name, value]],
+  )
+  const config = {
     projectId: needed('SVC_PROJECT_ID'),
     sessionId: needed('SVC_SESSION_ID'),
     branch: needed('SVC_BRANCH_NAME'),
@@ -99,31 +71,34 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     baseRef: env['SVC_BASE_REF'] || env['SVC_DEFAULT_BRANCH'] || 'main',
     // The server sends "default" when the session chose no agent; the runtime has no agent of that name.
     agentName: ['', 'default'].includes(env['SVC_AGENT_NAME'] ?? '') ? null : env['SVC_AGENT_NAME']!,
+    /** The chosen model; null for the server's default. */
     model: bareModelName(env['SVC_RUNTIME_MODEL'] ?? '') || null,
+    /** Replaces the bundled agent runtime. */
     runtimeCommand: readCommand(env['SVC_RUNTIME_COMMAND'], problems),
     initialPrompt: env['SVC_INITIAL_PROMPT'] || null,
     openSessionAtBoot: env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1',
     clone: env['SVC_PROJECT_AUTO_CLONE'] === '1',
+    /** Runs in the fresh work tree before the runtime starts. */
     setup: env['SVC_SANDBOX_SETUP'] || null,
+    /** The sandbox waits in the pool until a session claims it. */
     warm: env[warmName] === '1',
     generation,
     configDir,
     llm: {
       baseUrl: env['SVC_LLM_BASE_URL'] || env['SVC_ALT_URL'] || `${apiUrl}/llm`,
       apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',
-      shape: env['SVC_LLM_SHAPE'] === 'anthropic' ? 'anthropic' : 'openai',
+      shape: shapeOf(env['SVC_LLM_SHAPE']),
     },
+    /** The configured models, which agents and subagents may name; empty when there is only one. */
     models: readModels(env['SVC_LLM_MODELS'], problems),
-    platform: {},
-    secrets: {},
-  }
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || name === warmName) continue
-    if (name.startsWith('SVC_')) config.platform[name] = value
-    else if (refuseSecretName(name) === null) config.secrets[name] = value
+    /** All platform variables and the project's secrets, as the agent gets them. */
+    platform: Object.fromEntries(given.filter(([name]) => name.startsWith('SVC_'))),
+    secrets: Object.fromEntries(given.filter(([name]) => refuseSecretName(name) === null)),
   }
   return problems.length > 0 ? { problems } : config
 }
+
+const shapeOf = (name: unknown): ModelShape => (name === 'anthropic' ? 'anthropic' : 'openai')
 
 function readCommand(json: string | undefined, problems: string[]): string[] | null {
   if (!json) return null
@@ -136,10 +111,7 @@ function readCommand(json: string | undefined, problems: string[]): string[] | n
 function readModels(json: string | undefined, problems: string[]): Record<string, ModelShape> {
   if (!json) return {}
   const models = parseJson(json)
-  if (isRecord(models))
-    return Object.fromEntries(
-      Object.entries(models).map(([name, shape]) => [name, shape === 'anthropic' ? 'anthropic' : 'openai']),
-    )
+  if (isRecord(models)) return Object.fromEntries(Object.entries(models).map(([name, shape]) => [name, shapeOf(shape)]))
   problems.push('SVC_LLM_MODELS is not a JSON object of model names.')
   return {}
 }

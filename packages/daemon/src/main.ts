@@ -69,22 +69,23 @@ async function runAppFiles([folder = '', port = '']: string[]): Promise<void> {
 
 async function runGitCredential(operation: string | undefined): Promise<void> {
   const { answerGitCredential } = await import('./workspace/git-credential.ts')
-  try {
+  // git prints the error's line, then reports that it has no password.
+  await orFail('svc-agent: ', async () => {
     const request = await Bun.stdin.text()
     process.stdout.write(await answerGitCredential({ operation, request, env: process.env }))
-  } catch (error) {
-    // git prints this line, then reports that it has no password.
-    process.stderr.write(`svc-agent: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = 1
-  }
+  })
 }
 
 async function runSaving(): Promise<void> {
   const { runSaveWork } = await import('./workspace/save-work-child.ts')
+  await orFail('', runSaveWork)
+}
+
+async function orFail(prefix: string, act: () => Promise<void>): Promise<void> {
   try {
-    await runSaveWork()
+    await act()
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${prefix}${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   }
 }

@@ -8,22 +8,13 @@ import { join } from 'node:path'
 import { signUserContext, type UserContext, userContextHeader, userContextKey } from '@svc/contract/daemon/control'
 
 import { freePort } from '@svc/git/testing'
-import { type Daemon, type DaemonOptions, startDaemon } from './boot.ts'
+import { type DaemonOptions, startDaemon } from './boot.ts'
 
 export { freePort }
 
 export const testToken = 'svc_sbx_unit'
 
-export interface DaemonUnderTest {
-  daemon: Daemon
-  folder: string
-  port: number
-  runtimePort: number
-  socket: string
-  /** Requests the fake runtime received: method, path, headers. */
-  seen: () => Promise<{ method: string; url: string; headers: Record<string, string> }[]>
-  close(): Promise<void>
-}
+export type DaemonUnderTest = Awaited<ReturnType<typeof startTestDaemon>>
 
 export const bootEnvironment = (extra: Record<string, string> = {}): Record<string, string> => ({
   SVC_PROJECT_ID: 'p',
@@ -40,7 +31,7 @@ export const bootEnvironment = (extra: Record<string, string> = {}): Record<stri
 export async function startTestDaemon(
   env: Record<string, string> = {},
   options: Partial<Pick<DaemonOptions, 'runtimeCommand' | 'programs'>> = {},
-): Promise<DaemonUnderTest> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
   const [port, runtimePort, relayPort, egressPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   const standIn = join(import.meta.dir, 'runtime/testing-runtime.ts')
@@ -74,7 +65,13 @@ export async function startTestDaemon(
     port,
     runtimePort,
     socket,
-    seen: async () => (await (await fetch(`http://127.0.0.1:${runtimePort}/seen`)).json()) as never,
+    /** Requests the fake runtime received. */
+    seen: async () =>
+      (await (await fetch(`http://127.0.0.1:${runtimePort}/seen`)).json()) as {
+        method: string
+        url: string
+        headers: Record<string, string>
+      }[],
     close: () => daemon.stop(),
   }
 }

@@ -4,25 +4,20 @@ import type { ChildProcess } from 'node:child_process'
 const bytesMax = 4096
 const linesInSentence = 5
 
-export interface OutputTail {
-  follow(child: ChildProcess): void
-  /** "Its last lines: …", or an empty string without output. */
-  asSentence(): string
-}
+export type OutputTail = ReturnType<typeof createOutputTail>
 
-export function createOutputTail(): OutputTail {
+export function createOutputTail() {
   let text = ''
   const add = (chunk: Buffer) => {
     text = (text + chunk.toString('utf8')).slice(-bytesMax)
   }
   return {
-    follow(child) {
+    follow(child: ChildProcess): void {
       child.stdout?.on('data', add)
       child.stderr?.on('data', add)
     },
-    asSentence() {
-      return plainLines(text)
-    },
+    /** "Its last lines: …", or an empty string without output. */
+    asSentence: () => plainLines(text),
   }
 }
 

@@ -1,7 +1,7 @@
 /** Checks of a SandboxSpec that every driver makes before it creates anything. */
 import { lstatSync } from 'node:fs'
 
-import { SandboxError, type SandboxSpec } from './driver.ts'
+import { type ProbeOutcome, SandboxError, type SandboxSpec } from './driver.ts'
 
 export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -31,3 +31,6 @@ function isSocket(path: string): boolean {
 }
 
 export const aborted = () => new SandboxError('aborted', 'The sandbox was stopped while it started.')
+
+export const noIsolation = ({ problem, install }: Extract<ProbeOutcome, { kind: 'missing' }>) =>
+  new SandboxError('no-isolation', problem, install === null ? {} : { hint: install })

@@ -1,16 +1,10 @@
 /** Runs a command of an app under the agent's uid and logs its output. */
-import { asAgent, killGroup } from '../child.ts'
+import { killGroup, startWatched } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
 import type { AppLog } from './log.ts'
 
-export interface LoggedChild {
-  /** Resolves when the process has exited and its output is read. */
-  ended: Promise<{ how: string; code: number | null }>
-  /** Kills the whole process group. */
-  kill(): void
-}
+export type LoggedChild = ReturnType<typeof startLogged>
 
-/** A process left running may keep the pipes open, so the wait for output has a limit. */
 const drainMs = 300
 
 export function startLogged(options: {
@@ -20,31 +14,16 @@ export function startLogged(options: {
   env: Record<string, string>
   identity: AgentIdentity
   log: AppLog
-}): LoggedChild {
-  const { log, stream } = options
-  const child = Bun.spawn(asAgent(options.identity, options.command), {
-    cwd: options.cwd,
-    env: options.env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    // In its own process group, so that all of it ends together.
-    detached: true,
-  })
-  const keep = async (output: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder()
-    const writer = log.writer(stream)
-    for await (const chunk of output) writer.write(decoder.decode(chunk, { stream: true }))
-    writer.end()
-  }
-  const read = Promise.allSettled([keep(child.stdout), keep(child.stderr)])
+}) {
+  const { child, ended } = startWatched({ ...options, drainMs, writer: () => options.log.writer(options.stream) })
   return {
+    /** Kills the whole process group. */
     kill: () => killGroup(child.pid),
-    ended: child.exited.then(async (code) => {
-      await Promise.race([read, Bun.sleep(drainMs)])
-      const how = child.signalCode === null ? `exit code ${code}` : `signal ${child.signalCode}`
-      return { how, code: child.signalCode === null ? code : null }
-    }),
+    ended: ended.then((code) =>
+      child.signalCode === null
+        ? { how: `exit code ${code}`, code }
+        : { how: `signal ${child.signalCode}`, code: null },
+    ),
   }
 }
 

@@ -6,16 +6,9 @@ const charsMax = 1024 * 1024
 /** Per reply. */
 const batchCharsMax = 256 * 1024
 
-export interface AppLog {
-  add(stream: AppLine['stream'], text: string): void
-  /** Takes output in chunks of any size. `end` adds a last line without a line break. */
-  writer(stream: AppLine['stream']): { write(chunk: string): void; end(): void }
-  after(seq: number): AppLine[]
-  /** The last lines of a stream, for error messages. */
-  last(stream: AppLine['stream'], count: number): string
-}
+export type AppLog = ReturnType<typeof createAppLog>
 
-export function createAppLog(changed: () => void): AppLog {
+export function createAppLog(changed: () => void) {
   let lines: AppLine[] = []
   let chars = 0
   let seq = 0
@@ -34,10 +27,11 @@ export function createAppLog(changed: () => void): AppLog {
 
   return {
     add,
-    writer(stream) {
+    /** Takes output in chunks of any size. `end` adds a last line without a line break. */
+    writer(stream: AppLine['stream']) {
       let held = ''
       return {
-        write(chunk) {
+        write(chunk: string): void {
           const parts = (held + chunk).split(/\r?\n/)
           held = parts.pop() ?? ''
           for (const part of parts) add(stream, part)
@@ -46,13 +40,13 @@ export function createAppLog(changed: () => void): AppLog {
             held = ''
           }
         },
-        end() {
+        end(): void {
           if (held !== '') add(stream, held)
           held = ''
         },
       }
     },
-    after(known) {
+    after(known: number): AppLine[] {
       let size = 0
       const first = lines.findIndex((line) => line.seq > known)
       if (first === -1) return []
@@ -64,7 +58,8 @@ export function createAppLog(changed: () => void): AppLog {
       }
       return batch
     },
-    last: (stream, count) =>
+    /** The last lines of a stream, for error messages. */
+    last: (stream: AppLine['stream'], count: number) =>
       lines
         .filter((line) => line.stream === stream)
         .slice(-count)

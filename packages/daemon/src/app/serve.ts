@@ -5,7 +5,6 @@
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:net'
-import type { Duplex } from 'node:stream'
 
 import {
   type AppProcessState,
@@ -17,23 +16,14 @@ import {
   runtimePort,
 } from '@svc/contract/daemon/control'
 
-import { type Access, createAccess } from '../http/access.ts'
+import { type Access, createAccess, type RequestHead } from '../http/access.ts'
 import type { AgentIdentity, DaemonPaths } from '../config.ts'
-import { headOf } from '../http/server.ts'
 import { openListeners } from '../http/listeners.ts'
-import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from '../http/proxy.ts'
+import { nothingListens, type Upstream } from '../http/proxy.ts'
 import { startRelay } from '../http/relay.ts'
-import {
-  ControlError,
-  ignoreDisconnects,
-  readJson,
-  sendError,
-  sendJson,
-  toControlError,
-  unauthenticated,
-} from '../http/reply.ts'
+import { ControlError, readJson, sendJson, unauthenticated } from '../http/reply.ts'
 import { proxyEnvironment } from '../runtime/runtime-config.ts'
-import { targetOf } from '../http/target.ts'
+import type { Target } from '../http/target.ts'
 import { give } from '../workspace/workspace.ts'
 import { createAppLog } from './log.ts'
 import { createCheckRun } from './check.ts'
@@ -133,37 +123,23 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
     return { state, error, starts: run.starts, exit_code: run.exitCode, lines: log.after(after) }
   }
 
-  async function control(name: string, req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (name === 'health') return sendJson(res, 200, { daemon: 'ok', status: state, error, slug: spec?.slug ?? null })
-    const outcome = await access.control(headOf(req))
-    if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
-    if (name === 'app' && req.method === 'POST') return take(req, res)
-    if (name === 'app/watch' && req.method === 'POST') return sendJson(res, 200, await watch(req))
-    throw new ControlError(404, 'not_found', 'The daemon of an app does not have this route.')
-  }
-
   const listeners = await openListeners(
     { tcp: null, socketPath: options.socketPath },
     {
-      async request(req, res) {
-        ignoreDisconnects(req, res)
-        try {
-          const target = targetOf(req.url ?? '', ownPorts)
-          if (target.kind === 'control') await control(target.name, req, res)
-          else proxyRequest(req, res, await upstreamOf(access, target, req, spec), token)
-        } catch (cause) {
-          sendError(res, toControlError(cause, options.log))
-        }
+      ports: ownPorts,
+      serviceKey: () => token,
+      log: options.log,
+      async control(name, req, res, head) {
+        if (name === 'health')
+          return sendJson(res, 200, { daemon: 'ok', status: state, error, slug: spec?.slug ?? null })
+        const outcome = await access.control(head)
+        if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
+        if (name === 'app' && req.method === 'POST') return take(req, res)
+        if (name === 'app/watch' && req.method === 'POST') return sendJson(res, 200, await watch(req))
+        throw new ControlError(404, 'not_found', 'The daemon of an app does not have this route.')
       },
-      async upgrade(req, socket: Duplex, head) {
-        socket.on('error', () => socket.destroy())
-        try {
-          const target = targetOf(req.url ?? '', ownPorts)
-          proxyUpgrade(req, socket, head, await upstreamOf(access, target, req, spec), token)
-        } catch (cause) {
-          writeErrorHead(socket, toControlError(cause, options.log))
-        }
-      },
+      admit: (target, head) => admit(access, target, head, spec),
+      admitUpgrade: (target, head) => admit(access, target, head, spec),
     },
   )
   return {
@@ -176,13 +152,8 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
 }
 
 /** Only the app's own port is reachable; other ports of the sandbox stay private. */
-async function upstreamOf(
-  access: Access,
-  target: ReturnType<typeof targetOf>,
-  req: IncomingMessage,
-  spec: AppSpec | null,
-): Promise<Upstream> {
-  const outcome = await access.user(headOf(req))
+async function admit(access: Access, target: Target, head: RequestHead, spec: AppSpec | null): Promise<Upstream> {
+  const outcome = await access.user(head)
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
   if (target.kind !== 'port' || target.port !== spec?.port)
     throw new ControlError(400, 'invalid', 'Only the port of the app is reachable from outside.')

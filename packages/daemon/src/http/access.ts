@@ -19,12 +19,7 @@ export interface RequestHead {
 
 type AccessOutcome = { kind: 'allowed'; user: UserContext | null } | { kind: 'refused'; reason: string }
 
-export interface Access {
-  /** The server or a user; for the control routes. */
-  control(head: RequestHead): Promise<AccessOutcome>
-  /** A user with a signed context; for every other route. */
-  user(head: RequestHead): Promise<AccessOutcome>
-}
+export type Access = Awaited<ReturnType<typeof createAccess>>
 
 // One minute at 1,000 requests a second. At the limit every request is refused: forgetting an id would allow a
 // replay.
@@ -37,7 +32,7 @@ export async function createAccess(options: {
   sessionId: string
   generation: number
   nowMs?: () => number
-}): Promise<Access> {
+}) {
   const key = await userContextKey(options.token)
   const expected = Buffer.from(`Bearer ${options.token}`)
   const nowSeconds = () => (options.nowMs ?? Date.now)() / 1000
@@ -90,8 +85,10 @@ export async function createAccess(options: {
   }
 
   return {
+    /** A user with a signed context; for every route but the control routes. */
     user,
-    async control(head) {
+    /** The server or a user; for the control routes. */
+    async control(head: RequestHead): Promise<AccessOutcome> {
       return isBearer(head) ? { kind: 'allowed', user: null } : user(head)
     },
   }

@@ -63,7 +63,7 @@ export async function handleControl(
   const body = await readJson(req, name === 'attachment' ? attachmentsBodyLimit.bytesMax : undefined)
   if (name === 'wip') {
     if (parts.work === null) throw runtimeBooting()
-    await parts.work.answer(body, res)
+    await parts.work(body, res)
   } else sendJson(res, 200, await action(body, parts))
 }
 
@@ -119,7 +119,7 @@ const actions = {
 
   async recover(_: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true; files: number }> {
     if (parts.recover === null) throw runtimeBooting()
-    return parts.recover.recover()
+    return parts.recover()
   },
 
   async env(body: Record<string, unknown>, parts: ControlParts): Promise<EnvReply> {
@@ -134,8 +134,8 @@ const actions = {
   },
 
   async follow(body: Record<string, unknown>, parts: ControlParts): Promise<FollowReply> {
-    const { commit, credential } = body
-    if (typeof commit !== 'string' || !commitId.test(commit)) throw invalid('"commit" must be a commit id.')
+    const commit = commitIn(body)
+    const { credential } = body
     if (typeof credential !== 'string' || !/^[A-Za-z0-9_]{1,200}$/.test(credential))
       throw invalid('"credential" must be a git credential.')
     await requireWarm(parts).follow(commit, credential)
@@ -143,8 +143,8 @@ const actions = {
   },
 
   async claim(body: Record<string, unknown>, parts: ControlParts): Promise<ClaimReply> {
-    const { commit, env } = body
-    if (typeof commit !== 'string' || !commitId.test(commit)) throw invalid('"commit" must be a commit id.')
+    const commit = commitIn(body)
+    const { env } = body
     if (typeof env !== 'object' || env === null || Object.values(env).some((value) => typeof value !== 'string'))
       throw invalid('"env" must be an object of strings.')
     const claimed = requireWarm(parts)
@@ -154,7 +154,11 @@ const actions = {
 }
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
-const commitId = /^[0-9a-f]{40}([0-9a-f]{24})?$/
+
+function commitIn({ commit }: Record<string, unknown>): string {
+  if (typeof commit === 'string' && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(commit)) return commit
+  throw invalid('"commit" must be a commit id.')
+}
 
 function requireWarm(parts: ControlParts): WarmSandbox {
   if (parts.warm === null) throw new ControlError(409, 'conflict', 'This sandbox already has a session.')

@@ -1,30 +1,68 @@
-/** The daemon's listeners: one handler behind a TCP port and a Unix socket. */
+/** The daemon's listeners: one router behind a TCP port and a Unix socket. */
 import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import type { Duplex } from 'node:stream'
+
+import type { RequestHead } from './access.ts'
+import { proxyRequest, proxyUpgrade, type UpgradeUpstream, type Upstream, writeErrorHead } from './proxy.ts'
+import { ignoreDisconnects, sendError, toControlError } from './reply.ts'
+import { type OwnPorts, type Target, targetOf } from './target.ts'
 
 export interface Addresses {
   tcp: { host: string; port: number } | null
   socketPath: string | null
 }
 
-export interface Listeners {
-  servers: Server[]
-  close(): void
+/** What a daemon answers itself, and which requests and upgrades it lets through to which program. */
+interface Routes {
+  ports: OwnPorts
+  serviceKey: () => string
+  control(name: string, req: IncomingMessage, res: ServerResponse, head: RequestHead): Promise<void>
+  admit(target: ProxyTarget, head: RequestHead): Promise<Upstream>
+  admitUpgrade(target: Target, head: RequestHead): Promise<UpgradeUpstream>
+  log: (message: string) => void
 }
 
-export async function openListeners(
-  at: Addresses,
-  answer: {
-    request(req: IncomingMessage, res: ServerResponse): Promise<void>
-    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
-  },
-): Promise<Listeners> {
+export type ProxyTarget = Exclude<Target, { kind: 'control' }>
+
+const headOf = (req: IncomingMessage): RequestHead => ({
+  method: req.method ?? '',
+  path: req.url ?? '',
+  rawHeaders: req.rawHeaders,
+})
+
+async function onRequest(req: IncomingMessage, res: ServerResponse, routes: Routes): Promise<void> {
+  ignoreDisconnects(req, res)
+  try {
+    const head = headOf(req)
+    const target = targetOf(head.path, routes.ports)
+    if (target.kind === 'control') await routes.control(target.name, req, res, head)
+    else proxyRequest(req, res, await routes.admit(target, head), routes.serviceKey())
+  } catch (error) {
+    sendError(res, toControlError(error, routes.log))
+  }
+}
+
+async function onUpgrade(req: IncomingMessage, socket: Duplex, first: Buffer, routes: Routes): Promise<void> {
+  socket.on('error', () => socket.destroy())
+  try {
+    const head = headOf(req)
+    const upstream = await routes.admitUpgrade(targetOf(head.path, routes.ports), head)
+    proxyUpgrade(req, socket, first, upstream, routes.serviceKey())
+  } catch (error) {
+    writeErrorHead(socket, toControlError(error, routes.log))
+  }
+}
+
+export async function openListeners(at: Addresses, routes: Routes): Promise<{ close(): void }> {
   const servers: Server[] = []
   const open = async (options: ListenOptions) => {
-    const server = createServer({ keepAlive: true }, (req, res) => void answer.request(req, res))
-    server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => void answer.upgrade(req, socket, head))
+    const server = createServer({ keepAlive: true }, (req, res) => void onRequest(req, res, routes))
+    server.on(
+      'upgrade',
+      (req: IncomingMessage, socket: Duplex, head: Buffer) => void onUpgrade(req, socket, head, routes),
+    )
     // CONNECT would open a tunnel to any host name.
     server.on('connect', (_req, socket: Duplex) => socket.destroy())
     server.on('clientError', (_error, socket) => {
@@ -52,7 +90,6 @@ export async function openListeners(
   }
   if (at.tcp !== null) await open(at.tcp)
   return {
-    servers,
     close() {
       for (const server of servers) {
         server.close()

@@ -1,23 +1,13 @@
 /** Routes requests and upgrades: checks access and picks the target. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-
 import { terminalPath } from '@svc/contract/daemon/terminal'
 
 import type { RequestHead } from './access.ts'
 import { type ControlParts, handleControl } from './control.ts'
-import { type Addresses, type Listeners, openListeners } from './listeners.ts'
-import {
-  nothingListens,
-  proxyRequest,
-  proxyUpgrade,
-  type UpgradeUpstream,
-  type Upstream,
-  writeErrorHead,
-} from './proxy.ts'
-import { ControlError, ignoreDisconnects, runtimeBooting, sendError, toControlError, unauthenticated } from './reply.ts'
+import { type Addresses, openListeners, type ProxyTarget } from './listeners.ts'
+import { nothingListens, type UpgradeUpstream, type Upstream } from './proxy.ts'
+import { ControlError, runtimeBooting, unauthenticated } from './reply.ts'
 import type { Terminals } from './terminals.ts'
-import { type OwnPorts, type Target, targetOf } from './target.ts'
+import type { OwnPorts } from './target.ts'
 
 export interface HttpParts extends ControlParts {
   terminals: Terminals | null
@@ -28,48 +18,14 @@ export interface HttpParts extends ControlParts {
   log: (message: string) => void
 }
 
-export function listen(parts: HttpParts, at: Addresses): Promise<Listeners> {
+export function listen(parts: HttpParts, at: Addresses) {
   return openListeners(at, {
-    request: (req, res) => onRequest(req, res, parts),
-    upgrade: (req, socket, head) => onUpgrade(req, socket, head, parts),
+    ...parts,
+    control: (name, req, res, head) => handleControl(name, req, res, head, parts),
+    admit: (target, head) => admit(target, head, parts),
+    admitUpgrade: (target, head) =>
+      target.kind === 'control' ? admitTerminal(target.name, head, parts) : admit(target, head, parts),
   })
-}
-
-export const headOf = (req: IncomingMessage): RequestHead => ({
-  method: req.method ?? '',
-  path: req.url ?? '',
-  rawHeaders: req.rawHeaders,
-})
-
-async function onRequest(req: IncomingMessage, res: ServerResponse, parts: HttpParts): Promise<void> {
-  ignoreDisconnects(req, res)
-  try {
-    const head = headOf(req)
-    const target = targetOf(head.path, parts.ports)
-    if (target.kind === 'control') {
-      await handleControl(target.name, req, res, head, parts)
-      return
-    }
-    const upstream = await admit(target, head, parts)
-    proxyRequest(req, res, upstream, parts.serviceKey())
-  } catch (error) {
-    sendError(res, toControlError(error, parts.log))
-  }
-}
-
-async function onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, parts: HttpParts): Promise<void> {
-  socket.on('error', () => socket.destroy())
-  try {
-    const requestHead = headOf(req)
-    const target = targetOf(requestHead.path, parts.ports)
-    const upstream =
-      target.kind === 'control'
-        ? await admitTerminal(target.name, requestHead, parts)
-        : await admit(target, requestHead, parts)
-    proxyUpgrade(req, socket, head, upstream, parts.serviceKey())
-  } catch (error) {
-    writeErrorHead(socket, toControlError(error, parts.log))
-  }
 }
 
 /** The only control route that upgrades. It requires a user: the service key alone does not identify one. */
@@ -83,11 +39,7 @@ async function admitTerminal(name: string, head: RequestHead, parts: HttpParts):
 }
 
 /** Checks access for a request or an upgrade and returns its target. */
-async function admit(
-  target: Exclude<Target, { kind: 'control' }>,
-  head: RequestHead,
-  parts: HttpParts,
-): Promise<Upstream> {
+async function admit(target: ProxyTarget, head: RequestHead, parts: HttpParts): Promise<Upstream> {
   if (parts.access === null) throw runtimeBooting()
   const outcome = await parts.access.user(head)
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)

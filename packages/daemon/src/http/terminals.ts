@@ -13,11 +13,7 @@ import type { ServerWebSocket } from 'bun'
 import { asAgent, killGroup } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
 
-export interface Terminals {
-  /** Admitted connections are forwarded here. Only the daemon's uid may connect. */
-  socketPath: string
-  stop(): void
-}
+export type Terminals = ReturnType<typeof serveTerminals>
 
 interface Shell {
   columns: number
@@ -53,7 +49,7 @@ export function serveTerminals(options: {
   cwd: string
   env: () => Record<string, string>
   log: (message: string) => void
-}): Terminals {
+}) {
   const { identity } = options
   const open = new Set<ServerWebSocket<Shell>>()
   rmSync(options.socketPath, { force: true })
@@ -113,8 +109,9 @@ export function serveTerminals(options: {
   }
 
   return {
+    /** Admitted connections are forwarded here. Only the daemon's uid may connect. */
     socketPath: options.socketPath,
-    stop() {
+    stop(): void {
       for (const socket of open) hangUp(socket.data)
       void server.stop(true)
     },

@@ -1,23 +1,12 @@
 /** Runs the agent runtime as a child process: starts it, probes it, and restarts it until it fails too often. */
 import { runtimePort as specifiedPort } from '@svc/contract/daemon/control'
 
-import { asAgent, handledLater, killGroup, lastLines } from '../child.ts'
+import { handledLater, killGroup, lastLines, startWatched } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
 
 type RuntimeState = 'starting' | 'ready' | 'stopped' | 'failed'
 
-export interface AgentRuntime {
-  readonly state: RuntimeState
-  readonly port: number
-  readonly error: string | null
-  /** The number of starts so far. */
-  readonly starts: number
-  start(): void
-  /** Resolves once the runtime answers; rejects when it has failed for good. */
-  whenReady(): Promise<void>
-  restart(): Promise<void>
-  stop(): Promise<void>
-}
+export type AgentRuntime = ReturnType<typeof createAgentRuntime>
 
 interface RuntimeOptions {
   command: string[]
@@ -42,17 +31,17 @@ const outputMax = 8192
 /** Time to read the output that is still buffered when the runtime exits. */
 const drainMs = 1_000
 
-export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
+export function createAgentRuntime(options: RuntimeOptions) {
   const port = options.port ?? specifiedPort
   const backoff = options.backoffMs ?? [250, 500, 1000, 2000, 4000]
   let state: RuntimeState = 'stopped'
   let error: string | null = null
-  let child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | null = null
+  let child: Bun.Subprocess | null = null
   // Numbers the starts. Callbacks from an earlier start are ignored.
   let run = 0
   let tries = 0
   let starts = 0
-  let waiting: { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } = ready()
+  let waiting = ready()
 
   function ready() {
     const made = Promise.withResolvers<void>()
@@ -67,32 +56,17 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
     const startedAt = Date.now()
     state = 'starting'
     let output = ''
-    let started: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+    const writer = () => ({ write: (text: string) => (output = (output + text).slice(-outputMax)), end() {} })
+    let started: ReturnType<typeof startWatched>
     try {
-      started = Bun.spawn(asAgent(options.identity, options.command), {
-        cwd: options.cwd,
-        env: options.env(),
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
-        // In its own process group, so that its helpers are killed with it.
-        detached: true,
-      })
+      started = startWatched({ ...options, env: options.env(), drainMs, writer })
     } catch (cause) {
       giveUp(`The agent runtime could not start: ${(cause as Error).message}`)
       return
     }
-    child = started
-    const keep = async (stream: ReadableStream<Uint8Array>) => {
-      const decoder = new TextDecoder()
-      for await (const chunk of stream) output = (output + decoder.decode(chunk, { stream: true })).slice(-outputMax)
-    }
-    const read = Promise.allSettled([keep(started.stdout), keep(started.stderr)])
+    child = started.child
     void probe(mine, startedAt)
-    void started.exited.then(async (code) => {
-      if (mine !== run) return
-      // A grandchild may keep the pipes open, so do not wait for end of file.
-      await Promise.race([read, Bun.sleep(drainMs)])
+    void started.ended.then((code) => {
       if (mine === run) died(code, startedAt, output)
     })
   }
@@ -157,21 +131,23 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
 
   return {
     port,
-    get state() {
+    get state(): RuntimeState {
       return state
     },
     get error() {
       return error
     },
+    /** The number of starts so far. */
     get starts() {
       return starts
     },
-    start() {
+    start(): void {
       tries = 0
       launch()
     },
+    /** Resolves once the runtime answers; rejects when it has failed for good. */
     whenReady: () => waiting.promise,
-    async restart() {
+    async restart(): Promise<void> {
       await stop()
       tries = 0
       launch()

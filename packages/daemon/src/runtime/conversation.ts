@@ -4,19 +4,7 @@ import { modelProvider } from '@svc/contract/schemas/model-names'
 import type { AgentRuntime } from './agent-runtime.ts'
 import { ControlError, runtimeBooting } from '../http/reply.ts'
 
-export interface Conversation {
-  readonly runtimeSessionId: string | null
-  /** A prompt delivered twice under one id runs once. */
-  prompt(text: string, promptId: string | null, note: string | null): Promise<string>
-  abort(): Promise<void>
-  open(): Promise<string>
-  /** The first use makes the runtime read its configuration; this does it before the first prompt. */
-  warm(): Promise<void>
-  /** Runs one complete turn in a throw-away conversation, so that the first real prompt finds everything loaded. */
-  rehearse(): Promise<void>
-  /** Sets the agent for later prompts. */
-  setAgent(agentName: string | null): void
-}
+export type Conversation = ReturnType<typeof createConversation>
 
 const promptsKept = 2000
 const callMs = 30_000
@@ -28,7 +16,7 @@ export function createConversation(options: {
   /** The session's model, which overrides its agent's. */
   model: string | null
   title: string
-}): Conversation {
+}) {
   const { runtime } = options
   let { agentName } = options
   let sessionId: string | null = null
@@ -112,7 +100,8 @@ export function createConversation(options: {
       return sessionId
     },
     open,
-    prompt(text, promptId, note) {
+    /** A prompt delivered twice under one id runs once. */
+    prompt(text: string, promptId: string | null, note: string | null): Promise<string> {
       if (promptId === null) return deliver(text, note)
       const before = delivered.get(promptId)
       if (before !== undefined) return before
@@ -123,7 +112,7 @@ export function createConversation(options: {
       if (delivered.size > promptsKept) delivered.delete(delivered.keys().next().value!)
       return now
     },
-    async abort() {
+    async abort(): Promise<void> {
       // The runtime loads its models at the first prompt and keeps the result. An abort during that load would break
       // every later prompt, so let the load finish first.
       modelsLoaded ??= call('GET', '/config/providers').then(
@@ -135,10 +124,12 @@ export function createConversation(options: {
       await modelsLoaded
       if (sessionId !== null) await call('POST', `/session/${encodeURIComponent(sessionId)}/abort`)
     },
-    async warm() {
+    /** The first use makes the runtime read its configuration; this does it before the first prompt. */
+    async warm(): Promise<void> {
       await call('GET', '/agent')
     },
-    async rehearse() {
+    /** Runs one complete turn in a throw-away conversation, so that the first real prompt finds everything loaded. */
+    async rehearse(): Promise<void> {
       const path = `/session/${encodeURIComponent(await make('warm-up'))}`
       try {
         await call('POST', `${path}/message`, { parts: [{ type: 'text', text: 'Say ok.' }] }, rehearsalMs)
@@ -146,7 +137,8 @@ export function createConversation(options: {
         await call('DELETE', path)
       }
     },
-    setAgent(next) {
+    /** For later prompts. */
+    setAgent(next: string | null): void {
       agentName = next
       agentChecked = false
     },

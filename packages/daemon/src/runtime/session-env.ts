@@ -7,27 +7,12 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { refuseSecretName } from '../config.ts'
 import { ControlError } from '../http/reply.ts'
 
-export interface SessionEnv {
-  /** The secrets that the next start of the runtime gets. */
-  readonly secrets: Record<string, string>
-  readonly revision: string
-  /**
-   * Replaces the whole set of secrets. `platform` holds the platform variables that describe the set. Returns the
-   * names of secrets that were added, removed, or changed.
-   */
-  replace(revision: string, env: Record<string, string>, platform?: Record<string, string>): string[]
-  /** Sets the platform variables that differ from those at launch. */
-  setPlatform(atLaunch: Record<string, string>, now: Record<string, string>): void
-}
+export type SessionEnv = ReturnType<typeof createSessionEnv>
 
 const valueBytesMax = 64 * 1024
 const allBytesMax = 512 * 1024
 
-export function createSessionEnv(options: {
-  file: string
-  atStart: Record<string, string>
-  revision: string
-}): SessionEnv {
+export function createSessionEnv(options: { file: string; atStart: Record<string, string>; revision: string }) {
   let secrets = { ...options.atStart }
   let revision = options.revision
   let platform: Record<string, string | undefined> = {}
@@ -46,13 +31,18 @@ export function createSessionEnv(options: {
   }
 
   return {
+    /** The secrets that the next start of the runtime gets. */
     get secrets() {
       return secrets
     },
     get revision() {
       return revision
     },
-    replace(nextRevision, env, about = {}) {
+    /**
+     * Replaces the whole set of secrets. `about` holds the platform variables that describe the set. Returns the
+     * names of secrets that were added, removed, or changed.
+     */
+    replace(nextRevision: string, env: Record<string, string>, about: Record<string, string> = {}): string[] {
       refuseBad(env)
       const names = new Set([...Object.keys(secrets), ...Object.keys(env)])
       const changed = [...names].filter((name) => secrets[name] !== env[name]).sort()
@@ -63,7 +53,8 @@ export function createSessionEnv(options: {
       write()
       return changed
     },
-    setPlatform(atLaunch, now) {
+    /** Sets the platform variables that differ from those at launch. */
+    setPlatform(atLaunch: Record<string, string>, now: Record<string, string>): void {
       const names = new Set([...Object.keys(atLaunch), ...Object.keys(now)])
       const changed = [...names].filter((name) => atLaunch[name] !== now[name]).map((name) => [name, now[name]])
       platform = { ...platform, ...Object.fromEntries(changed) }

@@ -63,10 +63,8 @@ function workEnvironment(home: string, gitConfig: string): Record<string, string
   }
 }
 
-export interface WorkSaver {
-  /** Writes the reply to POST /svc/wip. Saves run one at a time, since they share an index. */
-  answer(body: Record<string, unknown>, res: ServerResponse): Promise<void>
-}
+/** Writes the reply to POST /svc/wip. Saves run one at a time, since they share an index. */
+export type WorkSaver = (body: Record<string, unknown>, res: ServerResponse) => Promise<void>
 
 export function createWorkSaver(options: {
   paths: DaemonPaths
@@ -109,18 +107,14 @@ export function createWorkSaver(options: {
     else throw new ControlError(500, 'wip_failed', `The work could not be saved: ${reason || `exit code ${code}`}`)
   }
 
-  return {
-    async answer(body, res) {
-      const request = readRequest(body)
-      await serially(() => save(request, res))
-    },
+  return async (body, res) => {
+    const request = readRequest(body)
+    await serially(() => save(request, res))
   }
 }
 
-export interface WorkRecoverer {
-  /** Applies the saved work to the work tree, as the agent, with the client that every sandbox has. */
-  recover(): Promise<{ ok: true; files: number }>
-}
+/** Applies the saved work to the work tree, as the agent, with the client that every sandbox has. */
+export type WorkRecoverer = () => Promise<{ ok: true; files: number }>
 
 export function createWorkRecoverer(options: {
   paths: DaemonPaths
@@ -129,24 +123,17 @@ export function createWorkRecoverer(options: {
   sessionId: string
   env: () => Record<string, string>
 }): WorkRecoverer {
-  return {
-    async recover() {
-      const done = await finish(
-        asAgent(options.identity, [...options.client, 'sessions', 'recover', options.sessionId, '--json']),
-        { cwd: options.paths.workspace, env: options.env(), timeoutMs: saveMs },
-      )
-      if (done.code !== 0) {
-        const problem = readProblem(done.stderr)
-        throw new ControlError(
-          409,
-          'recover_refused',
-          problem.error,
-          problem.hint === null ? {} : { hint: problem.hint },
-        )
-      }
-      const { files } = JSON.parse(done.stdout) as { files?: unknown }
-      return { ok: true, files: typeof files === 'number' ? files : 0 }
-    },
+  return async () => {
+    const done = await finish(
+      asAgent(options.identity, [...options.client, 'sessions', 'recover', options.sessionId, '--json']),
+      { cwd: options.paths.workspace, env: options.env(), timeoutMs: saveMs },
+    )
+    if (done.code !== 0) {
+      const { error, hint } = readProblem(done.stderr)
+      throw new ControlError(409, 'recover_refused', error, hint === null ? {} : { hint })
+    }
+    const { files } = JSON.parse(done.stdout) as { files?: unknown }
+    return { ok: true, files: typeof files === 'number' ? files : 0 }
   }
 }
 

@@ -38,7 +38,8 @@ export async function saveWork(input: SaveWorkInput, env: Record<string, string>
   const tree = await need(ours, ['write-tree', '--missing-ok'])
 
   const pushed = await present(ours, input.pushed)
-  const unpushed = head === null ? 0 : await countNew(ours, head, pushed)
+  const countNew = ['rev-list', '--count', head ?? '', ...pushed.map((sha) => `^${sha}`)]
+  const unpushed = head === null ? 0 : Number(await need(ours, countNew))
   const headTree = head === null ? null : await need(ours, ['rev-parse', `${head}^{tree}`])
   if (tree === headTree && unpushed === 0) {
     remember(input.store, { head, commit: null, tree: null })
@@ -139,10 +140,6 @@ async function present(ours: Git, shas: string[]): Promise<string[]> {
     input: `${shas.join('\n')}\n`,
   })
   return lines(checked.stdout).flatMap((line) => (line.endsWith(' commit') ? [line.split(' ')[0]!] : []))
-}
-
-async function countNew(ours: Git, head: string, pushed: string[]): Promise<number> {
-  return Number(await need(ours, ['rev-list', '--count', head, ...pushed.map((sha) => `^${sha}`)]))
 }
 
 async function changedPaths(ours: Git, head: string | null, commit: string): Promise<string[]> {

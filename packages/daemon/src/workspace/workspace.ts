@@ -1,6 +1,5 @@
 /** The work tree. git and every other child process here runs as the agent, never as the daemon. */
-import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { constants } from 'node:fs'
+import { chmodSync, chownSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,19 +7,7 @@ import { asAgent, type Finished, finish, lastLines, systemPath } from '../child.
 import type { AgentIdentity, DaemonConfig, DaemonPaths } from '../config.ts'
 import { writeEnforcedConfig } from '../runtime/runtime-config.ts'
 
-export interface Workspace {
-  /** Gives the folders to the agent and writes its git configuration. */
-  prepare(): void
-  clone(): Promise<void>
-  /** Copies the agents and skills of the default branch, which sessions use whatever their own branch contains. */
-  copyConfigDir(): Promise<void>
-  refresh(): Promise<RefreshOutcome>
-  /** In the pool: moves the tree to a commit of the default branch, like a clone of a session branch there. */
-  follow(commit: string, credential: string): Promise<void>
-  /** Updates the tree to the remote session branch; `null` when it is already at that tip. */
-  claim(commit: string | null): Promise<void>
-  commit(): Promise<string | null>
-}
+export type Workspace = ReturnType<typeof createWorkspace>
 
 export type RefreshOutcome =
   | { kind: 'updated'; before: string; after: string }
@@ -37,7 +24,7 @@ export function createWorkspace(options: {
   identity: AgentIdentity
   /** The command that git runs as its credential helper. */
   credentialHelper: string
-}): Workspace {
+}) {
   const { config, paths, identity } = options
   const branchRef = `refs/remotes/origin/${config.branch}`
   const defaultRef = `refs/remotes/origin/${config.defaultBranch}`
@@ -55,6 +42,7 @@ export function createWorkspace(options: {
     return done.stdout.trim()
   }
 
+  /** Gives the folders to the agent and writes its git configuration. */
   function prepare(): void {
     for (const folder of [paths.workspace, paths.home]) {
       mkdirSync(folder, { recursive: true })
@@ -93,6 +81,7 @@ export function createWorkspace(options: {
     await need(['checkout', '--quiet', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
   }
 
+  /** Copies the agents and skills of the default branch, which sessions use whatever their own branch contains. */
   async function copyConfigDir(): Promise<void> {
     const target = join(paths.runtimeDir, 'config')
     const listed = await git(['ls-tree', '-d', '--name-only', defaultRef, '--', config.configDir])
@@ -134,6 +123,7 @@ export function createWorkspace(options: {
     return { kind: 'updated', before, after: await need(['rev-parse', 'HEAD']) }
   }
 
+  /** In the pool: moves the tree to a commit of the default branch, like a clone of a session branch there. */
   async function follow(commit: string, credential: string): Promise<void> {
     if ((await git(['remote', 'get-url', 'origin'])).code !== 0) {
       await init()
@@ -148,6 +138,7 @@ export function createWorkspace(options: {
     await need(['checkout', '--quiet', '--force', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
   }
 
+  /** Updates the tree to the remote session branch; `null` when it is already at that tip. */
   async function claim(commit: string | null): Promise<void> {
     const hasOtherBase = config.baseRef !== config.defaultBranch
     if (hasOtherBase) await track(config.baseRef)

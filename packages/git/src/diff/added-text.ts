@@ -1,5 +1,5 @@
 /** The text that a push adds, as a stream with its positions, read before any ref moves. */
-import { explainEnd, startGit } from '../process/git.ts'
+import { git } from '../process/git.ts'
 import { isZero, requireSha, type CallOptions, type RefUpdate, type Repository, type Sha } from '../repository.ts'
 
 export interface AddedBlock {
@@ -7,12 +7,6 @@ export interface AddedBlock {
   bytes: Buffer
   /** The path and line at an offset of `bytes`. */
   placeOf(offset: number): { path: string; line: number }
-}
-
-interface Mark {
-  at: number
-  path: string
-  line: number
 }
 
 const blockBytes = 256 * 1024
@@ -35,24 +29,21 @@ export async function scanAddedText(
   if (heads.length === 0) return 'read'
   const args = ['log', '--stdin', '--format=%x00', '-p', '-c', '-U0', '--text', '--no-renames', '--no-color']
   args.push('--no-ext-diff', '--no-textconv', '--no-show-signature', '--src-prefix=a/', '--dst-prefix=b/')
-  const child = await startGit(repo.dir, args, { ...options, lane: 'serve', config: [['core.quotePath', 'false']] })
-  child.stdin.on('error', () => {})
-  child.stdin.end([...heads.map(requireSha), ...[...input.known].map((sha) => `^${requireSha(sha)}`), ''].join('\n'))
   const collector = new Collector(input.overlap, look)
   let bytes = 0
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > addedBytesMax) {
-      child.kill('output')
-      return 'too-large'
-    }
-    if (!collector.read(chunk)) continue
-    child.kill('output')
-    return 'stopped'
-  }
-  const failure = explainEnd(args, await child.ended, [0])
-  if (failure) throw failure
-  return collector.end() ? 'stopped' : 'read'
+  const { cut } = await git(repo.dir, args, {
+    ...options,
+    lane: 'serve',
+    config: [['core.quotePath', 'false']],
+    input: [...heads.map(requireSha), ...[...input.known].map((sha) => `^${requireSha(sha)}`), ''].join('\n'),
+    overflow: 'cut',
+    take(chunk) {
+      bytes += chunk.length
+      return bytes <= addedBytesMax && !collector.read(chunk)
+    },
+  })
+  if (bytes > addedBytesMax) return 'too-large'
+  return cut || collector.end() ? 'stopped' : 'read'
 }
 
 const [newline, at, plus, minus, backslash, nul] = [10, 64, 43, 45, 92, 0]
@@ -69,7 +60,7 @@ class Collector {
   #under: 'added' | 'other' | null = null
   #pieces: Buffer[] = []
   #size = 0
-  #marks: Mark[] = []
+  #marks: { at: number; path: string; line: number }[] = []
   readonly #overlap: number
   readonly #look: (block: AddedBlock) => boolean
   constructor(overlap: number, look: (block: AddedBlock) => boolean) {

@@ -1,6 +1,6 @@
 import { streamChild } from '../process/child-stream.ts'
 import { eachField } from '../formats/log-fields.ts'
-import { git, startGit } from '../process/git.ts'
+import { git, gitLines, startGit } from '../process/git.ts'
 import { missingObjects } from '../mirror/mirror.ts'
 import { pathBytes, pathText } from '../formats/paths.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
@@ -83,8 +83,7 @@ export async function listCommits(
 
 /** git keeps the text of every commit it visits, unless it prints only ids. */
 async function listIds(repo: Repository, args: string[], options: CallOptions): Promise<Sha[][]> {
-  const { stdout } = await git(repo.dir, ['rev-list', ...args, '--'], options)
-  const ids = stdout.toString().split('\n').filter(Boolean)
+  const ids = await gitLines(repo.dir, ['rev-list', ...args, '--'], options)
   return Array.from({ length: Math.ceil(ids.length / textsAtOnce) }, (_, n) =>
     ids.slice(n * textsAtOnce, (n + 1) * textsAtOnce),
   )
@@ -151,8 +150,7 @@ export async function countBeyond(
 /** A commit and its first-parent ancestors, newest first. Empty when the commit does not exist here. */
 export async function firstParents(repo: Repository, sha: Sha, count: number): Promise<Sha[]> {
   if ((await missingObjects(repo, [requireSha(sha)])).length > 0) return []
-  const { stdout } = await git(repo.dir, ['rev-list', '--first-parent', `--max-count=${count}`, sha, '--'])
-  return stdout.toString().split('\n').filter(Boolean)
+  return gitLines(repo.dir, ['rev-list', '--first-parent', `--max-count=${count}`, sha, '--'])
 }
 
 /** Whether one of these tips contains a commit. The tips must exist here. */

@@ -1,6 +1,6 @@
 import { streamChild } from '../process/child-stream.ts'
 import { DiffReader, type DiffFile } from './reader.ts'
-import { explainEnd, GitError, startGit } from '../process/git.ts'
+import { git, GitError, startGit } from '../process/git.ts'
 import { withMending } from '../mirror/repair.ts'
 import { mergeBase } from '../refs/refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
@@ -61,11 +61,12 @@ export async function compareTrees(
   how: How,
   env: Record<string, string> = {},
 ): Promise<Compared> {
-  const read = await readDiff(repo, from, how, env).catch((error: unknown) => {
+  const whole = diffArgs(from, how, ['--raw', '--numstat', '--patch'])
+  const read = await runDiff(repo, whole, { counted: true, timeoutMs, env }).catch((error: unknown) => {
     // Content can be crafted so that comparing it takes forever. The list of files never needs that.
-    if (error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))
-      return listOnly(repo, from, how, env)
-    throw error
+    if (!(error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))) throw error
+    const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
+    return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
   })
   const sum = (count: (file: DiffFile) => number) => read.files.reduce((total, file) => total + count(file), 0)
   return {
@@ -79,31 +80,14 @@ export async function compareTrees(
   }
 }
 
-function readDiff(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
-  return runDiff(repo, diffArgs(from, how, ['--raw', '--numstat', '--patch']), { counted: true, timeoutMs, env })
-}
-
-function listOnly(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
-  const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
-  return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
-}
-
 async function runDiff(
   repo: Repository,
   args: string[],
   how: { counted: boolean; timeoutMs: number; env: Record<string, string> },
 ) {
-  const child = await startGit(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig, env: how.env })
-  child.stdin.end()
   const reader = new DiffReader()
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    if (reader.take(chunk)) continue
-    child.kill('output')
-    break
-  }
-  const end = await child.ended
-  const failure = end.killedFor === 'output' ? null : explainEnd(args, end, [0])
-  if (failure) throw failure
+  const take = (chunk: Buffer) => reader.take(chunk)
+  await git(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig, env: how.env, overflow: 'cut', take })
   return reader.finish(how.counted)
 }
 

@@ -1,4 +1,4 @@
-import { explainEnd, startGit, type GitOptions } from '../process/git.ts'
+import { git, type GitOptions } from '../process/git.ts'
 
 /**
  * Streams the NUL-terminated fields of git's output. Keeps as many bytes of each field as `keep` returns and skips
@@ -10,8 +10,6 @@ export async function eachField(
   options: GitOptions,
   reader: { keep: () => number; take: (field: Buffer) => void },
 ): Promise<void> {
-  const child = await startGit(dir, args, options)
-  child.stdin.end(options.input ?? '')
   let parts: Buffer[] = []
   let room = reader.keep()
   const add = (bytes: Buffer) => {
@@ -20,7 +18,7 @@ export async function eachField(
     parts.push(Buffer.from(bytes.subarray(0, room)))
     room -= Math.min(room, bytes.length)
   }
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+  const take = (chunk: Buffer) => {
     let at = 0
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, at)) {
       add(chunk.subarray(at, end))
@@ -31,6 +29,5 @@ export async function eachField(
     }
     add(chunk.subarray(at))
   }
-  const failure = explainEnd(args, await child.ended, options.accept ?? [0])
-  if (failure) throw failure
+  await git(dir, args, { ...options, take })
 }

@@ -1,5 +1,4 @@
-import { createBranch, type CreateBranchOutcome } from './branch.ts'
-import { createBranchByPush } from './plain.ts'
+import { createBranch, createBranchByPush, type CreateBranchOutcome } from './branch.ts'
 import { durable } from '../objects/durable.ts'
 import { git, gitLine } from '../process/git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'

@@ -1,5 +1,6 @@
 import type { Octokit } from '@octokit/core'
 import { boundedFetch } from '../remote/api-fetch.ts'
+import { type CallOptions, type GitHubApi, guarded, type Remote } from '../repository.ts'
 
 /** Requests to the API of a GitHub-style host, with a project's token or the server's App. */
 
@@ -36,6 +37,18 @@ export async function openGitHubApi(
   if ('token' in auth) return new Octokit({ ...options, auth: auth.token })
   const { createAppAuth } = await import('@octokit/auth-app')
   return new Octokit({ ...options, authStrategy: createAppAuth, auth: { ...auth, log: options.log } })
+}
+
+/** Asks about the remote's repository: `owner` and `repo` are added to the parameters of each request. */
+export async function openRepositoryApi(
+  remote: Remote & { github: GitHubApi; credential: { password: string } },
+  repository: GitHubRepository,
+  { timeoutMs, signal }: CallOptions & { timeoutMs: number },
+): Promise<(route: string, parameters?: object) => Promise<ApiAnswer>> {
+  const { apiUrl, pin } = remote.github
+  const api = await openGitHubApi(apiUrl, { token: remote.credential.password }, { timeoutMs, ...(pin ? { pin } : {}) })
+  const fixed = { owner: repository.owner, repo: repository.name, ...(signal ? { request: { signal } } : {}) }
+  return (route, parameters = {}) => askGitHub(api, route, { ...parameters, ...fixed }, (text) => guarded(remote, text))
 }
 
 export type ApiAnswer =

@@ -7,28 +7,14 @@ export type AppTokenOutcome =
   | { kind: 'not-installed'; reason: string }
   | { kind: 'unreachable'; reason: string }
 
-export interface GitHubApp {
-  apiUrl: string
-  /** A token for this repository only, for git and the API. */
-  tokenFor(repository: GitHubRepository): Promise<AppTokenOutcome>
-}
+export type GitHubApp = ReturnType<typeof makeGitHubApp>
 
 /** Installation tokens are valid for an hour. A returned token must outlast a long push. */
 const spareMs = 10 * 60_000
 
-interface Kept {
-  token: string
-  renewAt: number
-}
-
-export function makeGitHubApp(input: {
-  appId: string
-  privateKey: string
-  apiUrl: string
-  now?: () => number
-}): GitHubApp {
+export function makeGitHubApp(input: { appId: string; privateKey: string; apiUrl: string; now?: () => number }) {
   const now = input.now ?? Date.now
-  const kept = new LRUCache<string, Kept>({ max: 10_000 })
+  const kept = new LRUCache<string, { token: string; renewAt: number }>({ max: 10_000 })
   const flights = new Map<string, Promise<AppTokenOutcome>>()
 
   async function fetchToken(key: string, repository: GitHubRepository): Promise<AppTokenOutcome> {
@@ -54,7 +40,8 @@ export function makeGitHubApp(input: {
 
   return {
     apiUrl: input.apiUrl,
-    async tokenFor(repository) {
+    /** A token for this repository only, for git and the API. */
+    async tokenFor(repository: GitHubRepository): Promise<AppTokenOutcome> {
       const key = `${repository.owner}/${repository.name}`.toLowerCase()
       const known = kept.get(key)
       if (known && known.renewAt > now()) return { kind: 'token', token: known.token }

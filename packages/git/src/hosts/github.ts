@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type CallOptions, type GitHubApi, guarded, type Remote, type Sha } from '../repository.ts'
-import { askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
+import type { CallOptions, GitHubApi, Remote, Sha } from '../repository.ts'
+import { gitHubRepository, openRepositoryApi } from './github-api.ts'
 
 type ApiBranchOutcome =
   | { kind: 'created' | 'exists' }
@@ -21,23 +21,17 @@ export async function createBranchByApi(
   input: { branch: string; sha: Sha },
   options: CallOptions = {},
 ): Promise<ApiBranchOutcome> {
-  const { apiUrl, pin } = remote.github
   const repository = gitHubRepository(remote.url)
   if (!repository) return { kind: 'undecided', reason: 'the address is not of the form owner/name' }
-  if (!remote.credential) return { kind: 'undecided', reason: 'the API needs a credential' }
-  const token = remote.credential.password
-  const restKey = createHash('sha256').update(`${apiUrl}\0${token}`).digest('hex')
+  const { credential, github } = remote
+  if (!credential) return { kind: 'undecided', reason: 'the API needs a credential' }
+  const restKey = createHash('sha256').update(`${github.apiUrl}\0${credential.password}`).digest('hex')
   if ((resting.get(restKey) ?? 0) > Date.now())
     return { kind: 'undecided', reason: 'its API asked to be left alone for a while' }
 
   // The rest of the caller's time is for the push.
   const timeoutMs = Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4)
-  const api = await openGitHubApi(apiUrl, { token }, { timeoutMs, ...(pin ? { pin } : {}) })
-  const request = options.signal ? { request: { signal: options.signal } } : {}
-  const ask = (route: string, parameters: object) =>
-    askGitHub(api, route, { ...parameters, owner: repository.owner, repo: repository.name, ...request }, (text) =>
-      guarded(remote, text),
-    )
+  const ask = await openRepositoryApi({ ...remote, credential }, repository, { ...options, timeoutMs })
   const answer = await ask('POST /repos/{owner}/{repo}/git/refs', {
     ref: `refs/heads/${input.branch}`,
     sha: input.sha,

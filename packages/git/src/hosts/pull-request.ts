@@ -1,25 +1,18 @@
 /** Branch rules and pull requests, through the API of a GitHub-style host. */
-import { type CallOptions, type GitHubApi, guarded, isSha, type Remote, type Sha } from '../repository.ts'
-import { type ApiAnswer, askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
+import { type CallOptions, type GitHubApi, isSha, type Remote, type Sha } from '../repository.ts'
+import { type ApiAnswer, gitHubRepository, openRepositoryApi } from './github-api.ts'
 
 type HostRemote = Remote & { github: GitHubApi }
-type Ask = (route: string, parameters?: object) => Promise<ApiAnswer>
-
 const apiMsMax = 8_000
 const urlMax = 2_000
 
 /** null: the URL is not a repository of such a host, or the project has no credential for its API. */
-async function openApi(remote: HostRemote, options: CallOptions): Promise<{ ask: Ask; owner: string } | null> {
+async function openApi(remote: HostRemote, options: CallOptions) {
   const repository = gitHubRepository(remote.url)
-  if (repository === null || remote.credential === null) return null
-  const { apiUrl, pin } = remote.github
-  const limits = { timeoutMs: options.timeoutMs ?? apiMsMax, ...(pin ? { pin } : {}) }
-  const api = await openGitHubApi(apiUrl, { token: remote.credential.password }, limits)
-  const request = options.signal ? { request: { signal: options.signal } } : {}
-  const { owner, name: repo } = repository
-  const ask: Ask = (route, parameters = {}) =>
-    askGitHub(api, route, { ...parameters, owner, repo, ...request }, (text) => guarded(remote, text))
-  return { ask, owner }
+  const { credential } = remote
+  if (repository === null || credential === null) return null
+  const limits = { ...options, timeoutMs: options.timeoutMs ?? apiMsMax }
+  return { ask: await openRepositoryApi({ ...remote, credential }, repository, limits), owner: repository.owner }
 }
 
 /** Why the host will refuse a push to this branch, by the rules its API lists; null: none, or no answer. */
@@ -71,14 +64,9 @@ export async function openPullRequest(
   const api = await openApi(remote, options)
   if (api === null) return { kind: 'refused', reason: 'The project has no credential for the API of its git host.' }
   const { base, head } = input
-  const find = async (): Promise<PullRequestOutcome> => {
-    const query = { base, head: `${api.owner}:${head}`, state: 'open', per_page: 1 }
-    const answer = await api.ask('GET /repos/{owner}/{repo}/pulls', query)
-    if (answer.kind === 'silent') return { kind: 'unreachable', reason: answer.words }
-    if (answer.status !== 200) return { kind: 'refused', reason: answer.words }
-    const pull = readPull((answer.data as unknown[] | null)?.[0])
-    return pull === null ? { kind: 'none' } : { kind: 'found', pull }
-  }
+  const query = { base, head: `${api.owner}:${head}`, state: 'open', per_page: 1 }
+  const find = async () =>
+    outcomeOf(await api.ask('GET /repos/{owner}/{repo}/pulls', query), (data) => (data as unknown[] | null)?.[0])
   const earlier = await find()
   if (earlier.kind !== 'none') return earlier
   const made = await api.ask('POST /repos/{owner}/{repo}/pulls', input)
@@ -97,10 +85,13 @@ export async function readPullRequest(
 ): Promise<PullRequestOutcome> {
   const api = await openApi(remote, options)
   if (api === null) return { kind: 'refused', reason: 'The project has no credential for the API of its git host.' }
-  const answer = await api.ask('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: number })
+  return outcomeOf(await api.ask('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: number }))
+}
+
+function outcomeOf(answer: ApiAnswer, pick = (data: unknown) => data): PullRequestOutcome {
   if (answer.kind === 'silent') return { kind: 'unreachable', reason: answer.words }
   if (answer.status !== 200) return { kind: 'refused', reason: answer.words }
-  const pull = readPull(answer.data)
+  const pull = readPull(pick(answer.data))
   return pull === null ? { kind: 'none' } : { kind: 'found', pull }
 }
 

@@ -104,12 +104,11 @@ async function withNamesake<T>(gitDir: string, updates: RefUpdate[], work: (room
   })
 }
 
-interface Said {
-  stdout: string
-  stderr: string
-}
-
-function readReport(remote: Remote, { stdout, stderr }: Said, updates: RefUpdate[]): PushOutcome {
+function readReport(
+  remote: Remote,
+  { stdout, stderr }: { stdout: string; stderr: string },
+  updates: RefUpdate[],
+): PushOutcome {
   const refs = new Map<string, RefPush>()
   const remarks = remoteLines(remote, stderr)
   for (const line of stdout.split('\n')) {

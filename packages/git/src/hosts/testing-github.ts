@@ -1,9 +1,9 @@
 import { createVerify, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { basename } from 'node:path'
 import { git } from '../process/git.ts'
 import { readTips } from '../refs/tips.ts'
+import { listenOnLoopback } from './testing-port.ts'
 import { serveHttpBackend } from '../serve/testing-http-backend.ts'
 
 /** A GitHub-style host on loopback: its API over a real bare repository, and the repository over plain git. */
@@ -60,8 +60,7 @@ export async function serveGitHub(dir: string): Promise<GitHubStandIn> {
     host.gitRequests.push(`${request.method} ${path}`)
     relayGit(host, new URL(backend.url).port, request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listenOnLoopback(server)
   const host: GitHubStandIn = {
     host: `127.0.0.1:${port}`,
     apiUrl: `http://127.0.0.1:${port}/api/v3`,
@@ -74,10 +73,7 @@ export async function serveGitHub(dir: string): Promise<GitHubStandIn> {
     rules: new Map(),
     pulls: [],
     async close() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+      await close()
       await backend.close()
     },
   }

@@ -4,17 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { freePort } from './testing-port.ts'
 
-/** A real sshd on loopback with its own configuration, host keys, and user keys. */
-export interface Sshd {
-  port: number
-  /** `ssh://user@127.0.0.1:port`, to which a path is appended. */
-  origin: string
-  /** Accepts a public key: for everything, for reading only, or to run this program instead of the requested one. */
-  authorize(publicKey: string, access?: 'write' | 'read' | { program: string }): void
-  /** Restarts it on the same port with another host key. */
-  changeHostKey(): Promise<void>
-  close(): Promise<void>
-}
+export type Sshd = Awaited<ReturnType<typeof serveSsh>>
 
 /** npm test unpacks Debian's openssh-server here. It does not install it: installed, it would serve this machine. */
 const unpacked = join(import.meta.dir, '../../../../node_modules/.cache/openssh-server')
@@ -29,7 +19,8 @@ export function findSshd(): string | null {
 
 const isRoot = () => process.getuid?.() === 0
 
-export async function serveSsh(dir: string): Promise<Sshd> {
+/** A real sshd on loopback with its own configuration, host keys, and user keys. */
+export async function serveSsh(dir: string) {
   const program = findSshd()
   if (program === null) throw new Error('There is no sshd on this machine.')
   const port = await freePort()
@@ -58,15 +49,18 @@ export async function serveSsh(dir: string): Promise<Sshd> {
   let stop = await start()
   return {
     port,
+    /** `ssh://user@127.0.0.1:port`, to which a path is appended. */
     origin: `ssh://${execFileSync('id', ['-un']).toString().trim()}@127.0.0.1:${port}`,
-    authorize(publicKey, access = 'write') {
+    /** Accepts a public key: for everything, for reading only, or to run this program instead of the requested one. */
+    authorize(publicKey: string, access: 'write' | 'read' | { program: string } = 'write'): void {
       const says = 'ERROR: The key you are authenticating with has been marked as read only.'
       const readOnly = `case "$SSH_ORIGINAL_COMMAND" in git-receive-pack*) echo "${says}" >&2; exit 1;; *) eval "$SSH_ORIGINAL_COMMAND";; esac`
       const forced = access === 'read' ? readOnly : access === 'write' ? null : access.program
       const options = forced === null ? 'restrict ' : `restrict,command="${forced.replaceAll('"', '\\"')}" `
       writeFileSync(authorized, `${readFileSync(authorized, 'utf8')}${options}${publicKey.trim()}\n`)
     },
-    async changeHostKey() {
+    /** Restarts it on the same port with another host key. */
+    async changeHostKey(): Promise<void> {
       await stop()
       stop = await start()
     },

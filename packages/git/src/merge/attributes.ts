@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { explainEnd, git, GitError, startGit } from '../process/git.ts'
+import { git, GitError } from '../process/git.ts'
 import { readBlobs } from '../objects/object-reader.ts'
 import type { Repository, Sha } from '../repository.ts'
 
@@ -36,13 +36,10 @@ export async function listAttributeFiles(
   const kept = known.get(key)
   if (kept) return kept
   // The listing of a large tree is long and nearly all of it is skipped, so it is parsed as a stream.
-  const args = ['ls-tree', '-r', '-z', commit]
-  const child = await startGit(repo.dir, args, { env })
-  child.stdin.end()
   const files: AttributeFile[] = []
   let rest: Buffer = Buffer.alloc(0)
   let folders = 0
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+  const take = (chunk: Buffer) => {
     const seen = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
     const end = seen.lastIndexOf(0) + 1
     for (const file of findAttributeFiles(seen.subarray(0, end))) {
@@ -50,13 +47,11 @@ export async function listAttributeFiles(
       folders += file.path.split('/').length - 1
     }
     rest = seen.subarray(end)
-    if (files.length <= attributeFilesMax && folders <= attributeFoldersMax) continue
-    child.kill('output')
+    if (files.length <= attributeFilesMax && folders <= attributeFoldersMax) return
     const found = folders > attributeFoldersMax ? `${attributeFoldersMax} folders on the way to` : attributeFilesMax
     throw new GitError('limit', `This repository has more than ${found} .gitattributes files.`)
   }
-  const failure = explainEnd(args, await child.ended, [0])
-  if (failure) throw failure
+  await git(repo.dir, ['ls-tree', '-r', '-z', commit], { env, take })
   known.set(key, files)
   return files
 }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { mergeEach } from './sequential-merges.ts'
 import { previewMerge } from './preview.ts'
-import { mergeTrees } from './merge-tree.ts'
+import { mergeEach, mergeTrees } from './merge-tree.ts'
 import { writeMergeCommit } from './merge.ts'
 import { withMending } from '../mirror/repair.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'

@@ -2,13 +2,12 @@ import { requireBranchName } from '../refs/branch-name.ts'
 import { keepLooseObjects, writeCommit } from '../objects/loose-object.ts'
 import { GitError } from '../process/git.ts'
 import { mergeVerificationFailure } from './check.ts'
-import { type KeepResult, mergeInPooledGit } from './pooled-merge.ts'
-import { mergeTrees } from './merge-tree.ts'
+import { mergeInPooledGit } from './pooled-merge.ts'
+import { mergeInScratch } from './merge-tree.ts'
 import { fetchObjects, mendMirror, withMending } from '../mirror/repair.ts'
 import { pushRefs, type PushOutcome } from '../hosts/push.ts'
 import { busyReason, isAncestor, type KeptCommits, mergeBase, moveRefs } from '../refs/refs.ts'
 import { requireSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from '../repository.ts'
-import { borrowObjects, withScratch } from '../process/scratch.ts'
 import { readTips } from '../refs/tips.ts'
 
 export type MergePlan =
@@ -48,28 +47,19 @@ async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sh
     resultSha = await writeMergeCommit(repo, treeSha, input, objectsDir)
     await keepLooseObjects(repo, objectsDir, resultSha)
   }
-  const first = (await mergeInPooledGit(repo, input, keep)) ?? (await computeTree(repo, input, keep))
+  const first = (await mergeInPooledGit(repo, input, keep)) ?? (await mergeInScratch(repo, input, keep))
   if (first.kind === 'conflicted') return first
   // Unrelated histories have no ancestor to compare with; git then joins two whole trees.
   const doubt =
     ancestor === null ? null : await mergeVerificationFailure(repo, { baseSha, headSha, ancestor, resultSha })
   if (doubt === null) return { kind: 'merge-commit', resultSha, treeSha: first.treeSha }
-  const second = await computeTree(repo, input, null)
+  const second = await mergeInScratch(repo, input)
   const differs = second.kind !== 'clean' || second.treeSha !== first.treeSha
   const repeated = differs ? 'Computing it again gave another result.' : 'Computing it again gave the same.'
   return {
     kind: 'doubtful',
     reason: `${doubt} ${repeated} Nothing was merged; merge the two branches by hand and push the result.`,
   }
-}
-
-function computeTree(repo: Repository, { baseSha, headSha }: MergeInput, keep: KeepResult | null) {
-  return withScratch(repo.dir, async (scratch) => {
-    const env = await borrowObjects(repo.dir, scratch)
-    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
-    if (keep !== null && result.kind === 'clean') await keep(result.treeSha, env.GIT_OBJECT_DIRECTORY)
-    return result
-  })
 }
 
 /** `objectsDir` is outside the repository's own objects. */

@@ -1,17 +1,15 @@
 import { couldAttributesMatter } from './attributes.ts'
 import { parseMessages, readStreamed, type StreamedResult } from '../formats/conflicts.ts'
-import { resultOf } from './sequential-merges.ts'
-import type { MergeResult } from './merge-tree.ts'
+import { type MergeResult, mergeTreeArgs, resultOf } from './merge-tree.ts'
 import { mergeBases } from '../refs/refs.ts'
 import { isSha, requireSha, type Repository, type Sha } from '../repository.ts'
 import { type PooledGitKind, talkToPooledGit } from '../process/pooled-git.ts'
 
-const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--stdin']
-const preview: PooledGitKind = { name: 'preview', args, discards: true }
+const preview: PooledGitKind = { name: 'preview', args: [...mergeTreeArgs, '--stdin'], discards: true }
 /** Separate from previews: the objects it wrote are moved out each time. */
 const merge: PooledGitKind = { ...preview, name: 'merge' }
 
-export type KeepResult = (treeSha: Sha, objectsDir: string) => Promise<void>
+type KeepResult = (treeSha: Sha, objectsDir: string) => Promise<void>
 
 /**
  * Merges two commits with a pooled git process. null: there is none, or attributes may matter, for which git needs a

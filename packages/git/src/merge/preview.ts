@@ -1,9 +1,8 @@
 import { mergeInPooledGit } from './pooled-merge.ts'
-import { mergeTrees } from './merge-tree.ts'
+import { mergeInScratch } from './merge-tree.ts'
 import { withMending } from '../mirror/repair.ts'
 import { mergeBase } from '../refs/refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
-import { borrowObjects, withScratch } from '../process/scratch.ts'
 import { SharedAnswers } from '../objects/shared-results.ts'
 
 export interface MergePreview {
@@ -52,11 +51,7 @@ async function workOutPreview(
 
 /** merge-tree writes the objects of its result; a preview's go into a temporary folder. */
 async function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
-  const quick = await mergeInPooledGit(repo, { baseSha, headSha }, null)
-  if (quick) return quick.kind === 'conflicted' ? quick.files : []
-  return withScratch(repo.dir, async (scratch) => {
-    const env = await borrowObjects(repo.dir, scratch)
-    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
-    return result.kind === 'conflicted' ? result.files : []
-  })
+  const result =
+    (await mergeInPooledGit(repo, { baseSha, headSha }, null)) ?? (await mergeInScratch(repo, { baseSha, headSha }))
+  return result.kind === 'conflicted' ? result.files : []
 }

@@ -1,9 +1,8 @@
 import { git } from '../process/git.ts'
-import { mergeTrees } from './merge-tree.ts'
+import { mergeInScratch } from './merge-tree.ts'
 import { type MergeInput, writeMergeCommit } from './merge.ts'
 import { mergeBase } from '../refs/refs.ts'
 import { isSha, requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
-import { borrowObjects, withScratch } from '../process/scratch.ts'
 
 export type Replay =
   | { kind: 'up-to-date' | 'fast-forward' | 'merge-commit'; commit: Sha; tree: Sha | null }
@@ -15,13 +14,11 @@ export async function replayMerge(repo: Repository, input: MergeInput, options: 
   const ancestor = await mergeBase(repo, requireSha(baseSha), requireSha(headSha), options)
   if (ancestor === headSha) return { kind: 'up-to-date', commit: baseSha, tree: await treeOf(repo, baseSha) }
   if (ancestor === baseSha) return { kind: 'fast-forward', commit: headSha, tree: await treeOf(repo, headSha) }
-  return withScratch(repo.dir, async (scratch) => {
-    const env = await borrowObjects(repo.dir, scratch)
-    const merged = await mergeTrees(repo, { baseSha, headSha, scratch, env })
-    if (merged.kind === 'conflicted') return merged
-    const commit = await writeMergeCommit(repo, merged.treeSha, input, env.GIT_OBJECT_DIRECTORY)
-    return { kind: 'merge-commit', commit, tree: merged.treeSha }
+  let commit = ''
+  const merged = await mergeInScratch(repo, input, async (treeSha, objectsDir) => {
+    commit = await writeMergeCommit(repo, treeSha, input, objectsDir)
   })
+  return merged.kind === 'conflicted' ? merged : { kind: 'merge-commit', commit, tree: merged.treeSha }
 }
 
 /** The tree of a commit; null when the commit does not exist here. */

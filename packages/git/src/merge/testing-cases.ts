@@ -143,25 +143,13 @@ function change(tree: Tree, random: Random): string {
       return 'moves the submodule'
     },
   }
-  const weights = [
-    'edit',
-    'edit',
-    'edit',
-    'edit',
-    'edit',
-    'add',
-    'add',
-    'delete',
-    'rename',
-    'rename',
-    'renameFolder',
-    'mode',
-    'link',
-    'folder',
-    'attributes',
-    'module',
-  ]
-  return kinds[random.pick(weights) as string]?.() ?? ''
+  const names = Object.entries(weights).flatMap(([name, weight]) => Array<string>(weight).fill(name))
+  return kinds[random.pick(names) as string]?.() ?? ''
+}
+
+const weights = {
+  ...{ edit: 5, add: 2, delete: 1, rename: 2, renameFolder: 1 },
+  ...{ mode: 1, link: 1, folder: 1, attributes: 1, module: 1 },
 }
 
 function renameFolder(tree: Tree, random: Random): string {

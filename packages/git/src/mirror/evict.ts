@@ -6,6 +6,7 @@ import { withLock } from '../process/keyed-lock.ts'
 import { brokenPath, makeBare, missingObjects } from './mirror.ts'
 import { objectFormat } from '../process/object-format.ts'
 import type { CallOptions, Repository } from '../repository.ts'
+import { placeOf } from '../process/scratch.ts'
 import { readTips } from '../refs/tips.ts'
 
 /** The time of a file in the mirror is its last use, so that every server on the same folder sees it. */
@@ -30,13 +31,8 @@ export async function markUsed(dir: string): Promise<boolean> {
   }
 }
 
-interface MirrorUse {
-  usedAt: Date
-  bytes: number
-}
-
 /** null: the mirror does not exist, or was removed during the check. */
-export async function useOfMirror(dir: string): Promise<MirrorUse | null> {
+export async function useOfMirror(dir: string): Promise<{ usedAt: Date; bytes: number } | null> {
   const usedAt = await lastUsed(dir)
   return usedAt === null ? null : { usedAt, bytes: await bytesBelow(join(dir, 'objects')) }
 }
@@ -110,12 +106,6 @@ export async function evictMirror(
     await rm(brokenPath(dir), { recursive: true, force: true })
     return { kind: 'evicted' }
   })
-}
-
-/** Changes when the folder is replaced. */
-async function placeOf(dir: string): Promise<string | null> {
-  const found = await stat(dir).catch(() => null)
-  return found === null ? null : `${found.ino} ${found.birthtimeMs}`
 }
 
 async function whyNeeded(repo: Repository, kept: string[], options: CallOptions): Promise<string | null> {

@@ -2,7 +2,7 @@
 import { streamChild } from '../process/child-stream.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git, startGit } from '../process/git.ts'
+import { gitLines, startGit } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { missingObjects } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
@@ -69,19 +69,11 @@ function cutAfter(pack: AsyncIterable<Uint8Array>, bytesMax: number) {
   return { pack: cut(), isCut: () => bytes > bytesMax }
 }
 
-interface KeptWork {
-  /** As for `keepWork` and `dropKeptRef`. */
-  name: string
-  commit: Sha
-}
-
-/** The refs `refs/svc/wip/…` and `refs/svc/wip-earlier/…`. None without a store. */
-export async function listKeptWork(repo: Repository): Promise<KeptWork[]> {
+/** The refs `refs/svc/wip/…` and `refs/svc/wip-earlier/…`, named as for `keepWork`. None without a store. */
+export async function listKeptWork(repo: Repository): Promise<{ name: string; commit: Sha }[]> {
   if ((await stat(repo.dir).catch(() => null)) === null) return []
   const args = ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc/wip', 'refs/svc/wip-earlier']
-  const { stdout } = await git(repo.dir, args)
-  const lines = stdout.toString().split('\n').filter(Boolean)
-  return lines.map((line) => {
+  return (await gitLines(repo.dir, args)).map((line) => {
     const [commit = '', ref = ''] = line.split(' ')
     return { name: ref.slice('refs/svc/'.length), commit }
   })

@@ -1,6 +1,7 @@
 import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { orIfAbsent } from '../process/absent.ts'
 import { isBranchName, requireBranchName } from '../refs/branch-name.ts'
 import { isDiskFull } from '../process/disk-full.ts'
 import { readDiskRefs } from '../refs/disk-refs.ts'
@@ -40,17 +41,12 @@ export async function openMirror(dir: string, remote: Remote): Promise<Repositor
 async function healHead(dir: string): Promise<void> {
   const path = join(dir, 'HEAD')
   const size = (await stat(path).catch(() => null))?.size ?? 0
-  if (size === 0 && (await isThere(dir))) await writeFile(path, 'ref: refs/heads/main\n').catch(whenGone)
-}
-
-/** The mirror was just removed. */
-function whenGone(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error
+  if (size === 0 && (await isThere(dir))) await writeFile(path, 'ref: refs/heads/main\n').catch(orIfAbsent(undefined))
 }
 
 async function ensureBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
   // Without the lock, which a fetch holds until it ends.
-  if (await isThere(join(dir, 'HEAD'))) return sweepScratch(dir).catch(whenGone)
+  if (await isThere(join(dir, 'HEAD'))) return sweepScratch(dir).catch(orIfAbsent(undefined))
   await withLock(dir, async () => {
     // A rebuild that died between its two renames left the old store next to its place.
     if (!(await isThere(dir)) && (await isThere(brokenPath(dir)))) await rename(brokenPath(dir), dir)

@@ -3,13 +3,13 @@
  * reachable again, sets the old packs aside, and removes them an hour later if the store is complete without them. If
  * a commit needs them by then, they are put back.
  */
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { durable } from '../objects/durable.ts'
 import { git, gitLine } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { forgetSeen, missingObjects } from './mirror.ts'
-import { packFiles } from '../objects/open-packs.ts'
+import { movePacks, packFiles } from '../objects/open-packs.ts'
 import type { Repository, Sha } from '../repository.ts'
 import { withScratch } from '../process/scratch.ts'
 import { storeBytes } from '../objects/store-size.ts'
@@ -142,9 +142,7 @@ async function packReached(
     const hash = stdout.toString().trim()
     if (hash === '') return null
     const names = (await readdir(scratch)).filter((name) => name.startsWith('pack-'))
-    // The index last: a pack exists once its index does.
-    for (const name of names.toSorted((a, b) => +a.endsWith('.idx') - +b.endsWith('.idx')))
-      await rename(join(scratch, name), join(repo.dir, 'objects/pack', name))
+    await movePacks(names, scratch, join(repo.dir, 'objects/pack'), 'last')
     return `pack-${hash}`
   })
 }
@@ -159,17 +157,13 @@ async function putAside(dir: string, stems: string[]): Promise<void> {
   const names = await packFiles(dir)
   for (const stem of stems) {
     const ofIt = names.filter((name) => name.startsWith(`${stem}.`))
-    // The index first: without it no git reads the pack.
-    for (const name of ofIt.toSorted((a, b) => +b.endsWith('.idx') - +a.endsWith('.idx')))
-      await rename(join(dir, 'objects/pack', name), join(to, name))
+    await movePacks(ofIt, join(dir, 'objects/pack'), to, 'first')
   }
 }
 
 async function bringBack(dir: string): Promise<void> {
   for (const folder of await listAside(dir)) {
-    const names = await readdir(join(dir, folder))
-    for (const name of names.toSorted((a, b) => +a.endsWith('.idx') - +b.endsWith('.idx')))
-      await rename(join(dir, folder, name), join(dir, 'objects/pack', name))
+    await movePacks(await readdir(join(dir, folder)), join(dir, folder), join(dir, 'objects/pack'), 'last')
     await rm(join(dir, folder), { recursive: true })
   }
   forgetSeen(dir)

@@ -1,7 +1,7 @@
 /** Fetches that failed because of the content, not the connection: a retry would fetch and refuse it again. */
-import { stat } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../process/git.ts'
+import { placeOf } from '../process/scratch.ts'
 import type { Repository, Sha } from '../repository.ts'
 
 /** Long enough that a page with many readers causes one fetch, short enough to notice that a host was repaired. */
@@ -21,7 +21,7 @@ export function isRefusalOfContent(error: GitError): boolean {
 
 /** These commits are not requested again for a while. The folder is part of the key: a rebuilt store may succeed. */
 export async function rememberRefusal(repo: Repository, shas: Sha[], reason: string): Promise<void> {
-  const place = await placeOf(repo)
+  const place = await keyOf(repo)
   for (const sha of shas) refused.set(place + sha, reason)
   repo.remote?.refused?.(reason)
 }
@@ -29,12 +29,11 @@ export async function rememberRefusal(repo: Repository, shas: Sha[], reason: str
 /** Why all of these failed recently. null: at least one was not requested since, as after a push to the host. */
 export async function recentRefusal(repo: Repository, shas: Sha[]): Promise<string | null> {
   if (shas.length === 0 || refused.size === 0) return null
-  const place = await placeOf(repo)
+  const place = await keyOf(repo)
   const reasons = shas.map((sha) => refused.get(place + sha))
   return reasons.every((reason) => reason !== undefined) ? (reasons[0] ?? null) : null
 }
 
-async function placeOf(repo: Repository): Promise<string> {
-  const { ino, birthtimeMs } = await stat(repo.dir)
-  return `${repo.dir}\0${ino} ${birthtimeMs}\0${repo.remote?.url ?? ''}\0`
+async function keyOf(repo: Repository): Promise<string> {
+  return `${repo.dir}\0${await placeOf(repo.dir)}\0${repo.remote?.url ?? ''}\0`
 }

@@ -1,10 +1,11 @@
 /** Replaced snapshots of unfinished work: recorded, and removed from their packs once they are unused. */
-import { appendFile, mkdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { explainEnd, git, startGit } from '../process/git.ts'
+import { orIfAbsent } from '../process/absent.ts'
+import { git, gitLines } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { forgetSeen } from './mirror.ts'
-import { idsOfIndex, packFiles } from '../objects/open-packs.ts'
+import { idsOfIndex, movePacks, packFiles } from '../objects/open-packs.ts'
 import { durable } from '../objects/durable.ts'
 import { isSha, requireSha, type Repository, type Sha } from '../repository.ts'
 import { withScratch } from '../process/scratch.ts'
@@ -18,21 +19,10 @@ export async function noteReplacedWork(repo: Repository, commits: Sha[], at: Dat
   if (lines.length > 0) await appendFile(join(repo.dir, fileName), lines.join(''))
 }
 
-interface Note {
-  sha: Sha
-  at: number
-}
-
-async function readNotes(dir: string): Promise<Note[]> {
-  const text = await readFile(join(dir, fileName), 'utf8').catch(whenAbsent)
+async function readNotes(dir: string): Promise<{ sha: Sha; at: number }[]> {
+  const text = await readFile(join(dir, fileName), 'utf8').catch(orIfAbsent(''))
   const notes = text.split('\n').map((line) => ({ sha: line.split(' ')[0] ?? '', at: Number(line.split(' ')[1]) }))
   return notes.filter(({ sha, at }) => isSha(sha) && Number.isFinite(at))
-}
-
-/** No snapshot was replaced yet, or the repository is gone. */
-function whenAbsent(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return ''
-  throw error
 }
 
 /**
@@ -75,14 +65,9 @@ async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promis
   })
   const mine = ids.filter((sha) => due.has(sha))
   if (mine.length === 0) return new Set()
-  const unnamed = await git(repo.dir, ['rev-list', '--stdin', '--not', '--all'], {
-    ...options,
-    input: `${ids.join('\n')}\n`,
-  })
-  const others = unnamed.stdout
-    .toString()
-    .split('\n')
-    .filter((sha) => sha !== '' && !due.has(sha))
+  const input = `${ids.join('\n')}\n`
+  const unnamed = await gitLines(repo.dir, ['rev-list', '--stdin', '--not', '--all'], { ...options, input })
+  const others = unnamed.filter((sha) => !due.has(sha))
   const doomed = new Set<Sha>()
   const ofMine = { ...options, input: `${mine.join('\n')}\n` }
   await eachLine(repo, [...listObjects, '--not', '--all'], ofMine, (sha) => doomed.add(sha))
@@ -106,19 +91,16 @@ async function eachLine(
   options: Options & { input: string },
   take: (line: string) => void,
 ): Promise<void> {
-  const child = await startGit(repo.dir, args, options)
-  child.stdin.end(options.input)
   let rest = ''
-  let bytes = 0
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > everythingBytesMax) child.kill('output')
-    const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) take(line)
-  }
-  const failure = explainEnd(args, await child.ended, [0])
-  if (failure) throw failure
+  await git(repo.dir, args, {
+    ...options,
+    bytesMax: everythingBytesMax,
+    take(chunk) {
+      const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
+      rest = lines.pop() ?? ''
+      lines.forEach(take)
+    },
+  })
 }
 
 /** A store of ten million objects is not scanned for a few snapshots. */
@@ -155,11 +137,9 @@ async function takeOut(
     const away = join(scratch, 'away')
     await mkdir(away)
     const names = (await packFiles(repo.dir)).filter((name) => name.startsWith(`${stem}.`))
-    // The index first: without it no git reads the pack.
-    const inOrder = [`${stem}.idx`, ...names.filter((name) => !name.endsWith('.idx'))]
-    for (const name of inOrder) await rename(join(packs, name), join(away, name))
+    await movePacks(names, packs, away, 'first')
     if ((await stat(join(away, `${stem}.pack`))).mtimeMs === known.mtimeMs) return true
-    for (const name of inOrder.toReversed()) await rename(join(away, name), join(packs, name))
+    await movePacks(names, away, packs, 'last')
     return false
   })
   return isGone ? ids.length - kept.length : 0
@@ -179,11 +159,6 @@ async function packAnew(
   // As old as the pack it replaces: it was not used.
   await utimes(join(scratch, `pack-${hash}.pack`), touched, touched)
   if (`pack-${hash}` === stem) throw new Error(`The pack ${stem} still has the objects to remove after its rewrite.`)
-  for (const end of ['pack', 'rev', 'idx'])
-    await rename(join(scratch, `pack-${hash}.${end}`), join(repo.dir, 'objects/pack', `pack-${hash}.${end}`)).catch(
-      (error: NodeJS.ErrnoException) => {
-        // Only newer versions of git write a reverse index.
-        if (end !== 'rev' || error.code !== 'ENOENT') throw error
-      },
-    )
+  const names = (await readdir(scratch)).filter((name) => name.startsWith(`pack-${hash}.`))
+  await movePacks(names, scratch, join(repo.dir, 'objects/pack'), 'last')
 }

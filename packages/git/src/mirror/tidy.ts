@@ -1,11 +1,11 @@
 /** Periodic maintenance of a repository: fewer packs, packed refs, a commit-graph. */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { durable } from '../objects/durable.ts'
 import { git, GitError } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { indexBytesOfObject, packFiles } from '../objects/open-packs.ts'
+import { sizeOf } from '../objects/store-size.ts'
 import { pastOrphanedLocks } from '../refs/orphaned-locks.ts'
 import type { CallOptions, Repository } from '../repository.ts'
 
@@ -86,15 +86,7 @@ async function listPacks(dir: string): Promise<string[]> {
 
 async function largeAmong(dir: string, packs: string[], options: TidyOptions): Promise<string[]> {
   const least = options.largePackBytes ?? largePackBytes
-  const sizes = await Promise.all(
-    // Another server on the folder may have joined it just now.
-    packs.map((name) =>
-      stat(join(dir, 'objects/pack', name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  )
+  const sizes = await Promise.all(packs.map((name) => sizeOf([join(dir, 'objects/pack', name)])))
   return packs.filter((_, at) => (sizes[at] ?? 0) >= least)
 }
 
@@ -103,8 +95,7 @@ const objectsWithoutGraphMax = 500
 /** The approximate number of objects in new packs. */
 async function countObjects(dir: string, before: Set<string>): Promise<number> {
   const came = (await packFiles(dir)).filter((name) => name.endsWith('.idx') && !before.has(name))
-  const bytes = await Promise.all(came.map(async (name) => (await stat(join(dir, 'objects/pack', name))).size))
-  return Math.round(bytes.reduce((sum, size) => sum + size, 0) / indexBytesOfObject)
+  return Math.round((await sizeOf(came.map((name) => join(dir, 'objects/pack', name)))) / indexBytesOfObject)
 }
 
 /** Adds only the commits that the graph lacks. The caller holds the repository's lock. */

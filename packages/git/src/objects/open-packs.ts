@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { git, startGit } from '../process/git.ts'
@@ -9,6 +9,16 @@ export const indexBytesOfObject = 28
 
 export async function packFiles(dir: string): Promise<string[]> {
   return readdir(join(dir, 'objects/pack')).catch(() => [])
+}
+
+/**
+ * Moves the files of packs between two folders. Without its index no git reads a pack, so the index comes last to a
+ * store, and leaves it first.
+ */
+export async function movePacks(names: string[], from: string, to: string, index: 'first' | 'last'): Promise<void> {
+  const sign = index === 'last' ? 1 : -1
+  for (const name of names.toSorted((a, b) => sign * (+a.endsWith('.idx') - +b.endsWith('.idx'))))
+    await rename(join(from, name), join(to, name))
 }
 
 /**

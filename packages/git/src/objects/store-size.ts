@@ -1,7 +1,7 @@
-import type { Stats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { orIfAbsent } from '../process/absent.ts'
 import { packFiles } from './open-packs.ts'
 
 /** Pushes arrive as packs. Loose objects come from merges and are small, so their 256 folders are read rarely. */
@@ -14,9 +14,9 @@ export async function storeBytes(dir: string): Promise<number> {
   return (await sizeOf((await packFiles(dir)).map((name) => join(packs, name)))) + (await looseBytes(dir))
 }
 
-/** Ignores files that no longer exist. */
+/** Ignores files that no longer exist: a concurrent repack removes packs and loose objects. */
 export async function sizeOf(paths: string[]): Promise<number> {
-  const found = await Promise.all(paths.map((path) => stat(path).catch(whenGone)))
+  const found = await Promise.all(paths.map((path) => stat(path).catch(orIfAbsent(null))))
   return found.reduce((sum, one) => sum + (one?.size ?? 0), 0)
 }
 
@@ -31,10 +31,4 @@ async function looseBytes(dir: string): Promise<number> {
   }
   loose.set(dir, bytes)
   return bytes
-}
-
-/** A concurrent repack removes packs and loose objects. */
-function whenGone(error: NodeJS.ErrnoException): Stats | null {
-  if (error.code === 'ENOENT') return null
-  throw error
 }

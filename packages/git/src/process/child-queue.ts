@@ -168,13 +168,9 @@ function holdsFewer(one: Key, other: Key): boolean {
   return one.running < other.running
 }
 
-const queues: Record<Lane, LaneQueue> = {
-  local: new LaneQueue(limits.local),
-  network: new LaneQueue(limits.network),
-  serve: new LaneQueue(limits.serve),
-  push: new LaneQueue(limits.push),
-  standing: new LaneQueue(limits.standing),
-}
+const queues = Object.fromEntries(
+  Object.entries(limits).map(([lane, ofLane]) => [lane, new LaneQueue(ofLane)]),
+) as Record<Lane, LaneQueue>
 
 export interface LaneLoad {
   lane: Lane

@@ -22,6 +22,8 @@ export interface GitOptions extends EnvironmentInput {
   bytesMax?: number
   /** Whether output beyond `bytesMax` is an error or is truncated. */
   overflow?: 'fail' | 'cut'
+  /** Gets the output as it comes, instead of the caller, without a default limit; false is the end, as at a limit. */
+  take?: (chunk: Buffer) => boolean | void
   lane?: Lane
   /** The repository's group in its lane: see child-queue.ts. Always the same for one repository. */
   group?: string | undefined
@@ -67,19 +69,14 @@ const gibibyte = 1024 ** 3
  * Fifteen crafted objects can keep `git diff` busy forever, so every process has limits. Memory is the data segment:
  * packs are mapped read-only and do not count. Processes that build or index whole packs need more of everything.
  */
-const limitsOfLane: Record<Lane, Limits> = {
-  local: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
-  network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  push: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  standing: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
-}
-const timeoutMsOfLane: Record<Lane, number> = {
-  local: 30_000,
-  network: 600_000,
-  serve: 3_600_000,
-  push: 3_600_000,
-  standing: 600_000,
+const small: Limits = { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte }
+const large: Limits = { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte }
+const ofLane: Record<Lane, { limits: Limits; timeoutMs: number }> = {
+  local: { limits: small, timeoutMs: 30_000 },
+  network: { limits: large, timeoutMs: 600_000 },
+  serve: { limits: large, timeoutMs: 3_600_000 },
+  push: { limits: large, timeoutMs: 3_600_000 },
+  standing: { limits: small, timeoutMs: 600_000 },
 }
 const bytesMaxDefault = 64 * 1024 * 1024
 /** Processes that move whole packs run at a low priority from the start, others after a second. */
@@ -91,21 +88,29 @@ const graceMs = 250
 /** Runs git to its end. `dir` is the repository, or null for a command that needs none. */
 export async function git(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitResult> {
   const child = await openGit(dir, args, options)
-  const bytesMax = options.bytesMax ?? bytesMaxDefault
+  const bytesMax = options.bytesMax ?? (options.take ? Infinity : bytesMaxDefault)
   const chunks: Buffer[] = []
   let bytes = 0
   let cut = false
+  let thrown: { error: unknown } | null = null
   child.stdin.end(options.input ?? '')
   child.stdout.on('data', (chunk: Buffer) => {
     if (cut) return
-    const room = bytesMax - bytes
-    chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk)
-    bytes += Math.min(chunk.length, room)
-    if (chunk.length <= room) return
-    cut = true
-    child.kill('output')
+    const part = chunk.subarray(0, bytesMax - bytes)
+    bytes += part.length
+    cut = part.length < chunk.length
+    try {
+      if (!options.take) chunks.push(part)
+      else if (options.take(part) === false) cut = true
+    } catch (error) {
+      // Thrown below: nothing catches an exception of an event.
+      thrown = { error }
+      cut = true
+    }
+    if (cut) child.kill('output')
   })
   const end = await child.ended
+  if (thrown) throw (thrown as { error: unknown }).error
   const stdout = Buffer.concat(chunks)
   if (cut && options.overflow === 'cut') return { code: 0, stdout, stderr: end.stderr, cut }
   const failure = explainEnd(args, end, options.accept ?? [0])
@@ -116,6 +121,11 @@ export async function git(dir: string | null, args: string[], options: GitOption
 /** The trimmed output of a command that prints one short line. */
 export async function gitLine(dir: string, args: string[], options: GitOptions = {}): Promise<string> {
   return (await git(dir, args, options)).stdout.toString().trim()
+}
+
+/** The lines of a command's output, without empty ones. */
+export async function gitLines(dir: string, args: string[], options: GitOptions = {}): Promise<string[]> {
+  return (await git(dir, args, options)).stdout.toString().split('\n').filter(Boolean)
 }
 
 interface GitEnd {
@@ -186,7 +196,7 @@ function spawnGroup(
   lane: Lane,
   sshFiles: SshFiles | null,
 ): ChildProcess {
-  const limits = { ...limitsOfLane[lane], ...options.limits }
+  const limits = { ...ofLane[lane].limits, ...options.limits }
   const command = [...limitingPrefix(limits), findGit(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
   const [program = 'git', ...rest] = command
   return spawn(program, rest, {
@@ -218,7 +228,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     }, graceMs)
   }
   const onAbort = () => kill('aborted')
-  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
+  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? ofLane[lane].timeoutMs)
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
   // Before git starts helpers, which inherit the priority. Pooled processes answer only quick questions.
   if (options.isUrgent !== true && (lane === 'network' || lane === 'serve' || lane === 'push')) stepBack(child)

@@ -1,10 +1,9 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { enterLane } from './child-queue.ts'
 import { type GitChild, startGit } from './git.ts'
 import { LRUCache } from 'lru-cache'
 import type { Repository } from '../repository.ts'
-import { borrowObjects, makeScratch, removeScratch } from './scratch.ts'
+import { borrowObjects, makeScratch, placeOf, removeScratch } from './scratch.ts'
 
 /**
  * Pooled git processes, each kept for more questions of one kind, since starting git costs more than a small
@@ -78,9 +77,9 @@ export type Talk<T> = (
 export async function talkToPooledGit<T>(repo: Repository, kind: PooledGitKind, talk: Talk<T>): Promise<T | null> {
   const key = keyOf(kind, repo.dir)
   if (slow.has(key)) return null
-  const info = await stat(repo.dir).catch(() => null)
-  if (!info) return null
-  const child = await findChild(key, repo, kind, `${info.ino} ${info.birthtimeMs}`)
+  const place = await placeOf(repo.dir)
+  if (place === null) return null
+  const child = await findChild(key, repo, kind, place)
   if (!child || child.waiting >= waitingMax) return null
   child.waiting++
   const mine = child.tail.then(() => talkInTurn(key, child, talk))

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ObjectFormat } from './object-format.ts'
 
@@ -34,6 +34,12 @@ export async function sweepScratch(repositoryDir: string): Promise<void> {
     const pid = Number(/^svc-(?:scratch|standing)-(\d+)-/.exec(name)?.[1] ?? 0)
     if (pid > 0 && pid !== process.pid && !isAlive(pid)) await removeScratch(join(repositoryDir, name))
   }
+}
+
+/** Identifies a folder, since one that is created again has the same path. null: there is none. */
+export async function placeOf(dir: string): Promise<string | null> {
+  const found = await stat(dir).catch(() => null)
+  return found && `${found.ino} ${found.birthtimeMs}`
 }
 
 /** Whether such a process exists. */

@@ -1,4 +1,4 @@
-import { readFile, readdir, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hiddenRefs } from './gate.ts'
 import { explainEnd, lastMessage, startGit, type GitChild } from '../process/git.ts'
@@ -6,7 +6,8 @@ import { objectFormat } from '../process/object-format.ts'
 import { readReport, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
 import { durable } from '../objects/durable.ts'
-import { indexBytesOfObject } from '../objects/open-packs.ts'
+import { indexBytesOfObject, movePacks } from '../objects/open-packs.ts'
+import { sizeOf } from '../objects/store-size.ts'
 import { makeRoom } from '../process/scratch.ts'
 import { isZero, type Repository } from '../repository.ts'
 
@@ -155,12 +156,9 @@ async function collect(child: GitChild): Promise<Buffer> {
 export async function keepReceivedObjects(repo: Repository, room: string): Promise<number> {
   const from = join(room, 'objects/pack')
   const to = join(repo.dir, 'objects/pack')
-  const rank = (name: string) => ['.pack', '.rev', '.mtimes', '.idx'].findIndex((end) => name.endsWith(end))
-  const names = (await readdir(from)).filter((name) => name.startsWith('pack-') && rank(name) !== -1)
-  let indexBytes = 0
-  for (const name of names.sort((a, b) => rank(a) - rank(b))) {
-    if (name.endsWith('.idx')) indexBytes += (await stat(join(from, name))).size
-    await rename(join(from, name), join(to, name))
-  }
+  const names = (await readdir(from)).filter((name) => /^pack-.*\.(?:pack|rev|mtimes|idx)$/.test(name))
+  const indexes = names.filter((name) => name.endsWith('.idx'))
+  const indexBytes = await sizeOf(indexes.map((name) => join(from, name)))
+  await movePacks(names, from, to, 'last')
   return Math.round(indexBytes / indexBytesOfObject)
 }

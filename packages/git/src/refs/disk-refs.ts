@@ -11,12 +11,7 @@ interface DiskRefs {
   head: string | null
 }
 
-interface PackedRefs {
-  stamp: string
-  refs: Map<string, Sha>
-}
-
-const packedCache = new LRUCache<string, PackedRefs>({
+const packedCache = new LRUCache<string, { stamp: string; refs: Map<string, Sha> }>({
   maxSize: 500_000,
   sizeCalculation: (packed) => packed.refs.size + 1,
 })

@@ -1,25 +1,20 @@
+/** Refs that the service keeps in a mirror besides the host's: the commits of merged changes, and unfinished work. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRefName } from './branch-name.ts'
 import { gitLine } from '../process/git.ts'
 import { moveRefs } from './refs.ts'
-import { isSha, zeroSha, type Repository, type Sha } from '../repository.ts'
-
-/** Refs that the service keeps in a mirror besides the host's: the commits of merged changes, and unfinished work. */
-export interface KeptRef {
-  ref: string
-  sha: Sha
-}
+import { isSha, zeroSha, type RefValue, type Repository, type Sha } from '../repository.ts'
 
 const fileName = 'svc-kept-refs'
 
-export async function listKeptRefs(dir: string): Promise<KeptRef[]> {
+export async function listKeptRefs(dir: string): Promise<RefValue[]> {
   const text = await gitLine(dir, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc'])
   return [...parse(text), ...(await readWaiting(dir))]
 }
 
 /** The same for a store that git cannot read, from its files. */
-export async function keptRefsOnDisk(dir: string): Promise<KeptRef[]> {
+export async function keptRefsOnDisk(dir: string): Promise<RefValue[]> {
   const packed = await readFile(join(dir, 'packed-refs'), 'utf8').catch(() => '')
   const found = new Map(parse(packed).map(({ ref, sha }) => [ref, sha]))
   const loose = await readdir(join(dir, 'refs/svc'), { recursive: true, withFileTypes: true }).catch(() => [])
@@ -34,7 +29,7 @@ export async function keptRefsOnDisk(dir: string): Promise<KeptRef[]> {
 }
 
 /** Records the refs of an emptied mirror until their commits are fetched again. */
-export async function noteKeptRefs(dir: string, refs: KeptRef[]): Promise<void> {
+export async function noteKeptRefs(dir: string, refs: RefValue[]): Promise<void> {
   if (refs.length > 0) await writeFile(join(dir, fileName), refs.map(({ ref, sha }) => `${sha} ${ref}\n`).join(''))
 }
 
@@ -54,11 +49,11 @@ export async function restoreKeptRefs(repo: Repository, missingOf: (shas: Sha[])
   else await noteKeptRefs(repo.dir, left)
 }
 
-async function readWaiting(dir: string): Promise<KeptRef[]> {
+async function readWaiting(dir: string): Promise<RefValue[]> {
   return parse(await readFile(join(dir, fileName), 'utf8').catch(() => ''))
 }
 
-function parse(text: string): KeptRef[] {
+function parse(text: string): RefValue[] {
   const pairs = text.split('\n').map((line) => ({ sha: line.split(' ')[0] ?? '', ref: line.split(' ')[1] ?? '' }))
   return pairs.filter(({ ref, sha }) => isSha(sha) && isRefName(ref) && ref.startsWith('refs/svc/'))
 }

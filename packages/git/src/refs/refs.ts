@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { durable, syncPaths } from '../objects/durable.ts'
-import { git, GitError, gitLine, lastMessage } from '../process/git.ts'
+import { git, GitError, gitLine, gitLines, lastMessage } from '../process/git.ts'
 import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
 import { updateRefsInPooledGit } from './pooled-ref-update.ts'
 import {
@@ -35,8 +35,8 @@ export async function mergeBases(
   const known = ancestors.get(key)
   if (known) return known
   // 1: no common ancestor. Other codes throw: a broken repository must not look unrelated.
-  const { stdout } = await git(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
-  const found = stdout.toString().split('\n').filter(Boolean).map(requireSha)
+  const found = await gitLines(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
+  found.forEach(requireSha)
   ancestors.set(key, found)
   return found
 }
@@ -161,7 +161,7 @@ export async function moveRefs(
     const now = (await readCurrent(repo, update.ref)) ?? zeroSha(update.newSha)
     if (now !== update.oldSha) return { kind: 'stale', ref: update.ref }
   }
-  if (isLocked(repo, outcome.error)) return { kind: 'busy' }
+  if (lockInTheWay(repo.dir, outcome.error.stderr) !== null) return { kind: 'busy' }
   return { kind: 'refused', reason: lastMessage(outcome.error.stderr) }
 }
 
@@ -217,10 +217,6 @@ function awaitedBelow(): void {}
 
 /** A merge has three refs and the file of packed refs. */
 const orphansMax = 8
-
-function isLocked(repo: Repository, error: GitError): boolean {
-  return lockInTheWay(repo.dir, error.stderr) !== null
-}
 
 async function tryUpdate(repo: Repository, input: string, env: Record<string, string>): Promise<UpdateOutcome> {
   try {

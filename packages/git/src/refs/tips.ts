@@ -26,17 +26,17 @@ interface Question {
   branches: string[] | 'all'
 }
 
-const flights = new LiveFlights<Question, TipsOutcome>(
-  ({ repo, branches }) => askRemote(repo, branches),
-  (one, other) => ({ repo: other.repo, branches: joinBranches(one.branches, other.branches) }),
-  { isDear: true },
-)
+const flightsOf = (ask: (question: Question) => Promise<TipsOutcome>, options: { isDear?: boolean } = {}) =>
+  new LiveFlights(
+    ask,
+    (one, other) => ({ repo: other.repo, branches: joinBranches(one.branches, other.branches) }),
+    options,
+  )
+
+const flights = flightsOf(({ repo, branches }) => askRemote(repo, branches), { isDear: true })
 
 /** Reading the disk is fast, but fifty readers of one repository would open the same files fifty times. */
-const localFlights = new LiveFlights<{ dir: string; branches: string[] | 'all' }, TipsOutcome>(
-  ({ dir, branches }) => readLocal(dir, branches),
-  (one, other) => ({ dir: other.dir, branches: joinBranches(one.branches, other.branches) }),
-)
+const localFlights = flightsOf(({ repo, branches }) => readLocal(repo.dir, branches))
 
 /** The current tips of branches, never older than the call, whatever the number of callers. Fetches nothing. */
 export async function readTips(
@@ -45,13 +45,17 @@ export async function readTips(
   options: CallOptions = {},
 ): Promise<TipsOutcome> {
   options.signal?.throwIfAborted()
-  const answer = await untilGivenUp(askTogether(repo, branches), options)
+  // The question continues for the other callers; only this caller stops waiting.
+  const answer = await untilDeadline<TipsOutcome>(askTogether(repo, branches), options, (ms) => ({
+    kind: 'unreachable',
+    reason: `The repository gave no answer within ${ms} ms.`,
+  }))
   return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
 }
 
 async function askTogether(repo: Repository, branches: string[] | 'all'): Promise<TipsOutcome> {
   const { remote } = repo
-  if (!remote) return localFlights.ask(repo.dir, { dir: repo.dir, branches })
+  if (!remote) return localFlights.ask(repo.dir, { repo, branches })
   const disk = await readFileRemote(remote, branches)
   if (disk) return disk
   const legal = branches === 'all' ? branches : branches.filter(isBranchName)
@@ -167,12 +171,4 @@ function joinBranches(one: string[] | 'all', other: string[] | 'all'): string[] 
 function pick(tips: Map<string, Sha>, branches: string[] | 'all'): Map<string, Sha> {
   if (branches === 'all') return tips
   return new Map(branches.flatMap((branch) => (tips.has(branch) ? [[branch, tips.get(branch) as Sha]] : [])))
-}
-
-/** The question continues for the other callers; only this caller stops waiting. */
-function untilGivenUp(answer: Promise<TipsOutcome>, options: CallOptions): Promise<TipsOutcome> {
-  return untilDeadline(answer, options, (ms) => ({
-    kind: 'unreachable',
-    reason: `The repository gave no answer within ${ms} ms.`,
-  }))
 }

@@ -1,14 +1,7 @@
 import { pinnedFetch } from './pinned-fetch.ts'
 
-interface FetchLimits {
-  timeoutMs: number
-  bytesMax: number
-  /** The host name is dialed only at these addresses. */
-  pin?: string[]
-}
-
 /** fetch for a host's API, with limits on time and size. It follows no redirect, which would receive the credential. */
-export function boundedFetch(limits: FetchLimits) {
+export function boundedFetch(limits: { timeoutMs: number; bytesMax: number; pin?: string[] }) {
   return async (url: string, init: RequestInit = {}): Promise<Response> => {
     const signals = [AbortSignal.timeout(limits.timeoutMs), ...(init.signal ? [init.signal] : [])]
     const signal = AbortSignal.any(signals)
@@ -28,16 +21,10 @@ export function boundedFetch(limits: FetchLimits) {
 async function readBounded(answer: Response, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = answer.body?.getReader()
-  if (!reader) return Buffer.alloc(0)
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return Buffer.concat(chunks)
-    bytes += value.length
-    if (bytes > bytesMax) {
-      await reader.cancel()
-      throw new Error(`the API returned more than ${bytesMax} bytes`)
-    }
-    chunks.push(value)
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`the API returned more than ${bytesMax} bytes`)
+    chunks.push(chunk)
   }
+  return Buffer.concat(chunks)
 }

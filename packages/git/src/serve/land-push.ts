@@ -74,15 +74,9 @@ async function relayPush(
   options: { atomic: boolean },
 ): Promise<PushReport> {
   const pushed = await pushRefs(room, remote, updates, { atomic: options.atomic })
-  const report = reportOf(pushed, updates)
-  const landed = updates.filter(({ ref }) => report.refs.get(ref) === null)
+  const refs = new Map(updates.map(({ ref }) => [ref, reasonFor(pushed, ref)]))
+  const landed = updates.filter(({ ref }) => refs.get(ref) === null)
   if (landed.length > 0) await followHost(repo, room, landed)
-  return report
-}
-
-function reportOf(pushed: PushOutcome, updates: RefUpdate[]): PushReport {
-  const refs = new Map<string, string | null>()
-  for (const { ref } of updates) refs.set(ref, reasonFor(pushed, ref))
   return { unpack: 'ok', refs, remarks: pushed.kind === 'answered' ? pushed.remarks : [] }
 }
 

@@ -1,12 +1,7 @@
 import { join } from 'node:path'
 import { tempDir } from '../testing.ts'
 
-export interface GitClient {
-  /** The client's working folder. */
-  cwd: string
-  run(...args: string[]): Promise<{ code: number; out: string; err: string }>
-  write(path: string, content: string): Promise<void>
-}
+export type GitClient = ReturnType<typeof clientAt>
 
 /** A user's git, with its own settings and identity and none of ours. */
 export async function makeClient(): Promise<GitClient & { remove(): Promise<void> }> {
@@ -14,7 +9,7 @@ export async function makeClient(): Promise<GitClient & { remove(): Promise<void
   return { ...clientAt(temp.path), remove: temp.remove }
 }
 
-export function clientAt(cwd: string): GitClient {
+export function clientAt(cwd: string) {
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     HOME: '/nonexistent',
@@ -28,7 +23,7 @@ export function clientAt(cwd: string): GitClient {
   }
   return {
     cwd,
-    run: async (...args) => {
+    run: async (...args: string[]) => {
       const child = Bun.spawn(['git', ...args], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
       const [out, err, code] = await Promise.all([
         new Response(child.stdout).text(),
@@ -37,8 +32,6 @@ export function clientAt(cwd: string): GitClient {
       ])
       return { code, out: out.trim(), err: err.trim() }
     },
-    write: async (path, content) => {
-      await Bun.write(join(cwd, path), content)
-    },
+    write: async (path: string, content: string) => void (await Bun.write(join(cwd, path), content)),
   }
 }

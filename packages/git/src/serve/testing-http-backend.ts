@@ -1,16 +1,11 @@
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
 import { basename, dirname } from 'node:path'
+import { basicAuth } from '../process/environment.ts'
+import { listenOnLoopback } from '../hosts/testing-port.ts'
 
-export interface HttpBackend {
-  /** The repository's URL. */
-  url: string
-  /** `METHOD /path?query` of every request. */
-  requests: string[]
-  close(): Promise<void>
-}
+export type HttpBackend = Awaited<ReturnType<typeof serveHttpBackend>>
 
 export interface HttpBackendOptions {
   auth?: { username: string; password: string }
@@ -27,7 +22,8 @@ export interface HttpBackendOptions {
 }
 
 /** A plain git host: `git http-backend` behind a small HTTP server, with the repository's hooks and pushes allowed. */
-export async function serveHttpBackend(dir: string, options: HttpBackendOptions = {}): Promise<HttpBackend> {
+export async function serveHttpBackend(dir: string, options: HttpBackendOptions = {}) {
+  /** `METHOD /path?query` of every request. */
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`)
@@ -38,17 +34,8 @@ export async function serveHttpBackend(dir: string, options: HttpBackendOptions 
   })
   // Even on a slow machine the host does not end connections.
   server.keepAliveTimeout = 600_000
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/${basename(dir)}`,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const { port, close } = await listenOnLoopback(server)
+  return { url: `http://127.0.0.1:${port}/${basename(dir)}`, requests, close }
 }
 
 async function answer(
@@ -60,7 +47,7 @@ async function answer(
   const verdict = await options.before?.(request)
   if (typeof verdict === 'number') return void response.writeHead(verdict).end('no\n')
   if (typeof verdict === 'string') return void response.writeHead(302, { location: verdict }).end()
-  if (options.auth && request.headers.authorization !== basic(options.auth)) {
+  if (options.auth && request.headers.authorization !== basicAuth(options.auth)) {
     return void response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end('no\n')
   }
   runBackend(dir, options, request, response)
@@ -126,8 +113,4 @@ function relayCgi(output: NodeJS.ReadableStream, response: ServerResponse): void
     if (rest.length > 0) response.write(rest)
   })
   output.on('end', () => response.end())
-}
-
-function basic({ username, password }: { username: string; password: string }): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }

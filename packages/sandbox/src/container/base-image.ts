@@ -56,9 +56,7 @@ export async function ensureBaseImage(engine: Engine, programs: string[]): Promi
   }
   const tag = stamp.digest('hex').slice(0, 16)
   const image = `${baseRepository}:${tag}`
-  const known = await engine.request('GET', `/images/${image}/json`, { accept: [404] })
-  await known.arrayBuffer()
-  if (known.ok) return image
+  if (await engine.has(`/images/${image}/json`)) return image
   const stage = await mkdtemp(join(tmpdir(), 'svc-image-'))
   try {
     makeStage(stage)

@@ -110,7 +110,7 @@ describe.skipIf(isMissing)('with an engine', () => {
     const failure = await driver
       .create({ sandboxId: 'third', env: {}, limits: testLimits, relaySocket, image: broken }, never)
       .catch((error: unknown) => error)
-    expect(String(failure)).toContain('The image of .svc/Dockerfile could not be built')
+    expect(String(failure)).toContain("Couldn't build the image of .svc/Dockerfile")
     expect(String(failure)).toContain('returned a non-zero code: 7')
   })
 })

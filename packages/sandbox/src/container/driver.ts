@@ -1,24 +1,15 @@
 /** Runs sandboxes as containers of a Docker or Podman engine on this machine. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
-import { answersHealth } from '../daemon-health.ts'
-import { createExits } from '../exits.ts'
 import { lendSocket } from '../lend-socket.ts'
-import {
-  type MissingLimit,
-  type ProbeOutcome,
-  type Sandbox,
-  type SandboxDriver,
-  SandboxError,
-  type SandboxSpec,
-} from '../driver.ts'
+import { type MissingLimit, type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxSpec } from '../driver.ts'
 import { type Finding, good, missing, weak } from '../finding.ts'
-import { daemonSocketName, memorySentence } from '../layout.ts'
+import { memorySentence } from '../layout.ts'
+import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
 import { plainLines } from '../output-tail.ts'
-import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
+import { aborted, noIsolation } from '../spec.ts'
 import { containerConfig } from './arrangement.ts'
 import { ensureBaseImage } from './base-image.ts'
 import { type Engine, EngineError, findEngine } from './engine.ts'
@@ -38,18 +29,13 @@ interface ContainerDriverOptions {
   bootMs?: number
 }
 
-interface Live {
-  sandboxId: string
-  spec: SandboxSpec
+interface Own {
   container: string | null
   /** Unix seconds. */
   madeAt: number
   input: Socket | null
-  running: boolean
-  stopping: boolean
-  ended: boolean
-  cleaned: Promise<void> | null
 }
+type Live = Entry & Own
 
 const socketPathMax = 108
 const labelOf = 'svc.sandbox'
@@ -58,17 +44,24 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   const stateDir = resolve(options.stateDir)
   const runRoot = join(stateDir, 'containers')
   const owner = Bun.hash(stateDir).toString(16).padStart(16, '0')
-  const live = new Map<string, Live>()
-  const exits = createExits(options.log)
   let found: Engine | null = null
   let lacking: { engine: string; missing: MissingLimit[] } | null = null
   let baseImage: Promise<string> | null = null
 
-  const socketOf = (sandboxId: string) => join(runRoot, sandboxId, daemonSocketName)
-  const asSandbox = (entry: Live): Sandbox => ({
-    sandboxId: entry.sandboxId,
-    externalId: (entry.container ?? '').slice(0, 12),
-    daemonSocket: socketOf(entry.sandboxId),
+  const lifecycle = createLifecycle<Own>({
+    runRoot,
+    bootMs: options.bootMs ?? 30_000,
+    pollMs: 10,
+    log: options.log,
+    blank: () => ({ container: null, madeAt: Math.floor(Date.now() / 1000), input: null }),
+    start,
+    endedEarly,
+    explain,
+    externalId: ({ container }) => (container ?? '').slice(0, 12),
+    memoryTrouble,
+    lastLines,
+    remove,
+    sweep,
   })
 
   async function probe(): Promise<ProbeOutcome> {
@@ -89,7 +82,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
         problem: `The engine at ${engine.socket} runs as root but this server does not, so the server could not open the sandboxes' sockets. Use a rootless engine of this user, or the local driver.`,
         install: null,
       }
-    if (Buffer.byteLength(socketOf('x'.repeat(36))) >= socketPathMax)
+    if (Buffer.byteLength(socketIn(runRoot, 'x'.repeat(36))) >= socketPathMax)
       return {
         kind: 'missing',
         problem: `The path of the state folder is too long for sockets: ${stateDir}`,
@@ -157,46 +150,6 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     ]
   }
 
-  async function engineNow(): Promise<Engine> {
-    const outcome = await probe()
-    if (outcome.kind === 'missing')
-      throw new SandboxError('no-isolation', outcome.problem, outcome.install === null ? {} : { hint: outcome.install })
-    return found!
-  }
-
-  async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
-    refuseBadSpec(spec)
-    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
-    const blank = {
-      container: null,
-      madeAt: Math.floor(Date.now() / 1000),
-      input: null,
-      running: false,
-      stopping: false,
-      ended: false,
-      cleaned: null,
-    }
-    const entry: Live = { sandboxId: spec.sandboxId, spec, ...blank }
-    live.set(spec.sandboxId, entry)
-    const throwIfStopped = () => {
-      if (signal.aborted || entry.stopping) throw aborted()
-    }
-    try {
-      throwIfStopped()
-      const engine = await engineNow()
-      const image = await imageFor(engine, spec, signal)
-      throwIfStopped()
-      await start(engine, entry, image)
-      await untilDaemonAnswers(engine, entry, throwIfStopped)
-      entry.running = true
-      return asSandbox(entry)
-    } catch (error) {
-      const reason = signal.aborted || entry.stopping ? aborted() : explain(error)
-      await clean(entry)
-      throw reason
-    }
-  }
-
   async function imageFor(engine: Engine, spec: SandboxSpec, signal: AbortSignal): Promise<string> {
     if (spec.image) return ensureProjectImage(engine, spec.image, options.buildNetwork ?? 'none', signal)
     // Concurrent creates share one build; after a failure the next create tries again.
@@ -205,15 +158,20 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
       throw error
     })
     const image = await baseImage
-    const known = await engine.request('GET', `/images/${image}/json`, { accept: [404] })
-    await known.arrayBuffer()
+    if (await engine.has(`/images/${image}/json`)) return image
     // The image was deleted from the engine.
-    if (!known.ok) baseImage = null
-    return known.ok ? image : ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
+    baseImage = null
+    return ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
   }
 
-  async function start(engine: Engine, entry: Live, image: string): Promise<void> {
-    const { spec, sandboxId } = entry
+  async function start(entry: Live, signal: AbortSignal): Promise<void> {
+    const { spec } = entry
+    const { sandboxId } = spec
+    const outcome = await probe()
+    if (outcome.kind === 'missing') throw noIsolation(outcome)
+    const engine = found!
+    const image = await imageFor(engine, spec, signal)
+    if (signal.aborted || entry.stopping) throw aborted()
     chmodSync(dirname(prepareFolder(sandboxId)), 0o700)
     for (const path of [spec.relaySocket, spec.egressSocket]) if (path) lendSocket(path, 0)
     const profile = seccompProfile()
@@ -253,124 +211,61 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
       .json<{ StatusCode: number }>('POST', `/containers/${container}/wait`)
       .then((answer) => answer.StatusCode)
       .catch(() => null)
-    entry.ended = true
-    if (!entry.running || entry.stopping) return
-    const reason = await reasonOf(engine, entry, code)
-    await exits.report({ sandboxId: entry.sandboxId, reason }, () => clean(entry))
-  }
-
-  async function reasonOf(engine: Engine, entry: Live, code: number | null): Promise<string> {
-    const isOutOfMemory = await outOfMemory(engine, entry)
     const how =
       code === null ? 'for an unknown reason' : code > 128 ? `with signal ${code - 128}` : `with exit code ${code}`
-    const why = isOutOfMemory ? `, after it ran ${memorySentence(entry.spec.limits)}` : ''
-    return `The sandbox ended by itself ${how}${why}. ${await lastLines(engine, entry)}`.trim()
+    await lifecycle.ended(entry, how)
   }
 
-  async function outOfMemory(engine: Engine, entry: Live): Promise<boolean> {
-    if (entry.container === null) return false
+  async function memoryTrouble(entry: Live): Promise<string | null> {
+    if (entry.container === null || found === null) return null
     // A container's state covers only its first process; events cover the others.
     const filters = encodeURIComponent(JSON.stringify({ container: [entry.container], event: ['oom'] }))
     const now = (Date.now() / 1000).toFixed(3)
-    const events = await engine
+    const events = await found
       .request('GET', `/events?since=${entry.madeAt}&until=${now}&filters=${filters}`)
       .then((reply) => reply.text())
       .catch(() => '')
-    return events.trim() !== ''
+    return events.trim() === '' ? null : memorySentence(entry.spec.limits)
   }
 
-  async function lastLines(engine: Engine, entry: Live): Promise<string> {
-    if (entry.container === null) return ''
-    const path = `/containers/${entry.container}/logs?stdout=1&stderr=1&tail=5`
-    const bytes = await engine
+  async function lastLines({ container }: Live): Promise<string> {
+    if (container === null || found === null) return ''
+    const path = `/containers/${container}/logs?stdout=1&stderr=1&tail=5`
+    const bytes = await found
       .request('GET', path)
       .then(async (reply) => Buffer.from(await reply.arrayBuffer()))
       .catch(() => Buffer.alloc(0))
     return plainLines(demultiplexed(bytes))
   }
 
-  async function untilDaemonAnswers(engine: Engine, entry: Live, throwIfStopped: () => void): Promise<void> {
-    const deadline = Date.now() + (options.bootMs ?? 30_000)
-    while (!entry.ended) {
-      throwIfStopped()
-      if (await answersHealth(socketOf(entry.sandboxId))) return throwIfStopped()
-      if (Date.now() > deadline) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
-      await new Promise((again) => setTimeout(again, 10))
-    }
-    throwIfStopped()
-    const state = await engine.json<{ State: { ExitCode: number } }>('GET', `/containers/${entry.container}/json`)
-    const output = await lastLines(engine, entry)
-    throw new SandboxError(
-      'boot-failed',
-      `The container ended with exit code ${state.State.ExitCode}. ${output}`.trim(),
-    )
+  async function endedEarly(entry: Live): Promise<Error> {
+    const { State } = await found!.json<{ State: { ExitCode: number } }>('GET', `/containers/${entry.container}/json`)
+    const output = await lastLines(entry)
+    return new SandboxError('boot-failed', `The container ended with exit code ${State.ExitCode}. ${output}`.trim())
   }
 
-  function clean(entry: Live): Promise<void> {
-    entry.cleaned ??= (async () => {
-      entry.stopping = true
-      entry.running = false
-      if (entry.container !== null && found !== null) await remove(found, entry.container)
-      entry.input?.destroy()
-      await removeFolder(entry.sandboxId)
-      live.delete(entry.sandboxId)
-    })()
-    return entry.cleaned
+  async function remove({ container, input, spec }: Live): Promise<void> {
+    if (container !== null && found !== null) await removeContainer(found, container)
+    input?.destroy()
+    await lifecycle.removeFolder(spec.sandboxId)
   }
-
-  const removeFolder = (sandboxId: string) => rm(join(runRoot, sandboxId), { recursive: true, force: true })
 
   async function ownContainers(engine: Engine): Promise<{ Id: string; Labels: Record<string, string> }[]> {
     const filters = encodeURIComponent(JSON.stringify({ label: [`svc.server=${owner}`] }))
     return engine.json('GET', `/containers/json?all=1&filters=${filters}`)
   }
 
-  async function sweep(): Promise<void> {
+  async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {
     const outcome = await probe()
-    if (outcome.kind === 'ready' && found !== null) {
-      for (const { Id, Labels } of await ownContainers(found))
-        if (!live.has(Labels[labelOf] ?? '')) await remove(found, Id)
-    }
-    for (const name of await readdir(runRoot).catch(() => [])) {
-      if (live.has(name)) continue
-      await removeFolder(name)
-      options.log('removed a sandbox that an earlier server left behind', { sandbox_id: name })
-    }
+    if (outcome.kind !== 'ready' || found === null) return
+    for (const { Id, Labels } of await ownContainers(found))
+      if (!isLive(Labels[labelOf] ?? '')) await removeContainer(found, Id)
   }
 
-  return {
-    name: 'container',
-    probe,
-    examine,
-    create,
-    sweep,
-    async find(sandboxId) {
-      const entry = live.get(sandboxId)
-      return entry?.running ? asSandbox(entry) : null
-    },
-    async list() {
-      return [...live.values()].filter((entry) => entry.running).map(asSandbox)
-    },
-    async stop(sandboxId) {
-      const entry = live.get(sandboxId)
-      if (entry === undefined) {
-        if (idPattern.test(sandboxId)) await removeFolder(sandboxId)
-        return
-      }
-      entry.stopping = true
-      // A create in progress detects this and cleans up itself; it may not have a container yet.
-      await clean(entry)
-    },
-    async memoryTrouble(sandboxId) {
-      const entry = live.get(sandboxId)
-      if (entry === undefined || found === null) return null
-      return (await outOfMemory(found, entry)) ? memorySentence(entry.spec.limits) : null
-    },
-    onExit: exits.onExit,
-  }
+  return { ...lifecycle, name: 'container', probe, examine }
 }
 
-async function remove(engine: Engine, container: string): Promise<void> {
+async function removeContainer(engine: Engine, container: string): Promise<void> {
   const deadline = Date.now() + 20_000
   for (;;) {
     // 404: already removed. 409: another removal is in progress.
@@ -378,9 +273,7 @@ async function remove(engine: Engine, container: string): Promise<void> {
     const reply = await engine.request('DELETE', path, { accept: [404, 409] })
     await reply.arrayBuffer()
     if (reply.status !== 409) return
-    const known = await engine.request('GET', `/containers/${container}/json`, { accept: [404] })
-    await known.arrayBuffer()
-    if (known.status === 404) return
+    if (!(await engine.has(`/containers/${container}/json`))) return
     if (Date.now() > deadline) throw new EngineError(409, `The engine did not remove the container ${container}.`)
     await new Promise((again) => setTimeout(again, 20))
   }

@@ -2,18 +2,7 @@
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 
-export interface Engine {
-  kind: 'docker' | 'podman'
-  version: string
-  socket: string
-  /** Root in its containers is this user, not the machine's root user. */
-  isRootless: boolean
-  request(method: string, path: string, options?: EngineRequest): Promise<Response>
-  /** Like `request`, with the answer as JSON; throws an EngineError unless the request succeeds. */
-  json<T>(method: string, path: string, options?: EngineRequest): Promise<T>
-  /** Keeps the container's standard input open until the socket is destroyed or this process ends. */
-  holdInput(container: string): Promise<Socket>
-}
+export type Engine = NonNullable<Awaited<ReturnType<typeof connectEngine>>>
 
 export interface EngineRequest {
   body?: unknown
@@ -56,7 +45,7 @@ export function engineSockets(given: string | undefined, runtimeDir: string | un
   return [...own, '/var/run/docker.sock', '/run/podman/podman.sock']
 }
 
-async function connectEngine(socket: string): Promise<Engine | null> {
+async function connectEngine(socket: string) {
   const call = (method: string, path: string, { body, stream, signal }: EngineRequest = {}): Promise<Response> =>
     fetch(`http://engine${api}${path}`, {
       unix: socket,
@@ -65,7 +54,7 @@ async function connectEngine(socket: string): Promise<Engine | null> {
       ...(stream === undefined ? {} : { body: stream as BodyInit, headers: { 'content-type': 'application/x-tar' } }),
       ...(signal === undefined ? {} : { signal }),
     })
-  const request: Engine['request'] = async (method, path, options = {}) => {
+  const request = async (method: string, path: string, options: EngineRequest = {}): Promise<Response> => {
     const reply = await call(method, path, options)
     if (reply.ok || options.accept?.includes(reply.status)) return reply
     const text = await reply.text()
@@ -80,14 +69,23 @@ async function connectEngine(socket: string): Promise<Engine | null> {
     const info = (await (await call('GET', '/info', { signal })).json()) as { SecurityOptions?: string[] }
     const isPodman = version.Components?.some(({ Name }) => /podman/i.test(Name)) ?? false
     return {
-      kind: isPodman ? 'podman' : 'docker',
+      kind: isPodman ? ('podman' as const) : ('docker' as const),
       version: version.Version,
       socket,
+      /** Root in its containers is this user, not the machine's root user. */
       isRootless: info.SecurityOptions?.some((option) => option.includes('rootless')) ?? false,
       request,
+      /** Like `request`, with the answer as JSON; throws an EngineError unless the request succeeds. */
       json: async <T>(method: string, path: string, options?: EngineRequest) =>
         (await (await request(method, path, options)).json()) as T,
-      holdInput: (container) => holdInput(socket, container),
+      /** Whether the engine has this; false for a 404. */
+      has: async (path: string) => {
+        const reply = await request('GET', path, { accept: [404] })
+        await reply.arrayBuffer()
+        return reply.ok
+      },
+      /** Keeps the container's standard input open until the socket is destroyed or this process ends. */
+      holdInput: (container: string) => holdInput(socket, container),
     }
   } catch {
     // Nothing listens there, or not an engine.

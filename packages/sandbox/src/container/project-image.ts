@@ -17,9 +17,7 @@ export async function ensureProjectImage(
 ): Promise<string> {
   if (!/^[a-z0-9]{16,64}$/.test(image.key)) throw new SandboxError('boot-failed', 'The image key is not valid.')
   const name = `${repository}:${image.key}`
-  const known = await engine.request('GET', `/images/${name}/json`, { accept: [404] })
-  await known.arrayBuffer()
-  if (known.ok) return name
+  if (await engine.has(`/images/${name}/json`)) return name
   const key = `${engine.socket} ${name}`
   const flight = building.get(key) ?? build(engine, image, name, network)
   building.set(key, flight)

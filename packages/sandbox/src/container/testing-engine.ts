@@ -11,13 +11,8 @@ import { findEngine } from './engine.ts'
 /** scripts/container-engine.mjs unpacks an engine here. */
 const unpacked = resolve(import.meta.dir, '../../../../node_modules/.cache/container-engine')
 
-interface TestEngine {
-  socket: string
-  close(): Promise<void>
-}
-
 /** Returns the reason as a sentence when no engine can start. */
-export async function startTestEngine(): Promise<TestEngine | string> {
+export async function startTestEngine(): Promise<{ socket: string; close(): Promise<void> } | string> {
   const program = findProgram('dockerd') ?? [join(unpacked, 'usr/sbin/dockerd')].find((path) => existsSync(path))
   if (program === undefined) return 'dockerd is not installed: npm run test:container downloads it'
   if (process.getuid?.() !== 0) return 'dockerd can only be started by root'

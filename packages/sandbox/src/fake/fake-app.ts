@@ -22,13 +22,7 @@ export interface FakeAppSpec {
 /** `files` is the received tar. */
 export type OnApp = (spec: FakeAppSpec, files: Uint8Array) => FakeApp | Promise<FakeApp>
 
-interface FakeAppDaemon {
-  take(req: Request): Promise<unknown>
-  watch(body: Record<string, unknown>): Promise<unknown>
-  answer(port: number, req: Request): Promise<Response | null>
-}
-
-export function createFakeApp(onApp: () => OnApp | undefined): FakeAppDaemon {
+export function createFakeApp(onApp: () => OnApp | undefined) {
   let app: FakeApp | null = null
   let spec: FakeAppSpec | null = null
   const lines: { seq: number; at: number; stream: string; text: string }[] = []
@@ -39,14 +33,14 @@ export function createFakeApp(onApp: () => OnApp | undefined): FakeAppDaemon {
   }
 
   return {
-    async take(req) {
+    async take(req: Request): Promise<unknown> {
       const body = new Uint8Array(await req.arrayBuffer())
       const end = body.indexOf(10)
       spec = JSON.parse(new TextDecoder().decode(body.subarray(0, end))) as FakeAppSpec
       app = (await onApp()?.(spec, body.subarray(end + 1))) ?? { state: 'ready' }
       return { ok: true }
     },
-    async watch(body) {
+    async watch(body: Record<string, unknown>): Promise<unknown> {
       const until = Date.now() + Number(body['wait_ms'] ?? 0)
       const after = Number(body['after'] ?? 0)
       for (;;) {
@@ -63,7 +57,7 @@ export function createFakeApp(onApp: () => OnApp | undefined): FakeAppDaemon {
         await Bun.sleep(5)
       }
     },
-    async answer(port, req) {
+    async answer(port: number, req: Request): Promise<Response | null> {
       if (spec === null || port !== spec.port || app === null) return null
       return (await app.answer?.(req)) ?? new Response(`${spec.slug} ${spec.commit}`)
     },

@@ -3,7 +3,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 import type { SandboxSpec } from '../driver.ts'
 import { createFakeApp } from './fake-app.ts'
-import { type FakeQuestions, createFakeQuestions } from './fake-questions.ts'
+import { createFakeQuestions } from './fake-questions.ts'
 import type { FakeDriverOptions } from './fake.ts'
 
 export interface FakePrompt {
@@ -20,17 +20,7 @@ export interface FakeAttachment {
   content_base64: string
 }
 
-export interface FakeDaemon {
-  readonly prompts: FakePrompt[]
-  readonly attachments: FakeAttachment[]
-  env(): Record<string, string>
-  /** The bodies of `POST /svc/refresh`. */
-  readonly refreshes: Record<string, unknown>[]
-  readonly questions: FakeQuestions
-  /** Ends every event stream; the server reconnects. */
-  cutEvents(): void
-  stop(): Promise<void>
-}
+export type FakeDaemon = ReturnType<typeof startFakeDaemon>
 
 interface Message {
   info: Record<string, unknown> & { id: string; role: string }
@@ -51,11 +41,7 @@ const nothingUnfinished = {
   ...{ state: 'clean', commit: null, base: null, files: 0, paths: [], unpushed: 0, notes: [], pack: false },
 }
 
-export function startFakeDaemon(input: {
-  socket: string
-  spec: SandboxSpec
-  options: () => FakeDriverOptions
-}): FakeDaemon {
+export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; options: () => FakeDriverOptions }) {
   const { spec } = input
   const token = spec.env['SVC_TOKEN'] ?? ''
   const startedAt = Date.now()
@@ -237,12 +223,14 @@ export function startFakeDaemon(input: {
 
   return {
     prompts,
+    /** The bodies of `POST /svc/refresh`. */
     refreshes,
     attachments,
     env: () => env,
     questions: runtime.questions,
+    /** Ends every event stream; the server reconnects. */
     cutEvents: runtime.cutEvents,
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true
       runtime.close()
       await server.stop(true)

@@ -19,26 +19,15 @@ export type FakeReply =
   | { kind: 'rejected' }
   | { kind: 'withdrawn' }
 
-export interface FakeQuestions {
-  askPermission(permission: FakePermission): Promise<FakeReply>
-  askQuestions(questions: FakeQuestion[]): Promise<FakeReply>
-  /** Forgets every request without an event, as an interrupted turn does. */
-  withdraw(): void
-  /** Null for paths of others. */
-  answer(path: string, req: Request): Promise<Response | null>
-}
-
-interface Pending {
-  request: Record<string, unknown> & { id: string }
-  settle: (reply: FakeReply) => void
-}
+export type FakeQuestions = ReturnType<typeof createFakeQuestions>
 
 export function createFakeQuestions(runtime: {
   sessionId: () => string
   newId: (kind: string) => string
   emit: (type: string, properties: unknown) => void
-}): FakeQuestions {
-  const pending = { permission: new Map<string, Pending>(), question: new Map<string, Pending>() }
+}) {
+  const none = () => new Map<string, { request: { id: string }; settle: (reply: FakeReply) => void }>()
+  const pending = { permission: none(), question: none() }
 
   function ask(kind: 'permission' | 'question', fields: Record<string, unknown>): Promise<FakeReply> {
     const id = runtime.newId(kind === 'permission' ? 'per' : 'que')
@@ -50,15 +39,19 @@ export function createFakeQuestions(runtime: {
   }
 
   return {
-    askPermission: ({ metadata = {}, always = [], ...fields }) => ask('permission', { ...fields, metadata, always }),
-    askQuestions: (questions) => ask('question', { questions: questions.map((one) => ({ header: '', ...one })) }),
-    withdraw() {
+    askPermission: ({ metadata = {}, always = [], ...fields }: FakePermission) =>
+      ask('permission', { ...fields, metadata, always }),
+    askQuestions: (questions: FakeQuestion[]) =>
+      ask('question', { questions: questions.map((one) => ({ header: '', ...one })) }),
+    /** Forgets every request without an event, as an interrupted turn does. */
+    withdraw(): void {
       for (const kind of Object.values(pending)) {
         for (const { settle } of kind.values()) settle({ kind: 'withdrawn' })
         kind.clear()
       }
     },
-    async answer(path, req) {
+    /** Null for paths of others. */
+    async answer(path: string, req: Request): Promise<Response | null> {
       if (path === '/permission') return Response.json([...pending.permission.values()].map(({ request }) => request))
       if (path === '/question') return Response.json([...pending.question.values()].map(({ request }) => request))
       const [, kind, id = '', verb] = /^\/(permission|question)\/([^/]+)\/(reply|reject)$/.exec(path) ?? []

@@ -16,7 +16,7 @@ import {
   type SandboxSpec,
 } from '../driver.ts'
 import { createExits } from '../exits.ts'
-import { refuseBadNames } from '../spec.ts'
+import { noIsolation, refuseBadNames } from '../spec.ts'
 import type { OnApp } from './fake-app.ts'
 import type { FakeQuestions } from './fake-questions.ts'
 import { type FakeAttachment, type FakeDaemon, type FakePrompt, startFakeDaemon } from './fake-daemon.ts'
@@ -32,9 +32,9 @@ export interface FakeDriverOptions {
   /** The same in pieces; each next piece is requested after the last was sent. */
   onStream?: (prompt: FakePrompt) => AsyncIterable<string>
   /** Makes the daemon reject a prompt; by default it accepts all. */
-  refuse?: (prompt: FakePrompt) => { code: string; message: string } | null
+  refuse?: (prompt: FakePrompt) => Refused | null
   /** Makes the daemon reject an attachment; by default it accepts all. */
-  refuseAttachment?: (body: Record<string, unknown>) => { code: string; message: string } | null
+  refuseAttachment?: (body: Record<string, unknown>) => Refused | null
   /** Makes the daemon's refresh fail; by default it succeeds. */
   refuseRefresh?: () => Refused | null | Promise<Refused | null>
   /** A program on a port of the sandbox; null means that nothing listens there. */
@@ -117,10 +117,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
     if (entries.has(sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${sandboxId} already exists.`)
     const failure = driver.failures.shift()
     if (failure !== undefined) throw failed(failure)
-    if (driver.probeOutcome.kind === 'missing') {
-      const { problem, install } = driver.probeOutcome
-      throw new SandboxError('no-isolation', problem, install === null ? {} : { hint: install })
-    }
+    if (driver.probeOutcome.kind === 'missing') throw noIsolation(driver.probeOutcome)
     const socket = join(folder, `${++made}.sock`)
     const giveUp = new AbortController()
     const sandbox = { sandboxId, externalId: `fake-${made}`, daemonSocket: socket }

@@ -8,7 +8,6 @@ import {
   agentProcessesOf,
   baseEnvironment,
   binDir,
-  daemonSocketName,
   egressSocketName,
   etcFiles,
   isLoaderName,
@@ -56,6 +55,11 @@ const hostEtc = [
 
 const megabyte = 1024 * 1024
 
+const dir = (path: string, mode = '0755') => ['--perms', mode, '--dir', path]
+const tmpfs = (path: string, mode: string, bytes: number) => [
+  ...['--perms', mode, '--size', String(bytes), '--tmpfs', path],
+]
+
 export function bubblewrapArguments(
   spec: SandboxSpec,
   from: Sources,
@@ -71,45 +75,27 @@ export function bubblewrapArguments(
     // without root, quotas, or loop devices; it is fast; and it disappears with its namespace even if the server is
     // killed. Its pages count toward the sandbox's memory group, so the driver adds diskBytesMax to that limit: a
     // full disk must be ENOSPC for the writer, not the death of the runtime.
-    ...['--perms', '0755', '--size', String(spec.limits.diskBytesMax), '--tmpfs', '/'],
+    ...tmpfs('/', '0755', spec.limits.diskBytesMax),
     ...['--ro-bind', '/usr', '/usr', ...topLevel()],
-    ...['--perms', '0755', '--dir', '/etc'],
+    ...dir('/etc'),
     ...Object.keys(etcFiles).flatMap((name) => ['--ro-bind', join(from.etc, name), `/etc/${name}`]),
     // bubblewrap creates missing parents with mode 0700, which the agent could not enter.
-    ...['/etc/ssl', '/etc/pki', '/etc/pki/tls', '/etc/pki/ca-trust'].flatMap((path) => [
-      '--perms',
-      '0755',
-      '--dir',
-      path,
-    ]),
+    ...['/etc/ssl', '/etc/pki', '/etc/pki/tls', '/etc/pki/ca-trust'].flatMap((path) => dir(path)),
     ...hostEtc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
     ...(options.hidden ?? []).flatMap((hidden) => hiding(hidden, from)),
 
-    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--size', String(64 * megabyte), '--tmpfs', '/dev/shm'],
-    ...['--perms', '0755', '--dir', '/var', '--perms', '0755', '--dir', '/opt', '--perms', '0755', '--dir', '/opt/svc'],
-    ...[
-      '--perms',
-      '1777',
-      '--dir',
-      '/tmp',
-      '--perms',
-      '1777',
-      '--dir',
-      '/var/tmp',
-      '--perms',
-      '0700',
-      '--dir',
-      '/root',
-    ],
+    ...['--proc', '/proc', '--dev', '/dev', ...tmpfs('/dev/shm', '1777', 64 * megabyte)],
+    ...[...dir('/var'), ...dir('/opt'), ...dir('/opt/svc')],
+    ...[...dir('/tmp', '1777'), ...dir('/var/tmp', '1777'), ...dir('/root', '0700')],
     // The daemon gives these two to the agent: here the inner root still owns every file.
-    ...['--perms', '0755', '--dir', workspaceDir, '--perms', '0700', '--dir', runtimeHome],
+    ...[...dir(workspaceDir), ...dir(runtimeHome, '0700')],
 
-    ...['--perms', '0755', '--dir', '/run', '--bind', from.run, runDir],
+    ...[...dir('/run'), '--bind', from.run, runDir],
     ...(from.relay === null ? [] : ['--bind', from.relay, join(runDir, relaySocketName)]),
     ...(from.egress === null ? [] : ['--bind', from.egress, join(runDir, egressSocketName)]),
 
     // /usr is read-only, so the mount points of our programs come from a tmpfs over the host's folder.
-    ...['--perms', '0755', '--size', String(megabyte), '--tmpfs', binDir],
+    ...tmpfs(binDir, '0755', megabyte),
     ...['--ro-bind', from.svc, `${binDir}/svc`, '--ro-bind', from.runtime, `${binDir}/opencode`],
     ...['--symlink', 'svc', `${binDir}/svc-agent`, '--symlink', 'svc', `${binDir}/svc-entrypoint`],
     ...['--remount-ro', binDir],
@@ -122,7 +108,7 @@ export function bubblewrapArguments(
 function hiding({ path, kind }: HiddenPath, from: Sources): string[] {
   if (path.startsWith('/etc/') && !hostEtc.some((seen) => `${path}/`.startsWith(`/etc/${seen}/`))) return []
   if (kind === 'file') return ['--ro-bind', join(from.etc, emptyName), path]
-  return ['--perms', '0555', '--size', '4096', '--tmpfs', path, '--remount-ro', path]
+  return [...tmpfs(path, '0555', 4096), '--remount-ro', path]
 }
 
 /** Capabilities of the inner root: it may only chown files, switch to the agent's uid, and signal its processes. */
@@ -163,5 +149,3 @@ function linkTarget(path: string): string | null {
     return null
   }
 }
-
-export const daemonSocketIn = (runFolder: string): string => join(runFolder, daemonSocketName)

@@ -271,19 +271,15 @@ async function set(file: string | null, value: number | string): Promise<void> {
 }
 
 /** Writes only to an existing file: creating one would hide that the kernel lacks it. */
-async function written(file: string, value: string): Promise<boolean> {
-  return writeFile(file, value, { flag: 'r+' }).then(
-    () => true,
-    () => false,
-  )
-}
+const written = (file: string, value: string) => succeeds(writeFile(file, value, { flag: 'r+' }))
 
-async function made(folder: string): Promise<boolean> {
-  return mkdir(folder, { recursive: true }).then(
+const made = (folder: string) => succeeds(mkdir(folder, { recursive: true }))
+
+const succeeds = (act: Promise<unknown>): Promise<boolean> =>
+  act.then(
     () => true,
     () => false,
   )
-}
 
 interface Mount {
   root: string

@@ -4,28 +4,20 @@
  */
 import { type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import {
-  type ProbeOutcome,
-  type Sandbox,
-  type SandboxDriver,
-  SandboxError,
-  type SandboxLimits,
-  type SandboxSpec,
-} from '../driver.ts'
+import { type ProbeOutcome, type SandboxDriver, SandboxError } from '../driver.ts'
+import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
 import { etcFiles, memorySentence, sharedMemorySentence } from '../layout.ts'
-import { daemonSocketIn, emptyName, fds, type Sources } from './arrangement.ts'
+import { emptyName, fds, type Sources } from './arrangement.ts'
 import { killProcess, openCgroups } from './cgroups.ts'
 import { examineLocal } from './examine.ts'
 import { hiddenFrom } from './hidden-paths.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
-import { answersHealth } from '../daemon-health.ts'
-import { createExits } from '../exits.ts'
 import { lendSocket } from '../lend-socket.ts'
-import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
+import { aborted, noIsolation } from '../spec.ts'
 import { createOutputTail, type OutputTail } from '../output-tail.ts'
 import { findProgram, probeMachine } from './probe.ts'
 import { seccompFilter } from './seccomp.ts'
@@ -44,20 +36,15 @@ export interface LocalDriverOptions {
   bootMs?: number
 }
 
-interface Live {
-  sandboxId: string
+interface Own {
   slot: number
-  limits: SandboxLimits
   child: ChildProcess | null
   innerPid: number | null
   output: OutputTail
-  running: boolean
-  stopping: boolean
   /** Resolves once the last process has ended. */
-  ended: Promise<void>
-  /** Shared by `stop` and an exit of the sandbox, which may happen at the same time. */
-  cleaned: Promise<void> | null
+  gone: Promise<void>
 }
+type Live = Entry & Own
 
 const freeBytesMin = 16 * 1024 * 1024
 
@@ -66,19 +53,33 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   const runRoot = join(stateDir, 'run')
   const filterFile = join(stateDir, 'seccomp.bpf')
   const stage = join(stateDir, 'stage')
-  const live = new Map<string, Live>()
-  const exits = createExits(options.log)
   const slots = createSlots()
   const identity = readIdentity()
   // Two servers on one machine have different state folders, so their groups differ too.
   const cgroups = openCgroups(`svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`, join(stateDir, 'groups.json'))
   let ready: ProbeOutcome | null = null
 
-  const runFolder = (sandboxId: string) => join(runRoot, sandboxId)
-  const asSandbox = (entry: Live): Sandbox => ({
-    sandboxId: entry.sandboxId,
-    externalId: String(entry.innerPid),
-    daemonSocket: daemonSocketIn(runFolder(entry.sandboxId)),
+  const lifecycle = createLifecycle<Own>({
+    runRoot,
+    bootMs: options.bootMs ?? 20_000,
+    pollMs: 4,
+    log: options.log,
+    blank: () => ({
+      slot: slots.take(),
+      child: null,
+      innerPid: null,
+      output: createOutputTail(),
+      gone: Promise.resolve(),
+    }),
+    start,
+    kill,
+    endedEarly: ({ child }) => new LaunchFailed(child?.exitCode ?? null, child?.signalCode ?? null),
+    explain,
+    externalId: ({ innerPid }) => String(innerPid),
+    memoryTrouble,
+    lastLines: ({ output }) => output.asSentence(),
+    remove,
+    sweep,
   })
 
   async function probe(): Promise<ProbeOutcome> {
@@ -90,55 +91,16 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       runtimeBinary: options.runtimeBinary,
       identity,
       cgroups: await cgroups,
-      longestSocket: daemonSocketIn(runFolder('x'.repeat(36))),
+      longestSocket: socketIn(runRoot, 'x'.repeat(36)),
     })
     ready = outcome.kind === 'ready' ? outcome : null
     return outcome
   }
 
-  async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
-    refuseBadSpec(spec)
-    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
-    const entry: Live = {
-      sandboxId: spec.sandboxId,
-      slot: slots.take(),
-      limits: spec.limits,
-      child: null,
-      innerPid: null,
-      output: createOutputTail(),
-      running: false,
-      stopping: false,
-      ended: Promise.resolve(),
-      cleaned: null,
-    }
-    live.set(spec.sandboxId, entry)
-    const onAbort = () => kill(entry)
-    signal.addEventListener('abort', onAbort)
-    try {
-      if (signal.aborted) throw aborted()
-      const outcome = await probe()
-      if (outcome.kind === 'missing') {
-        throw new SandboxError(
-          'no-isolation',
-          outcome.problem,
-          outcome.install === null ? {} : { hint: outcome.install },
-        )
-      }
-      await start(entry, spec)
-      await untilDaemonAnswers(entry, signal)
-      if (entry.stopping || signal.aborted) throw aborted()
-      entry.running = true
-      return asSandbox(entry)
-    } catch (error) {
-      const reason = signal.aborted || entry.stopping ? aborted() : explain(error, entry)
-      await clean(entry)
-      throw reason
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-    }
-  }
-
-  async function start(entry: Live, spec: SandboxSpec): Promise<void> {
+  async function start(entry: Live): Promise<void> {
+    const { spec } = entry
+    const outcome = await probe()
+    if (outcome.kind === 'missing') throw noIsolation(outcome)
     mkdirSync(runRoot, { recursive: true, mode: 0o700 })
     chmodSync(stateDir, 0o700)
     const free = statfsSync(stateDir)
@@ -147,25 +109,28 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
         hint: 'Free some disk space.',
       })
     }
-    const sources = prepareFolders(entry, spec)
+    const sources = prepareFolders(entry)
     const groups = await cgroups
-    const cgroupFiles = await groups.create(entry.sandboxId, spec.limits)
+    const cgroupFiles = await groups.create(spec.sandboxId, spec.limits)
     if (entry.stopping) throw aborted()
     const bubblewrap = findProgram('bwrap')!
-    const limitingPrefix = groups.prefix(entry.sandboxId, spec.limits)
+    const limitingPrefix = groups.prefix(spec.sandboxId, spec.limits)
     const hidden = hiddenFrom(options.hiddenPaths ?? [])
     const running = await launch(
       { spec, sources, hidden, stage, identity, slot: entry.slot, bubblewrap, filterFile, cgroupFiles, limitingPrefix },
       (child) => {
         entry.child = child
         entry.output.follow(child)
-        entry.ended = new Promise((resolveEnded) => {
-          child.once('error', () => resolveEnded())
+        entry.gone = new Promise((resolveGone) => {
+          child.once('error', () => {
+            entry.ended = true
+            resolveGone()
+          })
           // bubblewrap has ended, but the watcher still holds the pipes.
           child.once('exit', () => dismissWatcher(child))
           child.once('close', (code, signal) => {
-            resolveEnded()
-            void onEnd(entry, code, signal)
+            resolveGone()
+            void lifecycle.ended(entry, `with ${signal === null ? `exit code ${code}` : `signal ${signal}`}`)
           })
         })
         if (entry.stopping) kill(entry)
@@ -175,12 +140,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     // For the sweep after a kill -9 of this server. The start time distinguishes this process from a later one with
     // the same pid.
     writeFileSync(
-      join(runRoot, `${entry.sandboxId}.json`),
+      join(runRoot, `${spec.sandboxId}.json`),
       JSON.stringify({ pid: running.innerPid, started: await startTime(running.innerPid) }),
     )
   }
 
-  function prepareFolders(entry: Live, spec: SandboxSpec): Sources {
+  function prepareFolders({ spec, slot }: Live): Sources {
     writeFileSync(filterFile, seccompFilter())
     mkdirSync(join(stage, 'etc'), { recursive: true, mode: 0o755 })
     mkdirSync(join(stage, 'run'), { recursive: true, mode: 0o755 })
@@ -188,10 +153,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     writeFileSync(join(stage, 'etc', emptyName), '', { mode: 0o644 })
     for (const [name, text] of Object.entries(etcFiles)) writeFileSync(join(stage, 'etc', name), text, { mode: 0o644 })
 
-    const folder = runFolder(entry.sandboxId)
+    const folder = join(runRoot, spec.sandboxId)
     mkdirSync(folder, { mode: 0o755 })
     if (identity.kind === 'ranges') {
-      const owner = firstUidOf(entry.slot)
+      const owner = firstUidOf(slot)
       chownSync(folder, owner, owner)
       if (spec.relaySocket !== null) lendSocket(spec.relaySocket, owner)
       if (spec.egressSocket) lendSocket(spec.egressSocket, owner)
@@ -206,35 +171,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     }
   }
 
-  async function untilDaemonAnswers(entry: Live, signal: AbortSignal): Promise<void> {
-    const socket = daemonSocketIn(runFolder(entry.sandboxId))
-    const deadline = Date.now() + (options.bootMs ?? 20_000)
-    let gone = false
-    void entry.ended.then(() => (gone = true))
-    while (!gone && !signal.aborted && !entry.stopping) {
-      if (await answersHealth(socket)) return
-      if (Date.now() > deadline) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
-      await new Promise((again) => setTimeout(again, 4))
-    }
-    if (gone) throw new LaunchFailed(entry.child?.exitCode ?? null, entry.child?.signalCode ?? null)
-    throw aborted()
-  }
-
-  async function onEnd(entry: Live, code: number | null, signal: string | null): Promise<void> {
-    if (!entry.running || entry.stopping) return
-    const trouble = await memoryTroubleOf(entry)
-    const how = signal === null ? `exit code ${code}` : `signal ${signal}`
-    const reason = [
-      `The sandbox ended by itself with ${how}${trouble === null ? '' : `, after it ran ${trouble}`}.`,
-      entry.output.asSentence(),
-    ].join(' ')
-    await exits.report({ sandboxId: entry.sandboxId, reason: reason.trim() }, () => clean(entry))
-  }
-
-  async function memoryTroubleOf(entry: Live): Promise<string | null> {
-    const trouble = await (await cgroups).memoryTrouble(entry.sandboxId)
+  async function memoryTrouble({ spec }: Live): Promise<string | null> {
+    const trouble = await (await cgroups).memoryTrouble(spec.sandboxId)
     if (trouble === null) return null
-    return trouble === 'own' ? memorySentence(entry.limits) : sharedMemorySentence
+    return trouble === 'own' ? memorySentence(spec.limits) : sharedMemorySentence
   }
 
   function kill(entry: Live): void {
@@ -245,67 +185,31 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     killProcess(entry.innerPid ?? -child.pid)
   }
 
-  function clean(entry: Live): Promise<void> {
-    entry.cleaned ??= (async () => {
-      entry.stopping = true
-      entry.running = false
-      kill(entry)
-      // bubblewrap hangs only if PID 1 cannot die; killing bubblewrap then also kills PID 1.
-      const insist = setTimeout(() => entry.child?.pid !== undefined && killProcess(-entry.child.pid), 3000)
-      await entry.ended
-      clearTimeout(insist)
-      await (await cgroups).remove(entry.sandboxId)
-      await removeFolder(entry.sandboxId)
-      live.delete(entry.sandboxId)
-      slots.give(entry.slot)
-    })()
-    return entry.cleaned
+  async function remove(entry: Live): Promise<void> {
+    kill(entry)
+    // bubblewrap hangs only if PID 1 cannot die; killing bubblewrap then also kills PID 1.
+    const insist = setTimeout(() => entry.child?.pid !== undefined && killProcess(-entry.child.pid), 3000)
+    await entry.gone
+    clearTimeout(insist)
+    await (await cgroups).remove(entry.spec.sandboxId)
+    await lifecycle.removeFolder(entry.spec.sandboxId)
+    slots.give(entry.slot)
   }
 
-  async function removeFolder(sandboxId: string): Promise<void> {
-    await rm(runFolder(sandboxId), { recursive: true, force: true })
-    await rm(join(runRoot, `${sandboxId}.json`), { force: true })
-  }
-
-  async function sweep(): Promise<void> {
+  async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {
     const groups = await cgroups
     for (const sandboxId of await groups.list()) {
-      if (!live.has(sandboxId)) await groups.remove(sandboxId)
+      if (!isLive(sandboxId)) await groups.remove(sandboxId)
     }
-    for (const name of await readdir(runRoot).catch(() => [])) {
-      const sandboxId = name.replace(/\.json$/, '')
-      if (live.has(sandboxId)) continue
-      if (name !== sandboxId) await killRecorded(join(runRoot, name))
-      await removeFolder(sandboxId)
-      options.log('removed a sandbox that an earlier server left behind', { sandbox_id: sandboxId })
-    }
+    for (const name of await readdir(runRoot).catch(() => []))
+      if (name.endsWith('.json') && !isLive(name.slice(0, -'.json'.length))) await killRecorded(join(runRoot, name))
   }
 
   return {
+    ...lifecycle,
     name: 'local',
     probe,
     examine: async () => examineLocal({ probed: await probe(), identity, cgroups: await cgroups, stateDir }),
-    create,
-    sweep,
-    async find(sandboxId) {
-      const entry = live.get(sandboxId)
-      return entry?.running ? asSandbox(entry) : null
-    },
-    async list() {
-      return [...live.values()].filter((entry) => entry.running).map(asSandbox)
-    },
-    async stop(sandboxId) {
-      const entry = live.get(sandboxId)
-      if (entry !== undefined) return clean(entry)
-      // Not live in this server, but a folder of that id may exist.
-      if (idPattern.test(sandboxId)) await removeFolder(sandboxId)
-    },
-    async memoryTrouble(sandboxId) {
-      const entry = live.get(sandboxId)
-      if (entry === undefined) return null
-      return memoryTroubleOf(entry)
-    },
-    onExit: exits.onExit,
   }
 }
 
