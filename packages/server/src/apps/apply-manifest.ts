@@ -1,6 +1,7 @@
 /** Updates the apps to match the manifest of the default branch, and queues a deploy of each app that changed. */
 import type { ManifestApp, ManifestIssue } from '@svc/contract'
 import { userWhoMerged } from '../change-requests/merged-by-store.ts'
+import { serializeOnProject } from '../db/reconciliations.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
@@ -16,7 +17,6 @@ import {
   insertDeploy,
   lockApps,
   updateApp,
-  lockProjectForReconciliation,
   projectsToReconcile,
   recordReconciliation,
   reconciliation,
@@ -50,9 +50,8 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string, s
   if (isDone(await reconciliation(deps.db, projectId), seen)) return
   const hashes = await hashesOf(deps, project, branch, signal)
   await deps.db.transaction().execute(async (trx) => {
-    // Serializes two servers; the second finds it done. The lock lets others insert rows that refer to the project: a
-    // switch of an app records an event while it holds the app, so a stronger lock would deadlock with it.
-    const now = await lockProjectForReconciliation(trx, projectId)
+    // A switch of an app records an event while it holds the app, so a stronger lock would deadlock with it.
+    const now = await serializeOnProject(trx, projectId)
     const current = await getDefaultBranch(trx, projectId)
     const before = await reconciliation(trx, projectId)
     if (now?.secrets_revision !== seen.revision || current?.sha !== branch.sha || isDone(before, seen)) return

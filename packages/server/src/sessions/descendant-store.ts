@@ -15,11 +15,7 @@ interface OfProject {
  * The parent and ancestors of a session that `parentId` starts; null for a person. Throws beyond the depth limit. Locks
  * the parent, which must happen before the lock of the account, in the same order as a restart.
  */
-export async function parentageOf(
-  db: DbOrTransaction,
-  { project_id, settings }: OfProject,
-  parentId: string | null,
-): Promise<Parentage> {
+export async function parentageOf(db: DbOrTransaction, { project_id, settings }: OfProject, parentId: string | null) {
   if (parentId === null) return { parent_session_id: null, ancestors: [] }
   const parent = await db
     .selectFrom('project_sessions')
@@ -115,11 +111,7 @@ export async function countAgentStart(
 }
 
 /** A session, its root, and every session that agents started from that root, because any of them can control another. */
-export async function familyOf(
-  db: DbOrTransaction,
-  projectId: string,
-  sessionId: string,
-): Promise<Pick<SessionRow, 'session_id' | 'branch_name'>[]> {
+export async function familyOf(db: DbOrTransaction, projectId: string, sessionId: string) {
   const own = await db
     .selectFrom('project_sessions')
     .select('ancestors')

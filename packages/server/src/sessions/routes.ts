@@ -95,7 +95,7 @@ function lifecycleRoutes(deps: Deps): Mounted[] {
       await deps.db.transaction().execute(async (trx) => {
         await updateSession(trx, session.session_id, {
           ...(body.name === undefined ? {} : { name: body.name }),
-          ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
+          ...(body.metadata === undefined ? {} : { metadata: JSON.stringify(body.metadata) }),
         })
         const before = { name: session.name, metadata: session.metadata }
         await recordAudit(trx, caller, auditOf(session, 'update', { before, after: body }))

@@ -1,4 +1,5 @@
 /** A server with the fake driver, and helpers for the tests of sessions. */
+import { updateRows } from '../db/rows.ts'
 import { randomUUID } from 'node:crypto'
 import { isAttachmentBody, type Project, type Session, type SessionEvent } from '@svc/contract'
 import type { Repository } from '@svc/git'
@@ -151,11 +152,12 @@ export async function secondServer(
 
 /** Makes the server look dead for a minute, until `letLive`. */
 export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
-  await deps.db
-    .updateTable('server_instances')
-    .set({ heartbeat_at: new Date(Date.now() - 60_000) })
-    .where('instance_id', '=', deps.instanceId)
-    .execute()
+  await updateRows(
+    deps.db,
+    'server_instances',
+    { instance_id: deps.instanceId },
+    { heartbeat_at: new Date(Date.now() - 60_000) },
+  )
 }
 
 /** Waits for a condition and returns its result. `what` completes the error message. */

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { sha256 } from '../../auth/credentials.ts'
 import { tokenHolds } from '../../auth/token-store.ts'
+import { insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { originOf, ticketMs, ticketName } from '../../sandboxes/private-origin.ts'
@@ -46,7 +47,7 @@ async function insertGrant(db: DbOrTransaction, row: NewRow<'app_grants'>): Prom
     .deleteFrom('app_grants')
     .where('expires_at', '<', sql<string>`now()`)
     .execute()
-  await db.insertInto('app_grants').values(row).execute()
+  await insertRow(db, 'app_grants', row)
 }
 
 /** Deletes the ticket, so that it works once. */

@@ -1,6 +1,7 @@
 /** All SQL on grants to see previews, and on the use of sessions through them. */
 import { sql } from 'kysely'
 import { tokenHolds } from '../../auth/token-store.ts'
+import { insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 export type PreviewGrant = Row<'preview_grants'>
@@ -11,7 +12,7 @@ export async function insertGrant(db: DbOrTransaction, row: NewRow<'preview_gran
     .deleteFrom('preview_grants')
     .where('expires_at', '<', sql<string>`now()`)
     .execute()
-  await db.insertInto('preview_grants').values(row).execute()
+  await insertRow(db, 'preview_grants', row)
 }
 
 /** Deletes the ticket, so that it works once. */

@@ -1,21 +1,14 @@
 /** All SQL on the sizes of stored snapshots of unfinished work. */
 import { sql } from 'kysely'
+import { deleteRows, insertIfNew } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 
 export async function insertSnapshot(db: DbOrTransaction, row: NewRow<'session_snapshots'>): Promise<void> {
-  await db
-    .insertInto('session_snapshots')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertIfNew(db, 'session_snapshots', row)
 }
 
 /** Includes deleted sessions while their objects are stored. */
-export async function unfinishedBytesOf(
-  db: DbOrTransaction,
-  projectId: string,
-  sessionId: string | null = null,
-): Promise<number> {
+export async function unfinishedBytesOf(db: DbOrTransaction, projectId: string, sessionId: string | null = null) {
   const of = db
     .selectFrom('session_snapshots')
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('bytes'), sql<number>`0`).as('bytes'))
@@ -35,12 +28,7 @@ export async function snapshotCommits(db: DbOrTransaction, projectId: string): P
 }
 
 export async function deleteSnapshots(db: DbOrTransaction, projectId: string, commits: string[]): Promise<void> {
-  if (commits.length === 0) return
-  await db
-    .deleteFrom('session_snapshots')
-    .where('project_id', '=', projectId)
-    .where('commit_sha', 'in', commits)
-    .execute()
+  await deleteRows(db, 'session_snapshots', { project_id: projectId, commit_sha: commits })
 }
 
 /** Records why the newest work of a session is not saved; null clears it. False when nothing changed or another generation runs. */
