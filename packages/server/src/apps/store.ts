@@ -1,5 +1,5 @@
-/** All SQL on apps and their deploys. */
-import type { AppDeployStatus } from '@svc/contract'
+/** All SQL on apps and their deploys. Each change of a deploy records its event in the same transaction. */
+import type { AppDeployStatus, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
 import {
@@ -14,6 +14,9 @@ import {
   upsertRow,
 } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvent, shortened } from '../events/record.ts'
+import { originOf } from '../sandboxes/private-origin.ts'
 
 export type AppRow = Row<'apps'>
 export type DeployRow = Row<'app_deploys'>
@@ -126,17 +129,16 @@ export function definitionsOf(db: DbOrTransaction, app: { project_id: string; sl
     .execute()
 }
 
-/** Ends deploys that were stopped, replaced or disabled, of all apps or of the given one. Returns those that were serving. */
-export async function endUnwanted(
-  db: DbOrTransaction,
-  input: { isOff: boolean; app?: Pick<AppRow, 'project_id' | 'slug'> },
-): Promise<DeployRow[]> {
-  const { isOff } = input
+/** Ends deploys that were stopped, replaced or disabled, of all apps or of the given one. Needs a transaction. */
+export async function endUnwantedDeploys(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, app?: AppKey) {
+  // Makes the apps of a deleted project deploy again when it is restored.
+  if (app === undefined)
+    await sql`delete from app_reconciliations where project_id in (
+      select project_id from projects where purge_at is not null)`.execute(trx)
+  const isOff = deps.config.appProvider === 'none'
   const isDeleted = sql`not ${ofLiveProject(sql.ref('a.project_id'))}`
   const only =
-    input.app === undefined
-      ? sql`true`
-      : sql`a.project_id = ${input.app.project_id}::uuid and a.slug = ${input.app.slug}::text`
+    app === undefined ? sql`true` : sql`a.project_id = ${app.project_id}::uuid and a.slug = ${app.slug}::text`
   const why = sql`case when ${isOff}::boolean then 'App deployment was turned off on this server.'
     when ${isDeleted} then 'The project was deleted.' when not a.enabled then 'svc.toml disables this app.' else null end`
   await sql`
@@ -144,7 +146,7 @@ export async function endUnwanted(
     from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
       and d.status in ('queued', 'building', 'starting')
       and (${isOff}::boolean or ${isDeleted} or not a.enabled or a.desired = 'stopped' or d.number < a.next_number - 1)`.execute(
-    db,
+    trx,
   )
   const { rows } = await sql<DeployRow>`
     with stopped as (
@@ -155,19 +157,27 @@ export async function endUnwanted(
       returning d.*),
     cleared as (
       update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from stopped))
-    select * from stopped`.execute(db)
-  return rows
+    select * from stopped`.execute(trx)
+  for (const deploy of rows) await recordDeployEvent(deps, trx, 'deploy.stopped', deploy)
 }
 
-/** Makes the apps of a deleted project deploy again when it is restored. */
-export async function forgetReconciliationsOfDeleted(db: DbOrTransaction): Promise<void> {
-  await db
-    .deleteFrom('app_reconciliations')
-    .where('project_id', 'in', ({ selectFrom }) =>
-      selectFrom('projects').select('projects.project_id').where('purge_at', 'is not', null),
-    )
-    .execute()
+type DeployEvent = Extract<ProjectEventType, `deploy.${string}`>
+
+/** In the transaction of the change. */
+async function recordDeployEvent(
+  deps: Pick<Deps, 'config'>,
+  trx: DbOrTransaction,
+  type: DeployEvent,
+  deploy: DeployRow,
+): Promise<void> {
+  const { project_id, slug, deploy_id, commit_sha } = deploy
+  const app = await getApp(trx, project_id, slug)
+  const url = app === null ? null : originOf(deps.config, app.host)
+  const reason = deploy.error === null ? null : shortened(deploy.error)
+  await recordEvent(trx, { project_id, type, data: { app: slug, deploy_id, commit_sha, url, reason } })
 }
+
+type EventDeps = Pick<Deps, 'db' | 'config'>
 
 export interface Claim extends DeployRow {
   was: AppDeployStatus
@@ -175,16 +185,15 @@ export interface Claim extends DeployRow {
 
 /** Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. */
 export async function claimDeploys(
-  db: DbOrTransaction,
+  deps: EventDeps,
   input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number },
 ): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
-  const isAlive = (
-    column: string,
-  ) => sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
-    and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
-  const { rows } = await sql<Claim>`
+  const isAlive = (column: string) =>
+    sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
+      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
+  const claim = sql<Claim>`
     update app_deploys d set
       instance_id = ${instanceId}, sandbox_id = null, next_attempt_at = null,
       status = case when old.was in ('running', 'restarting') then 'restarting' else 'building' end::app_deploy_status,
@@ -202,8 +211,12 @@ export async function claimDeploys(
       order by (d.status in ('running', 'restarting')) desc, d.created_at limit ${input.limit}
       for update of d skip locked) old
     where d.deploy_id = old.deploy_id
-    returning d.*, old.was`.execute(db)
-  return rows
+    returning d.*, old.was`
+  return deps.db.transaction().execute(async (trx) => {
+    const { rows } = await claim.execute(trx)
+    for (const one of rows) if (one.was === 'queued') await recordDeployEvent(deps, trx, 'deploy.started', one)
+    return rows
+  })
 }
 
 export async function ownedIds(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
@@ -224,8 +237,8 @@ export async function moveDeploy(db: DbOrTransaction, held: Held, set: Changes<'
 const heldStatuses: AppDeployStatus[] = ['building', 'starting', ...liveStatuses]
 const keyOf = ({ deployId, instanceId }: Held) => ({ deploy_id: deployId, instance_id: instanceId })
 
-export async function failDeploy(db: DbOrTransaction, deploy: Held, error: string) {
-  const { rows } = await sql<DeployRow>`
+export async function failDeploy(deps: EventDeps, deploy: Held, error: string): Promise<void> {
+  const failure = sql<DeployRow>`
     with failed as (
       update app_deploys set status = 'failed', error = ${error}, ended_at = now(), next_attempt_at = null
       where deploy_id = ${deploy.deployId} and instance_id = ${deploy.instanceId}
@@ -233,12 +246,24 @@ export async function failDeploy(db: DbOrTransaction, deploy: Held, error: strin
       returning *),
     cleared as (
       update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from failed))
-    select * from failed`.execute(db)
-  return rows[0] ?? null
+    select * from failed`
+  await deps.db.transaction().execute(async (trx) => {
+    const [failed] = (await failure.execute(trx)).rows
+    if (failed !== undefined) await recordDeployEvent(deps, trx, 'deploy.failed', failed)
+  })
 }
 
 /** Makes the deploy live and marks the previous one replaced, in one transaction. Null when the deploy is no longer wanted. */
-export async function switchTo(trx: DbOrTransaction, deploy: Held) {
+export async function goLive(deps: EventDeps, deploy: Held): Promise<{ replaced: string | null } | null> {
+  return deps.db.transaction().execute(async (trx) => {
+    const switched = await switchTo(trx, deploy)
+    const row = switched === null ? null : await getDeploy(trx, deploy.deployId)
+    if (row !== null) await recordDeployEvent(deps, trx, 'deploy.live', row)
+    return switched
+  })
+}
+
+async function switchTo(trx: DbOrTransaction, deploy: Held) {
   const row = await getDeploy(trx, deploy.deployId)
   const app = row === null ? null : await lockApp(trx, row.project_id, row.slug)
   if (app === null || app.desired !== 'running' || !app.enabled) return null

@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
 import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvent, shortened } from '../events/record.ts'
 
 export type TreeRow = Row<'change_request_trees'>
 export type RunRow = Row<'check_runs'>
@@ -121,8 +123,16 @@ export interface ClaimInput {
   perAccount: number
 }
 
-/** Assigns queued and orphaned runs to this server, with a turn for each account. Needs its own transaction. */
-export async function claimRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
+/** Assigns queued and orphaned runs to this server, with a turn for each account. */
+export async function claimRuns({ db }: Pick<Deps, 'db'>, input: ClaimInput): Promise<RunRow[]> {
+  return db.transaction().execute(async (trx) => {
+    const runs = await takeRuns(trx, input)
+    for (const run of runs) await recordRunEvent(trx, 'check.started', run)
+    return runs
+  })
+}
+
+async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
   await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
   const { rows } = await sql<RunRow>`
     with open as (
@@ -167,6 +177,37 @@ export function moveRun(
   set: Changes<'check_runs'>,
 ): Promise<RunRow | null> {
   return updateRow(db, 'check_runs', { run_id: runId, instance_id: instanceId, starts, status: 'running' }, set)
+}
+
+export async function finishRun(
+  { db }: Pick<Deps, 'db'>,
+  held: Held,
+  end: Pick<RunRow, 'exit_code' | 'reason' | 'status'>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const run = await moveRun(trx, held, { ...end, ended_at: new Date().toISOString() })
+    if (run !== null) await recordRunEvent(trx, 'check.finished', run)
+  })
+}
+
+/** A stopping server queues the run for another one, without counting the start. */
+export async function releaseRun({ db }: Pick<Deps, 'db'>, held: Held): Promise<void> {
+  await moveRun(db, held, { status: 'queued', starts: Math.max(0, held.starts - 1), sandbox_id: null })
+}
+
+async function recordRunEvent(
+  trx: DbOrTransaction,
+  type: 'check.started' | 'check.finished',
+  run: RunRow,
+): Promise<void> {
+  const { project_id, name: check, run_id, attempt, status, tree_sha } = run
+  const reason = run.reason === null ? null : shortened(run.reason)
+  for (const { cr_id, number } of await pairsOfTree(trx, run))
+    await recordEvent(trx, {
+      project_id,
+      type,
+      data: { cr_id, number, check, run_id, attempt, status, tree_sha, reason },
+    })
 }
 
 /** Queues a finished run again, with an empty log. False while it is queued or running. */

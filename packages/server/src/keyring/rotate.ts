@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises'
 import { sql, type Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
-import { recordOperatorAudit } from '../audit/record.ts'
+import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import { withLock } from '../db/lock.ts'
 import { findRow, insertIfNew, updateRows } from '../db/rows.ts'
@@ -157,11 +157,7 @@ async function recordRotation(
   const owner = await firstOwner(trx)
   for (const { master_key_id: previous } of input.wraps.filter((wrap) => wrap.master_key_id !== input.id))
     await recordOperatorAudit(trx, {
-      account_id: owner?.account_id ?? null,
-      project_id: null,
-      action: rotateAction,
-      object_type: 'master_key',
-      object_id: input.id,
+      ...auditEvent({ account_id: owner?.account_id ?? null }, rotateAction, 'master_key', input.id),
       before: { master_key_id: previous },
       after: { master_key_id: input.id, projects: input.projects },
     })

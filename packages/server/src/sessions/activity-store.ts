@@ -115,3 +115,9 @@ export async function stopForReason(
   const set = { desired: 'stopped', stop_reason: reason, updated_at: new Date() } as const
   return (await updateRows(db, 'project_sessions', live, set)) > 0
 }
+
+/** Records the use of a session at most once a minute, because a page may send hundreds of requests per second. */
+export async function touchSession(db: DbOrTransaction, sessionId: string): Promise<void> {
+  await sql`update project_sessions set last_active_at = now()
+    where session_id = ${sessionId} and last_active_at < now() - interval '1 minute'`.execute(db)
+}

@@ -6,8 +6,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { type Parentage, parentageOf } from '../sessions/descendant-store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { promptOf } from './prompt.ts'
-import { runAs } from './store.ts'
-import { countRecent, getSlot, getTrigger, insertSlots, type SlotRow, type TriggerRow } from './store.ts'
+import { countRecent, getSlot, getTrigger, insertSlots, runAs, type SlotRow, type TriggerRow } from './store.ts'
 import { requireWebhookRate, requireWebhookSlot } from './webhook/limit-store.ts'
 
 export async function fireByHand(

@@ -18,7 +18,6 @@ import { requireAttachmentQuota } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import { hashOfRequest, refuseBranch, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
-import { lockChosenId } from '../store.ts'
 import { countAgentStart, parentageOf, requireDescendantSlot } from '../descendant-store.ts'
 import { requireSessionStorage } from '../storage-quota.ts'
 import {
@@ -27,6 +26,7 @@ import {
   findSessionRequestedAs,
   getSession,
   insertSession,
+  lockChosenId,
   type SessionWithSandbox,
 } from '../store.ts'
 import { insertPrompt } from '../conversation/prompt-store.ts'
