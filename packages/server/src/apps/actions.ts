@@ -8,7 +8,6 @@ import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { presentDeploy, switchedOff } from './present.ts'
 import {
-  type AppRow,
   type DeployRow,
   endUnwantedDeploys,
   getDeploy,
@@ -101,11 +100,7 @@ export async function rollbackApp(
   return presentDeploy(row)
 }
 
-async function lockDeployable(
-  deps: Pick<Deps, 'config'>,
-  trx: DbOrTransaction,
-  { project, slug }: OnApp,
-): Promise<AppRow> {
+async function lockDeployable(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, { project, slug }: OnApp) {
   const app = await lockApp(trx, project.project_id, slug)
   if (app === null) throw notFound('app')
   if (deps.config.appProvider === 'none') throw new ServiceError('conflict', switchedOff)

@@ -156,12 +156,7 @@ async function appHash(
 }
 
 /** A static app is made from its folder. Any other app is made from the whole repository except svc.toml, whose entry is hashed separately. */
-async function sourceOf(
-  repository: Repository,
-  app: ManifestApp,
-  commit: string,
-  options: CallOptions,
-): Promise<string[]> {
+async function sourceOf(repository: Repository, app: ManifestApp, commit: string, options: CallOptions) {
   const folder = app.build === null && app.static_dir !== null ? app.static_dir : ''
   const entries = (await listTree(repository, { sha: commit, path: folder }, options)) ?? []
   return entries

@@ -171,11 +171,7 @@ export interface Held {
 }
 
 /** Null when the run was cancelled or another server claimed it. */
-export function moveRun(
-  db: DbOrTransaction,
-  { runId, instanceId, starts }: Held,
-  set: Changes<'check_runs'>,
-): Promise<RunRow | null> {
+export function moveRun(db: DbOrTransaction, { runId, instanceId, starts }: Held, set: Changes<'check_runs'>) {
   return updateRow(db, 'check_runs', { run_id: runId, instance_id: instanceId, starts, status: 'running' }, set)
 }
 
@@ -195,11 +191,7 @@ export async function releaseRun({ db }: Pick<Deps, 'db'>, held: Held): Promise<
   await moveRun(db, held, { status: 'queued', starts: Math.max(0, held.starts - 1), sandbox_id: null })
 }
 
-async function recordRunEvent(
-  trx: DbOrTransaction,
-  type: 'check.started' | 'check.finished',
-  run: RunRow,
-): Promise<void> {
+async function recordRunEvent(trx: DbOrTransaction, type: 'check.started' | 'check.finished', run: RunRow) {
   const { project_id, name: check, run_id, attempt, status, tree_sha } = run
   const reason = run.reason === null ? null : shortened(run.reason)
   for (const { cr_id, number } of await pairsOfTree(trx, run))

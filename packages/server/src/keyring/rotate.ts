@@ -117,10 +117,7 @@ async function writable<T>(file: string, write: () => Promise<T>): Promise<T> {
 }
 
 /** Returns how many data keys were moved in the meantime. Retires no key before the file on disk provably opens the rest. */
-async function retireOtherKeys(
-  deps: RotateDeps,
-  input: OpenedRoot & { key: Buffer; projects: number },
-): Promise<number> {
+async function retireOtherKeys(deps: RotateDeps, input: OpenedRoot & { key: Buffer; projects: number }) {
   const id = keyId(input.key)
   for (let moved = 0; ; moved += await moveDataKeys(deps, input)) {
     await failpoint('rotate.before_retire')

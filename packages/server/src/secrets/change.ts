@@ -47,10 +47,7 @@ export async function setSecret(
   return set
 }
 
-export async function deleteSecret(
-  deps: SecretDeps,
-  input: { project: ProjectRow; caller: Caller; name: string },
-): Promise<void> {
+export async function deleteSecret(deps: SecretDeps, input: { project: ProjectRow; caller: Caller; name: string }) {
   // PostgreSQL rejects some invalid names as text, so do not query them.
   if (refuseSecretName(input.name) !== null) throw notFound('secret')
   await deps.db.transaction().execute(async (trx) => {

@@ -50,11 +50,7 @@ export async function deleteProject(deps: Deps, { project, caller }: OnProject):
   return { purgeAt }
 }
 
-async function markProject(
-  deps: Pick<Deps, 'now'>,
-  trx: DbOrTransaction,
-  { project, caller }: OnProject,
-): Promise<ProjectRow | null> {
+async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { project, caller }: OnProject) {
   const { project_id: projectId } = project
   const at = deps.now()
   const marked = await markDeleted(trx, projectId, { at, by: caller.actor.user_id, purgeAt: purgeAtOf(at) })

@@ -45,12 +45,7 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
  * Inserts pending slots instead of waiting for none to be due, which may never happen with many triggers. The slots
  * belong to no server, so the job for orphaned slots fires them. False when more are due.
  */
-async function insertPendingSlots(
-  deps: Pick<Deps, 'newId'>,
-  trx: DbOrTransaction,
-  rows: TriggerRow[],
-  now: Date,
-): Promise<boolean> {
+async function insertPendingSlots(deps: Pick<Deps, 'newId'>, trx: DbOrTransaction, rows: TriggerRow[], now: Date) {
   const noServer = { newId: deps.newId, instanceId: deps.newId() }
   const isDue = (time: Date) => time.getTime() <= now.getTime()
   let isAll = true

@@ -65,12 +65,7 @@ export async function followWarm(
   })
 }
 
-async function orRemove(
-  deps: Pick<Deps, 'db'>,
-  driver: SandboxDriver,
-  sandboxId: string,
-  work: () => Promise<void>,
-): Promise<void> {
+async function orRemove(deps: Pick<Deps, 'db'>, driver: SandboxDriver, sandboxId: string, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {
