@@ -29,16 +29,12 @@ export async function isRunElsewhere(
   session: OfGeneration,
   input: { instanceId: string; staleSeconds: number },
 ): Promise<boolean> {
-  const row = await db
-    .selectFrom('session_sandboxes')
-    .innerJoin('server_instances', 'server_instances.instance_id', 'session_sandboxes.instance_id')
-    .select('sandbox_id')
-    .where((eb) => eb.and({ session_id: session.session_id, generation: session.generation }))
-    .where('status', 'in', ['provisioning', 'active'])
-    .where('session_sandboxes.instance_id', '!=', input.instanceId)
-    .where('heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${input.staleSeconds})`)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`
+    select from session_sandboxes s join server_instances i using (instance_id)
+    where s.session_id = ${session.session_id} and s.generation = ${session.generation}
+      and s.status in ('provisioning', 'active') and instance_id <> ${input.instanceId}
+      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds})`.execute(db)
+  return rows.length > 0
 }
 
 /** The given sandboxes that a session uses or that are warm. One query, because a claim moves a sandbox from one table to the other. */
@@ -83,12 +79,8 @@ export async function revokeSandboxCredentials(trx: DbOrTransaction, sessionId: 
 }
 
 export async function archiveSandboxes(db: DbOrTransaction, endedBefore: Date): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ status: 'archived' })
-    .where('status', 'in', ['stopped', 'error'])
-    .where('updated_at', '<', endedBefore.toISOString())
-    .execute()
+  await sql`update session_sandboxes set status = 'archived'
+    where status in ('stopped', 'error') and updated_at < ${endedBefore}`.execute(db)
 }
 
 export async function setInForce(db: DbOrTransaction, of: OfGeneration, inForce: InForce): Promise<void> {

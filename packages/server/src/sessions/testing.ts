@@ -31,7 +31,7 @@ export interface SessionApp extends TestApp {
   path(sessionId?: string, verb?: string): string
   create(body?: object, options?: TestRequest): Promise<TestReply<Session & { code?: string }>>
   /** Creates a session and waits until it runs. */
-  running(body?: object): Promise<RunningSession>
+  running(body?: object, options?: TestRequest): Promise<RunningSession>
   session(sessionId: string): Promise<Session>
   /** Waits until the session has the status. */
   reaches(sessionId: string, status: Session['status']): Promise<Session>
@@ -78,8 +78,8 @@ export async function makeSessionApp(
     create,
     session,
     reaches,
-    async running(body) {
-      const made = await create(body)
+    async running(body, options) {
+      const made = await create(body, options)
       if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
       const found = await reaches(made.body.session_id, 'running')
       // The row changes before this server attaches to the sandbox.

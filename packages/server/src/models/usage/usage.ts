@@ -5,15 +5,23 @@ import {
   capAccountUsageRoute,
   projectUsageRoute,
   sessionUsageRoute,
+  type Storage,
   type Usage,
 } from '@svc/contract'
+import { storeBytes } from '@svc/git'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import { isUuid, notFound } from '../../auth/allow.ts'
 import { controlledOf } from '../../auth/session-control.ts'
 import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
+import { quotasOf } from '../../projects/quotas.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { attachmentBytesOf } from '../../sessions/attachments/store.ts'
+import { checkLogBytesOf } from '../../sessions/check-log-store.ts'
+import { transcriptBytesOf } from '../../sessions/conversation/message-store.ts'
 import { getSession } from '../../sessions/store.ts'
-import { storageOf } from './storage.ts'
+import { unfinishedBytesOf } from '../../sessions/unfinished-work/snapshot-store.ts'
+import { storeOf } from '../../sessions/unfinished-work/wip.ts'
 import { accountCap, type Cap, capsOf, usageOf, type UsageScope } from '../store.ts'
 
 export function usageRoutes(deps: Deps): Mounted[] {
@@ -95,5 +103,24 @@ async function readUsage(
       tokens_out: sum((row) => row.tokens_out),
       sandbox_seconds: sandboxes.reduce((total, row) => total + row.seconds, 0),
     },
+  }
+}
+
+async function storageOf(deps: Pick<Deps, 'db' | 'config'>, project: ProjectRow): Promise<Storage> {
+  const [inStore, unfinished, transcripts, attachments, checkLogs] = await Promise.all([
+    storeBytes(storeOf(deps, project).dir),
+    unfinishedBytesOf(deps.db, project.project_id),
+    transcriptBytesOf(deps.db, project.project_id),
+    attachmentBytesOf(deps.db, { column: 'project_id', id: project.project_id }),
+    checkLogBytesOf(deps.db, project.project_id),
+  ])
+  const quotas = quotasOf(deps.config, project)
+  return {
+    repository_bytes: Math.max(0, inStore - unfinished),
+    unfinished_work_bytes: unfinished,
+    transcript_bytes: transcripts + attachments,
+    check_log_bytes: checkLogs,
+    limit_bytes: quotas.repositoryBytes,
+    sessions_limit_bytes: quotas.sessionsBytes,
   }
 }

@@ -1,7 +1,7 @@
 /** All SQL on the attachments of prompts. */
 import type { Attachment } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
-import { insertRow } from '../../db/rows.ts'
+import { firstOrNull, insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 
 export interface StoredAttachment extends Attachment {
@@ -34,12 +34,12 @@ function selectAttachment(db: DbOrTransaction, sessionId: string, attachmentId: 
     .where((eb) => eb.and({ session_id: sessionId, attachment_id: attachmentId }))
 }
 
-export async function attachmentOf(db: DbOrTransaction, sessionId: string, attachmentId: string) {
-  return (await selectAttachment(db, sessionId, attachmentId).select('content').executeTakeFirst()) ?? null
+export function attachmentOf(db: DbOrTransaction, sessionId: string, attachmentId: string) {
+  return firstOrNull(selectAttachment(db, sessionId, attachmentId).select('content'))
 }
 
-export async function attachmentWithoutContent(db: DbOrTransaction, sessionId: string, attachmentId: string) {
-  return (await selectAttachment(db, sessionId, attachmentId).executeTakeFirst()) ?? null
+export function attachmentWithoutContent(db: DbOrTransaction, sessionId: string, attachmentId: string) {
+  return firstOrNull(selectAttachment(db, sessionId, attachmentId))
 }
 
 const pieceBytes = 256 * 1024

@@ -18,13 +18,8 @@ export async function unfinishedBytesOf(db: DbOrTransaction, projectId: string, 
 }
 
 export async function snapshotCommits(db: DbOrTransaction, projectId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_snapshots')
-    .select('commit_sha')
-    .distinct()
-    .where('project_id', '=', projectId)
-    .execute()
-  return rows.map((row) => row.commit_sha)
+  const ofProject = db.selectFrom('session_snapshots').where('project_id', '=', projectId)
+  return (await ofProject.select('commit_sha').distinct().execute()).map((row) => row.commit_sha)
 }
 
 export async function deleteSnapshots(db: DbOrTransaction, projectId: string, commits: string[]): Promise<void> {
@@ -53,12 +48,7 @@ export async function setUnsavedWork(
 
 /** Whether a session of the project has unsaved work for lack of space. */
 export async function hasUnsavedWork(db: DbOrTransaction, projectId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('project_id', '=', projectId)
-    .where('unkept_work', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`select from project_sessions
+    where project_id = ${projectId} and unkept_work is not null limit 1`.execute(db)
+  return rows.length > 0
 }
