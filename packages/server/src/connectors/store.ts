@@ -1,4 +1,3 @@
-/** SQL on connectors and the policies of their tools. */
 import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'

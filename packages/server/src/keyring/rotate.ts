@@ -36,7 +36,6 @@ export interface Rotation {
   projects: number
   /** How many of these the master key wrapped before. */
   moved: number
-  /** Running servers. */
   servers: number
 }
 

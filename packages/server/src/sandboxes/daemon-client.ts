@@ -77,8 +77,13 @@ function command<Body extends object, Reply>(path: string, timeoutMs: number, re
     body: Body,
     signal?: AbortSignal,
   ): Promise<DaemonOutcome<Reply>> => {
-    const init = control(daemon, body)
-    return exchange(daemon.socket, path, signal === undefined ? init : { ...init, signal }, timeoutMs, reply)
+    const init = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: signal ?? null,
+    }
+    return exchange(daemon.socket, path, init, timeoutMs, reply)
   }
 }
 
@@ -100,14 +105,6 @@ export const recoverInSandbox = command<Record<string, never>, { ok: true; files
   recoverMs,
   recoverReply,
 )
-
-function control(daemon: Pick<DaemonAddress, 'sandboxKey'>, body: object): RequestInit {
-  return {
-    method: 'POST',
-    headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  }
-}
 
 /** Sends a request to the agent runtime behind the daemon, as `userId`. The caller limits the time, as the reply may be a stream. */
 export async function requestRuntime(

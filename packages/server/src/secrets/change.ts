@@ -7,7 +7,7 @@ import { bumpSecretsRevision, getProject, type ProjectRow } from '../projects/st
 import type { SealedSecret } from './given-store.ts'
 import { deleteSecretRow, lockForChange, sealedSecrets, upsertSecret } from './store.ts'
 
-type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
+export type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
 
 export async function setSecret(
   deps: SecretDeps,

@@ -1,4 +1,3 @@
-/** All SQL on the rows of sessions. */
 import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'

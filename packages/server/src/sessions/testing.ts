@@ -33,12 +33,10 @@ export interface SessionApp extends TestApp {
   /** Creates a session and waits until it runs. */
   running(body?: object, options?: TestRequest): Promise<RunningSession>
   session(sessionId: string): Promise<Session>
-  /** Waits until the session has the status. */
   reaches(sessionId: string, status: Session['status']): Promise<Session>
 }
 
 export interface RunningSession extends Session {
-  /** The environment of its sandbox. */
   env: Record<string, string>
 }
 

@@ -1,4 +1,3 @@
-/** Usage and caps. */
 import { replaceModelCap } from '../../accounts/store.ts'
 import {
   accountUsageRoute,
@@ -16,11 +15,8 @@ import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
 import { quotasOf } from '../../projects/quotas.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { attachmentBytesOf } from '../../sessions/attachments/store.ts'
-import { checkLogBytesOf } from '../../sessions/check-log-store.ts'
-import { transcriptBytesOf } from '../../sessions/conversation/message-store.ts'
+import { storedBytesOf } from '../../sessions/storage-quota.ts'
 import { getSession } from '../../sessions/store.ts'
-import { unfinishedBytesOf } from '../../sessions/unfinished-work/snapshot-store.ts'
 import { storeOf } from '../../sessions/unfinished-work/wip.ts'
 import { accountCap, type Cap, capsOf, usageOf, type UsageScope } from '../store.ts'
 
@@ -107,12 +103,9 @@ async function readUsage(
 }
 
 async function storageOf(deps: Pick<Deps, 'db' | 'config'>, project: ProjectRow): Promise<Storage> {
-  const [inStore, unfinished, transcripts, attachments, checkLogs] = await Promise.all([
+  const [inStore, { unfinished, transcripts, attachments, checkLogs }] = await Promise.all([
     storeBytes(storeOf(deps, project).dir),
-    unfinishedBytesOf(deps.db, project.project_id),
-    transcriptBytesOf(deps.db, project.project_id),
-    attachmentBytesOf(deps.db, { column: 'project_id', id: project.project_id }),
-    checkLogBytesOf(deps.db, project.project_id),
+    storedBytesOf(deps.db, project.project_id),
   ])
   const quotas = quotasOf(deps.config, project)
   return {

@@ -1,4 +1,3 @@
-/** All SQL on the attachments of prompts. */
 import type { Attachment } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { firstOrNull, insertRow } from '../../db/rows.ts'

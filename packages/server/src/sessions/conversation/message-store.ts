@@ -1,4 +1,3 @@
-/** All SQL on the messages of conversations. */
 import type { Message } from '@svc/contract'
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'
@@ -40,10 +39,6 @@ export async function readTranscript(
 }
 
 /** Oldest first. */
-export async function messagesChangedSince(db: DbOrTransaction, sessionId: string, since: Date): Promise<Message[]> {
-  return (await messagesStoredSince(db, sessionId, since)).map(({ message }) => message)
-}
-
 export async function messagesStoredSince(db: DbOrTransaction, sessionId: string, since: Date) {
   const rows = await db
     .selectFrom('session_messages')
@@ -87,7 +82,6 @@ export async function transcriptBytesOf(db: DbOrTransaction, projectId: string):
 /** Rows of older servers have no figure. */
 const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
 
-/** The stored size of each message. */
 export async function messageBytesOf(db: DbOrTransaction, sessionId: string): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('session_messages')

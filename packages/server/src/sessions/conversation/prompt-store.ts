@@ -1,4 +1,3 @@
-/** All SQL on the prompts of sessions. */
 import type { Attachment, Prompt, PromptStatus } from '@svc/contract'
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'

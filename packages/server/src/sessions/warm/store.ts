@@ -1,4 +1,3 @@
-/** All SQL on warm sandboxes. */
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { type Changes, deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
