@@ -189,23 +189,13 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 
 /** Sessions that are not in their wanted state, or whose server is dead. */
 export async function sessionsToReconcile(db: DbOrTransaction, staleSeconds: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('project_sessions')
-    .leftJoin('session_sandboxes as sandbox', (join) =>
-      join
-        .onRef('sandbox.session_id', '=', 'project_sessions.session_id')
-        .onRef('sandbox.generation', '=', 'project_sessions.generation'),
-    )
-    .leftJoin('server_instances as instance', (join) =>
-      join
-        .onRef('instance.instance_id', '=', 'sandbox.instance_id')
-        .on('instance.heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${staleSeconds})`),
-    )
-    .select('project_sessions.session_id')
-    .where('project_sessions.status', 'in', ['provisioning', 'running'])
-    .where(({ or, eb }) => or([eb('project_sessions.desired', '=', 'stopped'), eb('instance.instance_id', 'is', null)]))
-    .limit(500)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select s.session_id from project_sessions s
+    left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
+    left join server_instances i on i.instance_id = b.instance_id
+      and i.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
+    where s.status in ('provisioning', 'running') and (s.desired = 'stopped' or i.instance_id is null)
+    limit 500`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

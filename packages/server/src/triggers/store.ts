@@ -7,7 +7,7 @@ import { ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import { deleteRows, findRow, listRows, updateRow, updateRows, upsertRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { recordSlotEvent } from './record-event.ts'
+import { recordEvent, shortened } from '../events/record.ts'
 
 export type TriggerRow = Row<'triggers'>
 export type SlotRow = Row<'trigger_slots'>
@@ -129,15 +129,11 @@ export async function newestSlots(db: DbOrTransaction, projectId: string, slug: 
 
 /** The due time of the newest cron slot that started, or may still start, a session. */
 export async function lastDueAt(db: DbOrTransaction, projectId: string, slug: string): Promise<Date | null> {
-  const row = await db
-    .selectFrom('trigger_slots')
-    .select('due_at')
-    .where((eb) => eb.and({ project_id: projectId, slug, kind: 'cron' }))
-    .where('status', 'in', ['claimed', 'fired'])
-    .orderBy('due_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row === undefined ? null : new Date(row.due_at)
+  const { rows } = await sql<Pick<SlotRow, 'due_at'>>`
+    select due_at from trigger_slots
+    where project_id = ${projectId} and slug = ${slug} and kind = 'cron' and status in ('claimed', 'fired')
+    order by due_at desc limit 1`.execute(db)
+  return rows[0] === undefined ? null : new Date(rows[0].due_at)
 }
 
 export async function countRecent(
@@ -217,4 +213,15 @@ export async function runAs(db: DbOrTransaction, trigger: TriggerRow): Promise<s
     .execute()
   const merger = members.find(({ user_id, role }) => user_id === trigger.run_as && mayWrite(role))
   return (merger ?? members.find(({ role }) => role === 'owner'))?.user_id ?? null
+}
+
+/** Records the result of a slot as a project event, in the transaction that sets it. */
+export async function recordSlotEvent(
+  trx: DbOrTransaction,
+  type: 'trigger.fired' | 'trigger.missed',
+  slot: SlotRow,
+): Promise<void> {
+  const { project_id, slug, slot_id, kind, due_at, session_id } = slot
+  const reason = slot.reason === null ? null : shortened(slot.reason)
+  await recordEvent(trx, { project_id, type, data: { slug, slot_id, kind, due_at, session_id, reason } })
 }

@@ -35,15 +35,9 @@ export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): P
 }
 
 export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_prompts')
-    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_prompts.session_id')
-    .select('session_prompts.session_id')
-    .where('session_prompts.status', '=', 'accepted')
-    .where('project_sessions.status', '=', 'running')
-    .groupBy('session_prompts.session_id')
-    .limit(200)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select distinct session_id from session_prompts p join project_sessions s using (session_id)
+    where p.status = 'accepted' and s.status = 'running' limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

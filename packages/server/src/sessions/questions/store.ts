@@ -238,28 +238,19 @@ export async function openOfRuntime(db: DbOrTransaction, of: { sessionId: string
 }
 
 export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_questions')
-    .select('session_id')
-    .where('status', '=', 'open')
-    .where('answer', 'is not', null)
-    .where('runtime_id', 'is not', null)
-    .groupBy('session_id')
-    .limit(200)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select distinct session_id from session_questions
+    where status = 'open' and answer is not null and runtime_id is not null limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 
 /** Expires late questions, and deletes closed connector approvals after a week. */
 export async function expireLate(db: DbOrTransaction): Promise<void> {
-  const late = await db
-    .selectFrom('session_questions')
-    .select(['session_id', 'question_id'])
-    .where('status', '=', 'open')
-    .where('expires_at', '<', sql<string>`now()`)
-    .limit(500)
-    .execute()
-  for (const { session_id: sessionId, question_id: questionId } of late)
+  const late = await sql<Pick<QuestionRow, 'session_id' | 'question_id'>>`
+    select session_id, question_id from session_questions where status = 'open' and expires_at < now() limit 500`.execute(
+    db,
+  )
+  for (const { session_id: sessionId, question_id: questionId } of late.rows)
     await reconcileQuestions(db, { sessionId, questionId }, { status: 'expired', reason: lateReason })
   await sql`delete from session_questions where question_id in (
     select question_id from session_questions
