@@ -1,14 +1,21 @@
 /** The requests about an app: deploy, stop, roll back. They write the wanted state; the reconciler applies it. */
 import { type AppDeploy, ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { presentDeploy, switchedOff } from './present.ts'
-import { endUnwantedDeploys } from './transitions.ts'
-import { type AppRow, type DeployRow, getDeploy, insertDeploy, listDeploys, lockApp, updateApp } from './store.ts'
+import {
+  type DeployRow,
+  endUnwantedDeploys,
+  getDeploy,
+  insertDeploy,
+  listDeploys,
+  lockApp,
+  updateApp,
+} from './store.ts'
 
 type ActionDeps = Pick<Deps, 'db' | 'config' | 'newId' | 'apps'>
 interface OnApp {
@@ -93,11 +100,7 @@ export async function rollbackApp(
   return presentDeploy(row)
 }
 
-async function lockDeployable(
-  deps: Pick<Deps, 'config'>,
-  trx: DbOrTransaction,
-  { project, slug }: OnApp,
-): Promise<AppRow> {
+async function lockDeployable(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, { project, slug }: OnApp) {
   const app = await lockApp(trx, project.project_id, slug)
   if (app === null) throw notFound('app')
   if (deps.config.appProvider === 'none') throw new ServiceError('conflict', switchedOff)
@@ -129,6 +132,5 @@ function targetOf(deploys: DeployRow[], live: DeployRow | null, to: number | str
 const factsOf = ({ number, commit_sha, hash, rollback_of }: DeployRow) => ({ number, commit_sha, hash, rollback_of })
 
 function auditOf({ project, slug }: OnApp, action: string, facts: { before?: object | null; after?: object | null }) {
-  const { account_id, project_id } = project
-  return { account_id, project_id, action, object_type: 'app', object_id: slug, ...facts }
+  return { ...auditEvent(project, action, 'app', slug), ...facts }
 }

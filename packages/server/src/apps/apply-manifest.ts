@@ -1,14 +1,15 @@
 /** Updates the apps to match the manifest of the default branch, and queues a deploy of each app that changed. */
-import type { ManifestApp, ManifestIssue } from '@svc/contract'
+import { createHash } from 'node:crypto'
+import { type ManifestApp, type ManifestIssue, secretsNamedIn } from '@svc/contract'
+import { type CallOptions, listTree, type Repository } from '@svc/git'
 import { userWhoMerged } from '../change-requests/merged-by-store.ts'
+import { serializeOnProject } from '../db/reconciliations.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import { sealedSecrets } from '../secrets/store.ts'
-import { appHash } from './hash.ts'
-import { hostNames } from './host-name.ts'
 import {
   type AppRow,
   deleteApps,
@@ -16,7 +17,6 @@ import {
   insertDeploy,
   lockApps,
   updateApp,
-  lockProjectForReconciliation,
   projectsToReconcile,
   recordReconciliation,
   reconciliation,
@@ -50,9 +50,8 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string, s
   if (isDone(await reconciliation(deps.db, projectId), seen)) return
   const hashes = await hashesOf(deps, project, branch, signal)
   await deps.db.transaction().execute(async (trx) => {
-    // Serializes two servers; the second finds it done. The lock lets others insert rows that refer to the project: a
-    // switch of an app records an event while it holds the app, so a stronger lock would deadlock with it.
-    const now = await lockProjectForReconciliation(trx, projectId)
+    // A switch of an app records an event while it holds the app, so a stronger lock would deadlock with it.
+    const now = await serializeOnProject(trx, projectId)
     const current = await getDefaultBranch(trx, projectId)
     const before = await reconciliation(trx, projectId)
     if (now?.secrets_revision !== seen.revision || current?.sha !== branch.sha || isDone(before, seen)) return
@@ -141,3 +140,56 @@ async function insertNamed(
 export function appMistakes(issues: ManifestIssue[]): ManifestIssue[] {
   return issues.filter(({ path }) => path === '' || /^apps(\.|$)/.test(path))
 }
+
+/** One hash of everything an app is made from: an unchanged hash needs no deploy. `versions`: of the secrets, by name. */
+async function appHash(
+  repository: Repository,
+  input: { app: ManifestApp; commit: string; versions: Map<string, number> },
+  options: CallOptions,
+): Promise<string> {
+  const { app, commit, versions } = input
+  // Enabling an app does not change what it is made from.
+  const { enabled: _, ...entry } = app
+  const secrets = secretsNamedIn(app.env).map((name) => [name, versions.get(name) ?? 0])
+  const text = JSON.stringify([ordered(entry), await sourceOf(repository, app, commit, options), secrets])
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** A static app is made from its folder. Any other app is made from the whole repository except svc.toml, whose entry is hashed separately. */
+async function sourceOf(repository: Repository, app: ManifestApp, commit: string, options: CallOptions) {
+  const folder = app.build === null && app.static_dir !== null ? app.static_dir : ''
+  const entries = (await listTree(repository, { sha: commit, path: folder }, options)) ?? []
+  return entries
+    .filter(({ name }) => folder !== '' || name !== 'svc.toml')
+    .map(({ name, type, sha }) => `${type} ${sha} ${name}`)
+    .sort()
+}
+
+/** Sorts keys, because PostgreSQL reorders those of jsonb. */
+function ordered(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => [key, ordered(item)])
+}
+
+const labelCharsMax = 63
+
+/**
+ * Candidates for the first label of the host name, in order of preference; the last is unique because it contains the
+ * project id. All projects share these names, so each app stores its own.
+ */
+function hostNames(input: { app: string; projectSlug: string; projectId: string }): string[] {
+  // `xn--` marks an internationalized domain name.
+  const app = input.app === 'xn' ? 'app-xn' : input.app
+  const plain = `${app}--${input.projectSlug}`
+  const id = input.projectId.slice(0, 8)
+  const room = labelCharsMax - app.length - id.length - 3
+  const short = input.projectSlug.slice(0, Math.max(0, room)).replace(/-+$/, '')
+  const exact = `${app}--${[short, id].filter((part) => part !== '').join('-')}`
+  const longest = `${app.slice(0, 24).replace(/-+$/, '')}--${input.projectId}`
+  return [plain, exact, longest].filter((name) => name.length <= labelCharsMax && !isPreview(name))
+}
+
+/** Host names of previews take precedence. */
+const isPreview = (name: string) => /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/.test(name)

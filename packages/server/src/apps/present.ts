@@ -1,4 +1,3 @@
-/** Apps and deploys as the API shows them. */
 import { type App, type AppDeploy, appPortDefault, type AppState, secretsNamedIn } from '@svc/contract'
 import type { Config } from '../config.ts'
 import { originOf } from '../sandboxes/private-origin.ts'

@@ -14,8 +14,16 @@ import { Workloads } from '../sandboxes/workloads.ts'
 import { appendLog, trimLog } from './log/store.ts'
 import type { Serving } from './serving.ts'
 import { makeAppSandbox } from './make.ts'
-import { type Claim, liveStatuses, moveDeploy, ownedIds } from './store.ts'
-import { claim as claimDeploys, endUnwantedDeploys, fail, goLive } from './transitions.ts'
+import {
+  type Claim,
+  claimDeploys,
+  endUnwantedDeploys,
+  failDeploy,
+  goLive,
+  liveStatuses,
+  moveDeploy,
+  ownedIds,
+} from './store.ts'
 
 type ReconcilerDeps = Omit<Deps, 'apps' | 'checks' | 'sessions' | 'warm'>
 
@@ -80,7 +88,7 @@ export class AppReconciler implements Deployer {
     const staleSeconds = this.#deps.heartbeat.deadAfterSeconds()
     for (const claim of await claimDeploys(this.#deps, { instanceId, inHand, staleSeconds, limit: claimsAtOnce })) {
       const reason = 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
-      if (sandboxes === null) await fail(this.#deps, { deployId: claim.deploy_id, instanceId }, reason)
+      if (sandboxes === null) await failDeploy(this.#deps, { deployId: claim.deploy_id, instanceId }, reason)
       else this.#apps.track(this.#run(sandboxes, claim))
     }
   }
@@ -185,7 +193,7 @@ export class AppReconciler implements Deployer {
     await this.#writeLine(app, reason)
     if (!served || pause === undefined) {
       const retried = served && !isGivenUp ? ` It was restarted ${attempts} times without success.` : ''
-      return fail(this.#deps, { deployId, instanceId }, reason + retried)
+      return failDeploy(this.#deps, { deployId, instanceId }, reason + retried)
     }
     const next = new Date(now().getTime() + pause)
     const set = { status: 'restarting', error: reason, attempts, next_attempt_at: next } as const

@@ -13,7 +13,7 @@ import { handle, type Mounted } from '../http/mount.ts'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import { requireReadable } from './log/agent-access.ts'
 import { deployApp, rollbackApp, stopApp } from './actions.ts'
-import { openApp } from './ingress/grant-store.ts'
+import { openOrigin } from '../sandboxes/private-origin.ts'
 import { deployNamed, followLog, readLog } from './log/read.ts'
 import { appOf, appsOf, refreshApps } from './read.ts'
 import { getApp } from './store.ts'
@@ -52,12 +52,11 @@ export function appRoutes(deps: Deps): Mounted[] {
       const deploy = await rollbackApp(deps, { project, slug, caller, deployId, to: body?.deploy })
       return { app: await shown(caller.actor, project.project_id, slug), deploy }
     }),
-    handle(openAppRoute, async ({ project, params, caller }) => ({
-      url: await openApp(deps, await find(project.project_id, params.slug), {
-        userId: caller.actor.user_id,
-        tokenId: caller.actor.token_id,
-      }),
-    })),
+    handle(openAppRoute, async ({ project, params, caller }) => {
+      const { host: label, project_id, slug } = await find(project.project_id, params.slug)
+      const by = { userId: caller.actor.user_id, tokenId: caller.actor.token_id }
+      return { url: await openOrigin(deps, 'app_grants', { label, place: { project_id, slug } }, by) }
+    }),
     handle(readAppLogsRoute, async ({ project, params, query, request, caller }) => {
       const app = await find(project.project_id, params.slug)
       const deploy = await deployNamed(deps, app, query.deploy)

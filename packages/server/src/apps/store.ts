@@ -1,46 +1,54 @@
-/** All SQL on apps and their deploys. */
-import type { AppDeployStatus } from '@svc/contract'
+/** All SQL on apps and their deploys. Each change of a deploy records its event in the same transaction. */
+import type { AppDeployStatus, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
+import {
+  type Changes,
+  deleteRows,
+  findRow,
+  firstOrNull,
+  insertIfNew,
+  listRows,
+  lockRow,
+  updateRows,
+  upsertRow,
+} from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvent, shortened } from '../events/record.ts'
+import { originOf } from '../sandboxes/private-origin.ts'
 
 export type AppRow = Row<'apps'>
 export type DeployRow = Row<'app_deploys'>
+export type AppKey = Pick<AppRow, 'project_id' | 'slug'>
+/** A deploy that this server holds. */
+export interface Held {
+  deployId: string
+  instanceId: string
+}
 
 export const pendingStatuses: AppDeployStatus[] = ['queued', 'building', 'starting']
 export const liveStatuses: AppDeployStatus[] = ['running', 'restarting']
 
 export async function listApps(db: DbOrTransaction, projectId: string): Promise<AppRow[]> {
-  return db.selectFrom('apps').selectAll().where('project_id', '=', projectId).orderBy('position').execute()
+  return listRows(db, 'apps', { project_id: projectId }, 'position')
 }
 
 export async function getApp(db: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
-  return hasNul(slug) ? null : ((await selectApp(db, projectId, slug).executeTakeFirst()) ?? null)
+  return hasNul(slug) ? null : findRow(db, 'apps', { project_id: projectId, slug })
 }
 
 /** Locks the app until the transaction ends, which serializes deploys, stops and switches. */
 export async function lockApp(trx: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
-  return hasNul(slug) ? null : ((await selectApp(trx, projectId, slug).forUpdate().executeTakeFirst()) ?? null)
+  return hasNul(slug) ? null : lockRow(trx, 'apps', { project_id: projectId, slug })
 }
 
 /** PostgreSQL rejects a NUL in text. */
 const hasNul = (slug: string) => slug.includes('\0')
 
-function selectApp(db: DbOrTransaction, projectId: string, slug: string) {
-  return db
-    .selectFrom('apps')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: projectId, slug }))
-}
-
 export async function getAppByHost(db: DbOrTransaction, host: string): Promise<AppRow | null> {
-  const row = await db
-    .selectFrom('apps')
-    .selectAll()
-    .where('host', '=', host)
-    .where(ofLiveProject(sql.ref('apps.project_id')))
-    .executeTakeFirst()
-  return row ?? null
+  const ofHost = db.selectFrom('apps').selectAll().where('host', '=', host)
+  return firstOrNull(ofHost.where(ofLiveProject(sql.ref('apps.project_id'))))
 }
 
 export async function lockApps(trx: DbOrTransaction, projectId: string): Promise<AppRow[]> {
@@ -48,38 +56,23 @@ export async function lockApps(trx: DbOrTransaction, projectId: string): Promise
 }
 
 /** False when another app has the host name. */
-export async function insertApp(trx: DbOrTransaction, row: NewRow<'apps'>): Promise<boolean> {
-  const inserted = await trx
-    .insertInto('apps')
-    .values(row)
-    .onConflict((conflict) => conflict.column('host').doNothing())
-    .returning('slug')
-    .executeTakeFirst()
-  return inserted !== undefined
+export function insertApp(trx: DbOrTransaction, row: NewRow<'apps'>): Promise<boolean> {
+  return insertIfNew(trx, 'apps', row, ['host'])
 }
 
-export async function updateApp(
-  trx: DbOrTransaction,
-  app: Pick<AppRow, 'project_id' | 'slug'>,
-  set: Partial<
-    Pick<NewRow<'apps'>, 'position' | 'definition' | 'enabled' | 'hash' | 'commit_sha' | 'desired' | 'live_deploy_id'>
-  >,
-): Promise<void> {
-  await trx.updateTable('apps').set(set).where('project_id', '=', app.project_id).where('slug', '=', app.slug).execute()
+export async function updateApp(trx: DbOrTransaction, { project_id, slug }: AppKey, set: Changes<'apps'>) {
+  await updateRows(trx, 'apps', { project_id, slug }, set)
 }
 
 export async function deleteApps(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
   if (slugs.length === 0) return
-  await trx.deleteFrom('apps').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
+  await deleteRows(trx, 'apps', { project_id: projectId, slug: slugs })
 }
 
 const deploysMax = 50
 
 /** Numbers the deploy, and deletes the oldest deploys with their logs. */
-export async function insertDeploy(
-  trx: DbOrTransaction,
-  row: Omit<NewRow<'app_deploys'>, 'number'>,
-): Promise<DeployRow> {
+export async function insertDeploy(trx: DbOrTransaction, row: Omit<NewRow<'app_deploys'>, 'number'>) {
   const { next_number } = await trx
     .updateTable('apps')
     .set(({ eb }) => ({ next_number: eb('next_number', '+', 1) }))
@@ -100,15 +93,12 @@ export async function insertDeploy(
     .executeTakeFirstOrThrow()
 }
 
-export async function getDeploy(db: DbOrTransaction, deployId: string): Promise<DeployRow | null> {
-  return (await db.selectFrom('app_deploys').selectAll().where('deploy_id', '=', deployId).executeTakeFirst()) ?? null
+export function getDeploy(db: DbOrTransaction, deployId: string): Promise<DeployRow | null> {
+  return findRow(db, 'app_deploys', { deploy_id: deployId })
 }
 
 /** The newest of each app of the project, newest first; of one app when `slug` is given. */
-export async function newestDeploys(
-  db: DbOrTransaction,
-  input: { projectId: string; slug?: string; each: number },
-): Promise<DeployRow[]> {
+export async function newestDeploys(db: DbOrTransaction, input: { projectId: string; slug?: string; each: number }) {
   const ranked = db
     .selectFrom('app_deploys')
     .selectAll()
@@ -126,19 +116,11 @@ export async function newestDeploys(
     .execute()
 }
 
-export async function listDeploys(db: DbOrTransaction, app: Pick<AppRow, 'project_id' | 'slug'>): Promise<DeployRow[]> {
-  return db
-    .selectFrom('app_deploys')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: app.project_id, slug: app.slug }))
-    .orderBy('number', 'desc')
-    .execute()
+export function listDeploys(db: DbOrTransaction, { project_id, slug }: AppKey): Promise<DeployRow[]> {
+  return listRows(db, 'app_deploys', { project_id, slug }, 'number desc')
 }
 
-export function definitionsOf(
-  db: DbOrTransaction,
-  app: { project_id: string; slug?: string },
-): Promise<Pick<DeployRow, 'deploy_id' | 'slug' | 'definition'>[]> {
+export function definitionsOf(db: DbOrTransaction, app: { project_id: string; slug?: string }) {
   return db
     .selectFrom('app_deploys')
     .select(['deploy_id', 'slug', 'definition'])
@@ -147,17 +129,16 @@ export function definitionsOf(
     .execute()
 }
 
-/** Ends deploys that were stopped, replaced or disabled, of all apps or of the given one. Returns those that were serving. */
-export async function endUnwanted(
-  db: DbOrTransaction,
-  input: { isOff: boolean; app?: Pick<AppRow, 'project_id' | 'slug'> },
-): Promise<DeployRow[]> {
-  const { isOff } = input
+/** Ends deploys that were stopped, replaced or disabled, of all apps or of the given one. Needs a transaction. */
+export async function endUnwantedDeploys(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, app?: AppKey) {
+  // Makes the apps of a deleted project deploy again when it is restored.
+  if (app === undefined)
+    await sql`delete from app_reconciliations where project_id in (
+      select project_id from projects where purge_at is not null)`.execute(trx)
+  const isOff = deps.config.appProvider === 'none'
   const isDeleted = sql`not ${ofLiveProject(sql.ref('a.project_id'))}`
   const only =
-    input.app === undefined
-      ? sql`true`
-      : sql`a.project_id = ${input.app.project_id}::uuid and a.slug = ${input.app.slug}::text`
+    app === undefined ? sql`true` : sql`a.project_id = ${app.project_id}::uuid and a.slug = ${app.slug}::text`
   const why = sql`case when ${isOff}::boolean then 'App deployment was turned off on this server.'
     when ${isDeleted} then 'The project was deleted.' when not a.enabled then 'svc.toml disables this app.' else null end`
   await sql`
@@ -165,7 +146,7 @@ export async function endUnwanted(
     from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
       and d.status in ('queued', 'building', 'starting')
       and (${isOff}::boolean or ${isDeleted} or not a.enabled or a.desired = 'stopped' or d.number < a.next_number - 1)`.execute(
-    db,
+    trx,
   )
   const { rows } = await sql<DeployRow>`
     with stopped as (
@@ -176,19 +157,27 @@ export async function endUnwanted(
       returning d.*),
     cleared as (
       update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from stopped))
-    select * from stopped`.execute(db)
-  return rows
+    select * from stopped`.execute(trx)
+  for (const deploy of rows) await recordDeployEvent(deps, trx, 'deploy.stopped', deploy)
 }
 
-/** Makes the apps of a deleted project deploy again when it is restored. */
-export async function forgetReconciliationsOfDeleted(db: DbOrTransaction): Promise<void> {
-  await db
-    .deleteFrom('app_reconciliations')
-    .where('project_id', 'in', ({ selectFrom }) =>
-      selectFrom('projects').select('projects.project_id').where('purge_at', 'is not', null),
-    )
-    .execute()
+type DeployEvent = Extract<ProjectEventType, `deploy.${string}`>
+
+/** In the transaction of the change. */
+async function recordDeployEvent(
+  deps: Pick<Deps, 'config'>,
+  trx: DbOrTransaction,
+  type: DeployEvent,
+  deploy: DeployRow,
+): Promise<void> {
+  const { project_id, slug, deploy_id, commit_sha } = deploy
+  const app = await getApp(trx, project_id, slug)
+  const url = app === null ? null : originOf(deps.config, app.host)
+  const reason = deploy.error === null ? null : shortened(deploy.error)
+  await recordEvent(trx, { project_id, type, data: { app: slug, deploy_id, commit_sha, url, reason } })
 }
+
+type EventDeps = Pick<Deps, 'db' | 'config'>
 
 export interface Claim extends DeployRow {
   was: AppDeployStatus
@@ -196,16 +185,15 @@ export interface Claim extends DeployRow {
 
 /** Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. */
 export async function claimDeploys(
-  db: DbOrTransaction,
+  deps: EventDeps,
   input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number },
 ): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
-  const isAlive = (
-    column: string,
-  ) => sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
-    and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
-  const { rows } = await sql<Claim>`
+  const isAlive = (column: string) =>
+    sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
+      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
+  const claim = sql<Claim>`
     update app_deploys d set
       instance_id = ${instanceId}, sandbox_id = null, next_attempt_at = null,
       status = case when old.was in ('running', 'restarting') then 'restarting' else 'building' end::app_deploy_status,
@@ -223,46 +211,34 @@ export async function claimDeploys(
       order by (d.status in ('running', 'restarting')) desc, d.created_at limit ${input.limit}
       for update of d skip locked) old
     where d.deploy_id = old.deploy_id
-    returning d.*, old.was`.execute(db)
-  return rows
+    returning d.*, old.was`
+  return deps.db.transaction().execute(async (trx) => {
+    const { rows } = await claim.execute(trx)
+    for (const one of rows) if (one.was === 'queued') await recordDeployEvent(deps, trx, 'deploy.started', one)
+    return rows
+  })
 }
 
 export async function ownedIds(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
   if (deployIds.length === 0) return new Set()
-  const rows = await db
-    .selectFrom('app_deploys')
-    .select('deploy_id')
-    .where('deploy_id', 'in', deployIds)
-    .where('instance_id', '=', instanceId)
-    .where('status', 'in', ['building', 'starting', ...liveStatuses])
-    .execute()
+  const rows = await listRows(db, 'app_deploys', {
+    deploy_id: deployIds,
+    instance_id: instanceId,
+    status: heldStatuses,
+  })
   return new Set(rows.map((row) => row.deploy_id))
 }
 
 /** False when the deploy ended or another server has it; the caller then releases it. */
-export async function moveDeploy(
-  db: DbOrTransaction,
-  deploy: { deployId: string; instanceId: string },
-  set: Partial<
-    Pick<NewRow<'app_deploys'>, 'status' | 'error' | 'sandbox_id' | 'attempts' | 'next_attempt_at' | 'ended_at'>
-  >,
-): Promise<boolean> {
-  const row = await db
-    .updateTable('app_deploys')
-    .set(set)
-    .where((eb) => eb.and({ deploy_id: deploy.deployId, instance_id: deploy.instanceId }))
-    .where('status', 'in', ['building', 'starting', ...liveStatuses])
-    .returning('deploy_id')
-    .executeTakeFirst()
-  return row !== undefined
+export async function moveDeploy(db: DbOrTransaction, held: Held, set: Changes<'app_deploys'>): Promise<boolean> {
+  return (await updateRows(db, 'app_deploys', { ...keyOf(held), status: heldStatuses }, set)) > 0
 }
 
-export async function failDeploy(
-  db: DbOrTransaction,
-  deploy: { deployId: string; instanceId: string },
-  error: string,
-): Promise<DeployRow | null> {
-  const { rows } = await sql<DeployRow>`
+const heldStatuses: AppDeployStatus[] = ['building', 'starting', ...liveStatuses]
+const keyOf = ({ deployId, instanceId }: Held) => ({ deploy_id: deployId, instance_id: instanceId })
+
+export async function failDeploy(deps: EventDeps, deploy: Held, error: string): Promise<void> {
+  const failure = sql<DeployRow>`
     with failed as (
       update app_deploys set status = 'failed', error = ${error}, ended_at = now(), next_attempt_at = null
       where deploy_id = ${deploy.deployId} and instance_id = ${deploy.instanceId}
@@ -270,35 +246,35 @@ export async function failDeploy(
       returning *),
     cleared as (
       update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from failed))
-    select * from failed`.execute(db)
-  return rows[0] ?? null
+    select * from failed`
+  await deps.db.transaction().execute(async (trx) => {
+    const [failed] = (await failure.execute(trx)).rows
+    if (failed !== undefined) await recordDeployEvent(deps, trx, 'deploy.failed', failed)
+  })
 }
 
 /** Makes the deploy live and marks the previous one replaced, in one transaction. Null when the deploy is no longer wanted. */
-export async function switchTo(
-  trx: DbOrTransaction,
-  deploy: { deployId: string; instanceId: string },
-): Promise<{ replaced: string | null } | null> {
+export async function goLive(deps: EventDeps, deploy: Held): Promise<{ replaced: string | null } | null> {
+  return deps.db.transaction().execute(async (trx) => {
+    const switched = await switchTo(trx, deploy)
+    const row = switched === null ? null : await getDeploy(trx, deploy.deployId)
+    if (row !== null) await recordDeployEvent(deps, trx, 'deploy.live', row)
+    return switched
+  })
+}
+
+async function switchTo(trx: DbOrTransaction, deploy: Held) {
   const row = await getDeploy(trx, deploy.deployId)
   const app = row === null ? null : await lockApp(trx, row.project_id, row.slug)
   if (app === null || app.desired !== 'running' || !app.enabled) return null
-  const moved = await trx
-    .updateTable('app_deploys')
-    .set({ status: 'running', error: null, ready_at: sql<string>`now()` })
-    .where((eb) => eb.and({ deploy_id: deploy.deployId, instance_id: deploy.instanceId }))
-    .where('status', 'in', ['building', 'starting'])
-    .returning('deploy_id')
-    .executeTakeFirst()
-  if (moved === undefined) return null
+  const unserved = { ...keyOf(deploy), status: ['building', 'starting'] as const }
+  const set = { status: 'running', error: null, ready_at: sql<string>`now()` } as const
+  if ((await updateRows(trx, 'app_deploys', unserved, set)) === 0) return null
   const replaced = app.live_deploy_id
   await updateApp(trx, app, { live_deploy_id: deploy.deployId })
   if (replaced === null) return { replaced }
-  await trx
-    .updateTable('app_deploys')
-    .set({ status: 'replaced', ended_at: sql<string>`now()`, error: null, next_attempt_at: null })
-    .where('deploy_id', '=', replaced)
-    .where('status', 'in', liveStatuses)
-    .execute()
+  const end = { status: 'replaced', ended_at: sql<string>`now()`, error: null, next_attempt_at: null } as const
+  await updateRows(trx, 'app_deploys', { deploy_id: replaced, status: liveStatuses }, end)
   return { replaced }
 }
 
@@ -314,32 +290,9 @@ export async function projectsToReconcile(db: DbOrTransaction, provider: string)
 }
 
 export async function recordReconciliation(trx: DbOrTransaction, row: NewRow<'app_reconciliations'>): Promise<void> {
-  const { project_id: _, ...set } = row
-  await trx
-    .insertInto('app_reconciliations')
-    .values(row)
-    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(set))
-    .execute()
+  await upsertRow(trx, 'app_reconciliations', row, 'project_id')
 }
 
-export async function reconciliation(
-  db: DbOrTransaction,
-  projectId: string,
-): Promise<Row<'app_reconciliations'> | null> {
-  const row = await db
-    .selectFrom('app_reconciliations')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  return row ?? null
-}
-
-/** Lets others insert rows that refer to the project. */
-export async function lockProjectForReconciliation(trx: DbOrTransaction, projectId: string) {
-  return trx
-    .selectFrom('projects')
-    .select(['slug', 'secrets_revision'])
-    .where('project_id', '=', projectId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+export async function reconciliation(db: DbOrTransaction, projectId: string) {
+  return findRow(db, 'app_reconciliations', { project_id: projectId })
 }

@@ -43,11 +43,7 @@ export async function trimLog(db: DbOrTransaction, runId: string, bytesMax: numb
 }
 
 /** The newest lines, oldest of them first. */
-export async function lastLines(
-  db: DbOrTransaction,
-  run: Pick<RunRow, 'run_id' | 'log_cut'>,
-  count: number,
-): Promise<{ lines: CheckLogLine[]; truncated: boolean }> {
+export async function lastLines(db: DbOrTransaction, run: Pick<RunRow, 'run_id' | 'log_cut'>, count: number) {
   const chunks = await newestChunks(db, run.run_id)
   const all = chunks.flatMap(({ lines }) => lines)
   const isWhole = all.length <= count && chunks.every(({ rest }) => rest === 0)

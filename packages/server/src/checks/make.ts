@@ -53,12 +53,7 @@ export async function makeCheckSandbox(
 }
 
 /** A commit with this tree: the head for a fast-forward, otherwise a merge commit that no branch points to. */
-async function commitOfTree(
-  deps: Pick<Deps, 'db'>,
-  repository: Repository,
-  run: RunRow,
-  signal: AbortSignal,
-): Promise<string> {
+async function commitOfTree(deps: Pick<Deps, 'db'>, repository: Repository, run: RunRow, signal: AbortSignal) {
   for (const { base_sha: baseSha, head_sha: headSha } of await pairsOfTree(deps.db, run)) {
     const brought = await fetchForRequest(repository, [baseSha, headSha], signal)
     if (brought.kind === 'unreachable')

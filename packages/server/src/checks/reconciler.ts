@@ -12,8 +12,16 @@ import type { WatchReply, WorkloadDaemon } from '../sandboxes/workload-daemon.ts
 import { Workloads } from '../sandboxes/workloads.ts'
 import { appendLog, trimLog } from './log-store.ts'
 import { CheckCancelled, makeCheckSandbox } from './make.ts'
-import { type ClaimInput, moveRun, ownedIds, type RunRow, startsMax } from './store.ts'
-import { claim, finish, release } from './transitions.ts'
+import {
+  type ClaimInput,
+  claimRuns,
+  finishRun,
+  moveRun,
+  ownedIds,
+  releaseRun,
+  type RunRow,
+  startsMax,
+} from './store.ts'
 
 type ReconcilerDeps = Omit<Deps, 'apps' | 'checks' | 'sessions' | 'warm'>
 
@@ -65,7 +73,7 @@ export class CheckReconciler implements CheckRunner {
     if (config.databaseUrl === null && (sandboxes === null || atOnce === 0)) return this.#refuseAll()
     const limit = atOnce - this.#checks.byId.size
     if (this.#checks.isClosed || sandboxes === null || limit <= 0) return
-    for (const run of await claim(this.#deps, this.#claimInput(limit, perAccount)))
+    for (const run of await claimRuns(this.#deps, this.#claimInput(limit, perAccount)))
       this.#checks.track(this.#run(sandboxes, run))
   }
 
@@ -81,8 +89,8 @@ export class CheckReconciler implements CheckRunner {
       sandboxes === null
         ? 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
         : 'Checks are off on this server (SVC_CHECKS_AT_ONCE=0).'
-    for (const { run_id: runId, starts } of await claim(this.#deps, this.#claimInput(100, 100)))
-      await finish(this.#deps, { runId, instanceId, starts }, ended('error', reason))
+    for (const { run_id: runId, starts } of await claimRuns(this.#deps, this.#claimInput(100, 100)))
+      await finishRun(this.#deps, { runId, instanceId, starts }, ended('error', reason))
   }
 
   async #run(driver: SandboxDriver, run: RunRow): Promise<void> {
@@ -94,11 +102,11 @@ export class CheckReconciler implements CheckRunner {
     try {
       const end = await this.#resultOf(driver, check)
       await driver.stop(sandboxId)
-      if (end === null) await release(this.#deps, held)
+      if (end === null) await releaseRun(this.#deps, held)
       else {
         await failpoint('check.before_end')
         const reason = end.reason === null ? null : redactor.text(end.reason)
-        await finish(this.#deps, held, { ...end, reason })
+        await finishRun(this.#deps, held, { ...end, reason })
         await failpoint('check.after_end')
       }
     } finally {

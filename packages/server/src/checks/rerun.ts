@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { ChangeRequestRow } from '../change-requests/store.ts'
 import type { Deps } from '../deps.ts'
@@ -40,10 +40,7 @@ export async function rerunChecks(
       if (name === undefined && run.status === 'passed') continue
       if (await runAgain(trx, run.run_id)) again.push(run.name)
     }
-    const { account_id, project_id } = project
-    await recordAudit(trx, caller, {
-      ...{ account_id, project_id, action: 'check.rerun', object_type: 'change_request', object_id: cr.cr_id },
-      after: { checks: again },
-    })
+    const event = auditEvent(project, 'check.rerun', 'change_request', cr.cr_id)
+    await recordAudit(trx, caller, { ...event, after: { checks: again } })
   })
 }

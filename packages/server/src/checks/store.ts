@@ -1,9 +1,12 @@
 /** All SQL on checks: the trees they run on, and their runs. */
 import { createHash } from 'node:crypto'
-import type { CheckStatus, ManifestCheck } from '@svc/contract'
+import type { ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
+import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { recordEvent, shortened } from '../events/record.ts'
 
 export type TreeRow = Row<'change_request_trees'>
 export type RunRow = Row<'check_runs'>
@@ -42,8 +45,8 @@ export async function unpolledChangeRequests(
   return rows
 }
 
-export async function getTree(db: DbOrTransaction, crId: string): Promise<TreeRow | null> {
-  return (await db.selectFrom('change_request_trees').selectAll().where('cr_id', '=', crId).executeTakeFirst()) ?? null
+export function getTree(db: DbOrTransaction, crId: string): Promise<TreeRow | null> {
+  return findRow(db, 'change_request_trees', { cr_id: crId })
 }
 
 /** Writes nothing for a change request that was deleted meanwhile. */
@@ -66,10 +69,7 @@ const wanted = sql`
   cross join lateral jsonb_array_elements(coalesce(d.manifest->'checks', '[]'::jsonb)) k
   where t.kind = 'tree' and ${ofLiveProject(sql.ref('t.project_id'))}`
 
-export async function missingRuns(
-  db: DbOrTransaction,
-  limit: number,
-): Promise<Pick<RunRow, 'project_id' | 'account_id' | 'tree_sha' | 'name' | 'command'>[]> {
+export async function missingRuns(db: DbOrTransaction, limit: number) {
   const { rows } = await sql<Pick<RunRow, 'project_id' | 'account_id' | 'tree_sha' | 'name' | 'command'>>`
     select w.* from (${wanted}) w
     left join check_runs r on r.project_id = w.project_id and r.tree_sha = w.tree_sha
@@ -123,8 +123,16 @@ export interface ClaimInput {
   perAccount: number
 }
 
-/** Assigns queued and orphaned runs to this server, with a turn for each account. Needs its own transaction. */
-export async function claimRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
+/** Assigns queued and orphaned runs to this server, with a turn for each account. */
+export async function claimRuns({ db }: Pick<Deps, 'db'>, input: ClaimInput): Promise<RunRow[]> {
+  return db.transaction().execute(async (trx) => {
+    const runs = await takeRuns(trx, input)
+    for (const run of runs) await recordRunEvent(trx, 'check.started', run)
+    return runs
+  })
+}
+
+async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
   await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
   const { rows } = await sql<RunRow>`
     with open as (
@@ -152,12 +160,7 @@ export async function claimRuns(trx: DbOrTransaction, input: ClaimInput): Promis
 
 export async function ownedIds(db: DbOrTransaction, instanceId: string, runIds: string[]): Promise<Set<string>> {
   if (runIds.length === 0) return new Set()
-  const rows = await db
-    .selectFrom('check_runs')
-    .select('run_id')
-    .where('run_id', 'in', runIds)
-    .where((eb) => eb.and({ instance_id: instanceId, status: 'running' }))
-    .execute()
+  const rows = await listRows(db, 'check_runs', { run_id: runIds, instance_id: instanceId, status: 'running' })
   return new Set(rows.map(({ run_id }) => run_id))
 }
 
@@ -168,48 +171,52 @@ export interface Held {
 }
 
 /** Null when the run was cancelled or another server claimed it. */
-export async function moveRun(
-  db: DbOrTransaction,
-  { runId, instanceId, starts }: Held,
-  set: Partial<Pick<RunRow, 'sandbox_id' | 'reason' | 'exit_code' | 'starts' | 'ended_at'>> & { status?: CheckStatus },
-): Promise<RunRow | null> {
-  const row = await db
-    .updateTable('check_runs')
-    .set(set)
-    .where((eb) => eb.and({ run_id: runId, instance_id: instanceId, starts, status: 'running' }))
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+export function moveRun(db: DbOrTransaction, { runId, instanceId, starts }: Held, set: Changes<'check_runs'>) {
+  return updateRow(db, 'check_runs', { run_id: runId, instance_id: instanceId, starts, status: 'running' }, set)
+}
+
+export async function finishRun(
+  { db }: Pick<Deps, 'db'>,
+  held: Held,
+  end: Pick<RunRow, 'exit_code' | 'reason' | 'status'>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const run = await moveRun(trx, held, { ...end, ended_at: new Date().toISOString() })
+    if (run !== null) await recordRunEvent(trx, 'check.finished', run)
+  })
+}
+
+/** A stopping server queues the run for another one, without counting the start. */
+export async function releaseRun({ db }: Pick<Deps, 'db'>, held: Held): Promise<void> {
+  await moveRun(db, held, { status: 'queued', starts: Math.max(0, held.starts - 1), sandbox_id: null })
+}
+
+async function recordRunEvent(trx: DbOrTransaction, type: 'check.started' | 'check.finished', run: RunRow) {
+  const { project_id, name: check, run_id, attempt, status, tree_sha } = run
+  const reason = run.reason === null ? null : shortened(run.reason)
+  for (const { cr_id, number } of await pairsOfTree(trx, run))
+    await recordEvent(trx, {
+      project_id,
+      type,
+      data: { cr_id, number, check, run_id, attempt, status, tree_sha, reason },
+    })
 }
 
 /** Queues a finished run again, with an empty log. False while it is queued or running. */
 export async function runAgain(trx: DbOrTransaction, runId: string): Promise<boolean> {
-  const row = await trx
-    .updateTable('check_runs')
-    .set(({ eb }) => ({ ...asNew, starts: 0, attempt: eb('attempt', '+', 1) }))
-    .where('run_id', '=', runId)
-    .where('status', 'not in', ['queued', 'running'])
-    .returning('run_id')
-    .executeTakeFirst()
-  if (row === undefined) return false
-  await trx.deleteFrom('check_log_chunks').where('run_id', '=', runId).execute()
+  const ended = { run_id: runId, status: ['passed', 'failed', 'error', 'cancelled'] as const }
+  const again = { ...asNew, starts: 0, attempt: sql<number>`attempt + 1` }
+  if ((await updateRows(trx, 'check_runs', ended, again)) === 0) return false
+  await deleteRows(trx, 'check_log_chunks', { run_id: runId })
   return true
 }
 
 export async function runsOfTree(db: DbOrTransaction, projectId: string, treeSha: string): Promise<RunRow[]> {
-  return db
-    .selectFrom('check_runs')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: projectId, tree_sha: treeSha }))
-    .orderBy('created_at')
-    .execute()
+  return listRows(db, 'check_runs', { project_id: projectId, tree_sha: treeSha }, 'created_at')
 }
 
 /** The base and head of each open change request whose merge results in the tree. */
-export async function pairsOfTree(
-  db: DbOrTransaction,
-  run: Pick<RunRow, 'project_id' | 'tree_sha'>,
-): Promise<{ cr_id: string; number: number; base_sha: string; head_sha: string }[]> {
+export async function pairsOfTree(db: DbOrTransaction, run: Pick<RunRow, 'project_id' | 'tree_sha'>) {
   const { rows } = await sql<{ cr_id: string; number: number; base_sha: string; head_sha: string }>`
     select c.cr_id, c.number, t.base_sha, t.head_sha from change_request_trees t
     join change_requests c on c.cr_id = t.cr_id

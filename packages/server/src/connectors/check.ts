@@ -42,9 +42,7 @@ export async function checkNow(
 ): Promise<void> {
   const { project, row } = input
   if (deps.config.connectorProvider === 'mcp') await checkConnector(deps, project, row, input.signal)
-  await recordAudit(deps.db, input.caller, {
-    ...auditEvent(project, 'connector.check', 'connector', row.slug),
-  })
+  await recordAudit(deps.db, input.caller, auditEvent(project, 'connector.check', 'connector', row.slug))
 }
 
 /** A failing connector records its error and affects no other. */

@@ -1,4 +1,3 @@
-/** The API's and the gateway's view of connectors. */
 import type { Connector, ConnectorCall, ManifestIssue } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'

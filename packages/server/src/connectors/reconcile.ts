@@ -1,19 +1,13 @@
 /** Updates the connector rows from the manifest of the default branch. */
 import type { ManifestConnector } from '@svc/contract'
+import { isReconciled, serializeOnProject, projectsToReconcile, recordReconciliation } from '../db/reconciliations.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { currentManifest, type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import {
-  deleteConnectors,
-  isReconciled,
-  listConnectors,
-  lockSecretsRevision,
-  projectsToReconcile,
-  recordReconciliation,
-  setPosition,
-  upsertConnector,
-} from './store.ts'
+import { deleteConnectors, listConnectors, setPosition, upsertConnector } from './store.ts'
+
+const done = 'connector_reconciliations'
 
 /** Refreshes the branch first, so that a merge from a second ago shows. */
 export async function refreshConnectors(
@@ -27,19 +21,18 @@ export async function refreshConnectors(
 
 export async function reconcileConnectors(deps: Pick<Deps, 'db'>, projectId: string): Promise<void> {
   const seen = await getDefaultBranch(deps.db, projectId)
-  if (seen === null || (await isReconciled(deps.db, seen))) return
+  if (seen === null || (await isReconciled(deps.db, done, seen))) return
   await deps.db.transaction().execute(async (trx) => {
-    // Lock, because two servers may reconcile at once: the second finds nothing to do.
-    const secretsRevision = await lockSecretsRevision(trx, projectId)
+    const project = await serializeOnProject(trx, projectId)
     const now = await getDefaultBranch(trx, projectId)
-    if (secretsRevision === null || now === null || (await isReconciled(trx, now))) return
-    await writeConnectors(trx, now, secretsRevision)
+    if (project === undefined || now === null || (await isReconciled(trx, done, now))) return
+    await writeConnectors(trx, now, project.secrets_revision)
   })
 }
 
 /** The job. It finds every branch that moved, whether by a merge or an external push. */
 export async function reconcileMovedConnectors(deps: Pick<Deps, 'db'>): Promise<void> {
-  for (const projectId of await projectsToReconcile(deps.db)) await reconcileConnectors(deps, projectId)
+  for (const projectId of await projectsToReconcile(deps.db, done)) await reconcileConnectors(deps, projectId)
 }
 
 async function writeConnectors(trx: DbOrTransaction, seen: DefaultBranchRow, secretsRevision: number): Promise<void> {
@@ -67,7 +60,7 @@ async function writeConnectors(trx: DbOrTransaction, seen: DefaultBranchRow, sec
         secrets_revision: secretsRevision,
       })
   }
-  await recordReconciliation(trx, seen)
+  await recordReconciliation(trx, done, seen)
 }
 
 /** PostgreSQL reorders the keys of jsonb. */

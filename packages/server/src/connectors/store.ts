@@ -1,7 +1,7 @@
-/** SQL on connectors and the policies of their tools. */
 import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
+import { deleteRows, findRow, listRows, updateRows, upsertRow } from '../db/rows.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { KnownTool } from '../db/tables/connector-tables.ts'
 import { endQuestion } from './calls/approval-store.ts'
@@ -14,12 +14,7 @@ export type ConnectorRow = Row<'connectors'>
 export type { KnownTool }
 
 export async function listConnectors(db: DbOrTransaction, projectId: string): Promise<ConnectorRow[]> {
-  const rows = await db
-    .selectFrom('connectors')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .orderBy('position')
-    .execute()
+  const rows = await listRows(db, 'connectors', { project_id: projectId }, 'position')
   return rows.map(usable)
 }
 
@@ -31,36 +26,21 @@ function usable(row: ConnectorRow): ConnectorRow {
 export async function getConnector(db: DbOrTransaction, projectId: string, slug: string): Promise<ConnectorRow | null> {
   // PostgreSQL rejects text with NUL.
   if (slug.includes('\0')) return null
-  const row = await db
-    .selectFrom('connectors')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
-  return row === undefined ? null : usable(row)
+  const row = await findRow(db, 'connectors', { project_id: projectId, slug })
+  return row === null ? null : usable(row)
 }
 
-export async function upsertConnector(trx: DbOrTransaction, row: NewRow<'connectors'>): Promise<void> {
-  const { project_id: _, slug: __, ...rest } = row
-  await trx
-    .insertInto('connectors')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['project_id', 'slug']).doUpdateSet(rest))
-    .execute()
+export function upsertConnector(trx: DbOrTransaction, row: NewRow<'connectors'>): Promise<void> {
+  return upsertRow(trx, 'connectors', row, 'project_id', 'slug')
 }
 
 export async function setPosition(trx: DbOrTransaction, row: ConnectorRow, position: number): Promise<void> {
-  await trx
-    .updateTable('connectors')
-    .set({ position })
-    .where('project_id', '=', row.project_id)
-    .where('slug', '=', row.slug)
-    .execute()
+  await updateRows(trx, 'connectors', { project_id: row.project_id, slug: row.slug }, { position })
 }
 
 export async function deleteConnectors(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
   if (slugs.length === 0) return
-  await trx.deleteFrom('connectors').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
+  await deleteRows(trx, 'connectors', { project_id: projectId, slug: slugs })
 }
 
 /** Claims a due connector for a minute. */
@@ -89,7 +69,6 @@ export async function recordCheck(
   found: Pick<ConnectorRow, 'status' | 'error' | 'hint'> & { tools: KnownTool[] | null; nextSeconds: number | null },
 ): Promise<void> {
   const { tools, nextSeconds, ...rest } = found
-  const isFailed = rest.status === 'failed'
   await db.transaction().execute(async (trx) => {
     const before = await trx
       .selectFrom('connectors')
@@ -100,18 +79,14 @@ export async function recordCheck(
       .forUpdate()
       .executeTakeFirst()
     if (before === undefined) return
-    await trx
-      .updateTable('connectors')
-      .set((eb) => ({
-        ...rest,
-        ...(tools === null ? {} : { tools: JSON.stringify(tools) }),
-        checked_at: sql<string>`now()`,
-        check_due_at: nextSeconds === null ? null : sql<string>`now() + make_interval(secs => ${nextSeconds})`,
-        failures: isFailed ? eb('failures', '+', 1) : 0,
-      }))
-      .where('project_id', '=', row.project_id)
-      .where('slug', '=', row.slug)
-      .execute()
+    const set = {
+      ...rest,
+      ...(tools === null ? {} : { tools: JSON.stringify(tools) }),
+      checked_at: sql<string>`now()`,
+      check_due_at: nextSeconds === null ? null : sql<string>`now() + make_interval(secs => ${nextSeconds})`,
+      failures: rest.status === 'failed' ? sql<number>`failures + 1` : 0,
+    }
+    await updateRows(trx, 'connectors', { project_id: row.project_id, slug: row.slug }, set)
     // The tool of an HTTP connector is described by this server, so it cannot change.
     if (tools !== null && row.definition.type === 'mcp')
       for (const tool of changedTools(before.tools, tools)) await resetPolicy(trx, row, tool)
@@ -122,22 +97,11 @@ export async function recordCheck(
  * A changed description makes a tool another tool, so an `allow` for it returns to `ask`. A tool that calls itself
  * read-only from now on keeps asking, unless users set a policy for all tools of the connector, which stays in force.
  */
-async function resetPolicy(
-  trx: DbOrTransaction,
-  row: ConnectorRow,
-  { name, becameReadOnly }: ChangedTool,
-): Promise<void> {
+async function resetPolicy(trx: DbOrTransaction, row: ConnectorRow, { name, becameReadOnly }: ChangedTool) {
   const { project_id, slug } = row
   const { url } = row.definition
   const decided = { policy: 'ask' as const, url, decided_by: null, decided_at: new Date() }
-  await trx
-    .updateTable('connector_policies')
-    .set(decided)
-    .where('project_id', '=', project_id)
-    .where('slug', '=', slug)
-    .where('tool', '=', name)
-    .where('policy', '=', 'allow')
-    .execute()
+  await updateRows(trx, 'connector_policies', { project_id, slug, tool: name, policy: 'allow' }, decided)
   if (becameReadOnly && (await decisionsOf(trx, project_id)).of(slug, url, everyTool) === null)
     await trx
       .insertInto('connector_policies')
@@ -176,7 +140,7 @@ export interface Decisions {
 
 /** Policies apply only to the URL they were set for. */
 export async function decisionsOf(db: DbOrTransaction, projectId: string): Promise<Decisions> {
-  const rows = await db.selectFrom('connector_policies').selectAll().where('project_id', '=', projectId).execute()
+  const rows = await listRows(db, 'connector_policies', { project_id: projectId })
   return {
     of: (slug, url, tool) =>
       rows.find((row) => row.slug === slug && row.url === url && row.tool === tool)?.policy ?? null,
@@ -190,20 +154,11 @@ export async function setPolicy(
   decidedBy: string,
 ): Promise<void> {
   if (policy === null) {
-    await trx
-      .deleteFrom('connector_policies')
-      .where('project_id', '=', of.project_id)
-      .where('slug', '=', of.slug)
-      .where('tool', '=', of.tool)
-      .execute()
+    await deleteRows(trx, 'connector_policies', { project_id: of.project_id, slug: of.slug, tool: of.tool })
     return
   }
-  const values = { policy, url: of.url, decided_by: decidedBy, decided_at: new Date() }
-  await trx
-    .insertInto('connector_policies')
-    .values({ ...of, ...values })
-    .onConflict((conflict) => conflict.columns(['project_id', 'slug', 'tool']).doUpdateSet(values))
-    .execute()
+  const values = { policy, decided_by: decidedBy, decided_at: new Date() }
+  await upsertRow(trx, 'connector_policies', { ...of, ...values }, 'project_id', 'slug', 'tool')
 }
 
 const callAction = 'connector.call'
@@ -217,56 +172,5 @@ export async function newestCalls(db: DbOrTransaction, projectId: string, slug: 
     .where('object_id', 'like', `${slug.replaceAll(/[%_\\]/g, '\\$&')}/%`)
     .orderBy('event_id', 'desc')
     .limit(limit)
-    .execute()
-}
-
-/** Projects whose default branch moved since the last reconciliation. */
-export async function projectsToReconcile(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('default_branches')
-    .leftJoin('connector_reconciliations as done', 'done.project_id', 'default_branches.project_id')
-    .select('default_branches.project_id')
-    .where(({ eb, or }) =>
-      or([
-        eb('done.project_id', 'is', null),
-        eb('done.branch', '!=', eb.ref('default_branches.branch')),
-        eb('done.sha', 'is distinct from', eb.ref('default_branches.sha')),
-      ]),
-    )
-    .where(ofLiveProject(sql.ref('default_branches.project_id')))
-    .limit(200)
-    .execute()
-  return rows.map(({ project_id }) => project_id)
-}
-
-/** Null when the project was deleted. */
-export async function lockSecretsRevision(trx: DbOrTransaction, projectId: string): Promise<number | null> {
-  const project = await trx
-    .selectFrom('projects')
-    .select('secrets_revision')
-    .where('project_id', '=', projectId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  return project?.secrets_revision ?? null
-}
-
-type Tip = Pick<Row<'default_branches'>, 'project_id' | 'sha' | 'branch'>
-
-export async function isReconciled(db: DbOrTransaction, { project_id, sha, branch }: Tip): Promise<boolean> {
-  const done = await db
-    .selectFrom('connector_reconciliations')
-    .select('project_id')
-    .where('project_id', '=', project_id)
-    .where('branch', '=', branch)
-    .where('sha', 'is not distinct from', sha)
-    .executeTakeFirst()
-  return done !== undefined
-}
-
-export async function recordReconciliation(trx: DbOrTransaction, { project_id, sha, branch }: Tip): Promise<void> {
-  await trx
-    .insertInto('connector_reconciliations')
-    .values({ project_id, sha, branch })
-    .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha, branch }))
     .execute()
 }

@@ -11,7 +11,6 @@ export interface GuardOptions extends WebPolicy {
   onTooLarge?(error: AnswerTooLarge): void
 }
 
-/** The response exceeds the limit. */
 export class AnswerTooLarge extends Error {}
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>

@@ -36,10 +36,7 @@ export function refuseUrl(url: URL, allowPrivate: boolean): string | null {
   return null
 }
 
-async function resolveChecked(
-  host: string,
-  { allowPrivate, resolve = publicInternet.resolve }: WebPolicy,
-): Promise<string[]> {
+async function resolveChecked(host: string, { allowPrivate, resolve = publicInternet.resolve }: WebPolicy) {
   let addresses: string[]
   try {
     addresses = await resolve(host)

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
+import { findRow, insertIfNew, insertRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
@@ -32,29 +33,25 @@ export async function openRootKey(deps: KeyDeps): Promise<OpenedRoot> {
   const masterKey = (await readMasterKey(file)) ?? (await firstMasterKey(deps))
   const id = keyId(masterKey)
   return deps.db.transaction().execute(async (trx) => {
-    await trx
-      .insertInto('installation')
-      .values({ installation_id: randomUUID(), master_key_id: id })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
+    await insertIfNew(trx, 'installation', { installation_id: randomUUID(), master_key_id: id })
     // The lock makes two servers that start together create one root key.
     const found = await trx.selectFrom('installation').select('master_key_id').forUpdate().executeTakeFirstOrThrow()
-    const wraps = await trx.selectFrom('root_keys').selectAll().orderBy('position').execute()
+    const wraps = await listRows(trx, 'root_keys', {}, 'position')
     const mine = wraps.find(({ master_key_id }) => master_key_id === id)
     if (mine !== undefined) return { masterKey, rootKey: openWrap(deps, masterKey, mine), wraps }
     // Data without a root key gets a random one: a derived key would stay open to an earlier master key.
     if (wraps.length > 0 || found.master_key_id !== id) throw await wrongKey(trx, deps, { id, wanted: wraps })
     const rootKey = randomBytes(32)
     const wrap = { root_key_id: keyId(rootKey), master_key_id: id, wrapped: wrapRootKey(masterKey, rootKey) }
-    await trx.insertInto('root_keys').values(wrap).execute()
+    await insertRow(trx, 'root_keys', wrap)
     return { masterKey, rootKey, wraps: [wrap] }
   })
 }
 
 async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
   const { masterKeyFile, dataDir } = deps.config
-  const found = await deps.db.selectFrom('installation').select('master_key_id').executeTakeFirst()
-  if (found !== undefined)
+  const found = await findRow(deps.db, 'installation', {})
+  if (found !== null)
     throw new MasterKeyError(
       `The master key ${masterKeyFile} is missing, and the secrets in ${dataDir} cannot be opened without it. Restore key ${found.master_key_id}, or set SVC_MASTER_KEY_FILE to its file.`,
     )

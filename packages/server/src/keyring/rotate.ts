@@ -6,9 +6,10 @@
 import { rm } from 'node:fs/promises'
 import { sql, type Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
-import { recordOperatorAudit } from '../audit/record.ts'
+import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import { withLock } from '../db/lock.ts'
+import { findRow, insertIfNew, updateRows } from '../db/rows.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
@@ -35,7 +36,6 @@ export interface Rotation {
   projects: number
   /** How many of these the master key wrapped before. */
   moved: number
-  /** Running servers. */
   servers: number
 }
 
@@ -95,11 +95,7 @@ async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: 
   const key = begun ?? (await writable(file, () => createMasterKey(next, access)))
   await failpoint('rotate.after_key')
   const wrap = { root_key_id: keyId(root.rootKey), master_key_id: keyId(key) }
-  await deps.db
-    .insertInto('root_keys')
-    .values({ ...wrap, wrapped: wrapRootKey(key, root.rootKey) })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertIfNew(deps.db, 'root_keys', { ...wrap, wrapped: wrapRootKey(key, root.rootKey) })
   await failpoint('rotate.after_wrap')
   await writable(file, () => replaceMasterKey(file, next))
   await failpoint('rotate.after_file')
@@ -120,26 +116,17 @@ async function writable<T>(file: string, write: () => Promise<T>): Promise<T> {
 }
 
 /** Returns how many data keys were moved in the meantime. Retires no key before the file on disk provably opens the rest. */
-async function retireOtherKeys(
-  deps: RotateDeps,
-  input: OpenedRoot & { key: Buffer; projects: number },
-): Promise<number> {
+async function retireOtherKeys(deps: RotateDeps, input: OpenedRoot & { key: Buffer; projects: number }) {
   const id = keyId(input.key)
   for (let moved = 0; ; moved += await moveDataKeys(deps, input)) {
     await failpoint('rotate.before_retire')
     const isDone = await deps.db.transaction().execute(async (trx) => {
       // A starting server waits here and then finds only the new key.
       await trx.selectFrom('installation').select('singleton').forUpdate().execute()
-      const left = await trx
-        .selectFrom('projects')
-        .select('project_id')
-        .where('data_key_wrapped_by', 'is', null)
-        .limit(1)
-        .execute()
-      if (left.length > 0) return false
+      if ((await findRow(trx, 'projects', { data_key_wrapped_by: null })) !== null) return false
       await verifyNewKey(trx, deps, input)
       await trx.deleteFrom('root_keys').where('master_key_id', '!=', id).execute()
-      await trx.updateTable('installation').set({ master_key_id: id }).execute()
+      await updateRows(trx, 'installation', {}, { master_key_id: id })
       await recordRotation(trx, { id, ...input })
       return true
     })
@@ -151,12 +138,8 @@ async function retireOtherKeys(
 
 async function verifyNewKey(trx: Transaction<Schema>, deps: RotateDeps, input: { rootKey: Buffer; key: Buffer }) {
   const onDisk = await readMasterKey(deps.config.masterKeyFile)
-  const row = await trx
-    .selectFrom('root_keys')
-    .select(['root_key_id', 'wrapped'])
-    .where('master_key_id', '=', keyId(input.key))
-    .executeTakeFirst()
-  const isThere = onDisk?.equals(input.key) === true && row !== undefined
+  const row = await findRow(trx, 'root_keys', { master_key_id: keyId(input.key) })
+  const isThere = onDisk?.equals(input.key) === true && row !== null
   if (!isThere || !unwrapRootKey(onDisk, row.root_key_id, row.wrapped).equals(input.rootKey))
     throw new MasterKeyError(
       `${deps.config.masterKeyFile} changed in the meantime and does not contain the new key. Both keys are still accepted: restore one of them and run this again.`,
@@ -170,11 +153,7 @@ async function recordRotation(
   const owner = await firstOwner(trx)
   for (const { master_key_id: previous } of input.wraps.filter((wrap) => wrap.master_key_id !== input.id))
     await recordOperatorAudit(trx, {
-      account_id: owner?.account_id ?? null,
-      project_id: null,
-      action: rotateAction,
-      object_type: 'master_key',
-      object_id: input.id,
+      ...auditEvent({ account_id: owner?.account_id ?? null }, rotateAction, 'master_key', input.id),
       before: { master_key_id: previous },
       after: { master_key_id: input.id, projects: input.projects },
     })

@@ -1,6 +1,7 @@
 /** Data in the format before the root key, and the attempt to decrypt a database with a given key. */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
+import { deleteRows, insertRow, updateRows } from '../db/rows.ts'
 import type { Db } from '../db/schema.ts'
 import { decrypt, encrypt, keyId } from './cipher.ts'
 
@@ -12,23 +13,21 @@ export async function makeOldData(
 ) {
   const aad = (projectId: string) => JSON.stringify(['data key', projectId, keyId(masterKey)])
   for (const { project_id: id, data_key } of await db.selectFrom('projects').selectAll().execute())
-    await db
-      .updateTable('projects')
-      .set({ data_key: encrypt(masterKey, dataKeyOf(id, data_key), aad(id)), data_key_wrapped_by: null })
-      .where('project_id', '=', id)
-      .execute()
-  await db.deleteFrom('root_keys').execute()
-  await db
-    .updateTable('installation')
-    .set({ master_key_id: keyId(masterKey) })
-    .execute()
+    await updateRows(
+      db,
+      'projects',
+      { project_id: id },
+      { data_key: encrypt(masterKey, dataKeyOf(id, data_key), aad(id)), data_key_wrapped_by: null },
+    )
+  await deleteRows(db, 'root_keys', {})
+  await updateRows(db, 'installation', {}, { master_key_id: keyId(masterKey) })
 }
 
 /** Old projects for several batches. */
 export async function addOldProjects(db: Db, masterKey: Buffer, input: { accountId: string; count: number }) {
-  const rows = Array.from({ length: input.count }, (_, index) => {
+  for (let index = 0; index < input.count; index++) {
     const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
-    return {
+    await insertRow(db, 'projects', {
       project_id: id,
       account_id: input.accountId,
       slug: `old-${index}`,
@@ -39,9 +38,8 @@ export async function addOldProjects(db: Db, masterKey: Buffer, input: { account
       settings: '{}',
       data_key: encrypt(masterKey, randomBytes(32), JSON.stringify(['data key', id, keyId(masterKey)])),
       data_key_wrapped_by: null,
-    }
-  })
-  await db.insertInto('projects').values(rows).execute()
+    })
+  }
 }
 
 /** Returns every value that `key` decrypts, directly or through keys it decrypts: it tries every known key on each sealed column for each possible `aad`. */

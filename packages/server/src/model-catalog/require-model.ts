@@ -5,7 +5,6 @@ import { type ModelCatalog, modelCatalog, offersModel } from './catalog.ts'
 /** The page where an owner of the instance sets the model. */
 export const modelPagePath = '/settings/model'
 
-/** Refuses agent work while no model is configured. */
 export async function requireModel(deps: Pick<Deps, 'config' | 'db'>, model: string | null): Promise<void> {
   if (model === scriptedModelName) return
   requireSome(deps, await modelCatalog(deps))

@@ -1,23 +1,20 @@
+import { deleteRows, findRow, upsertRow } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 
 export type SavedUpstream = Row<'model_upstream'>
 
-export async function readSavedUpstream(db: DbOrTransaction): Promise<SavedUpstream | null> {
-  return (await db.selectFrom('model_upstream').selectAll().executeTakeFirst()) ?? null
+export function readSavedUpstream(db: DbOrTransaction): Promise<SavedUpstream | null> {
+  return findRow(db, 'model_upstream', {})
 }
 
 export async function writeSavedUpstream(
   db: DbOrTransaction,
   upstream: Omit<SavedUpstream, 'singleton' | 'updated_at'> & { updated_at: Date },
 ): Promise<void> {
-  await db
-    .insertInto('model_upstream')
-    .values(upstream)
-    .onConflict((conflict) => conflict.column('singleton').doUpdateSet(upstream))
-    .execute()
+  await upsertRow(db, 'model_upstream', upstream, 'singleton')
 }
 
 /** False when there was none. */
 export async function deleteSavedUpstream(db: DbOrTransaction): Promise<boolean> {
-  return (await db.deleteFrom('model_upstream').returning('singleton').executeTakeFirst()) !== undefined
+  return (await deleteRows(db, 'model_upstream', {})) > 0
 }

@@ -12,6 +12,7 @@ import { actorOfSandboxCredential, isModelKeyOfWarmSandbox, unauthenticated } fr
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { parseJson, readBody } from '../http/bodies/body.ts'
+import { bounded } from '../http/bodies/streams.ts'
 import { invalid } from '../http/validation.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
@@ -205,23 +206,14 @@ function withheld(shape: Shape, status: number): Response {
   })
 }
 
-function wholeOf(response: Response): Promise<Buffer> {
-  return wholeBody(response).catch((error: unknown) => {
+async function wholeOf({ body }: Response): Promise<Buffer> {
+  const parts = bounded(body, answerBytesMax, 'The response is larger than 64 MiB.')
+  const whole = await Array.fromAsync(parts).catch((error: unknown) => {
     throw new ServiceError('model_upstream_failed', 'The response of the model upstream was interrupted.', {
       cause: error,
     })
   })
-}
-
-async function wholeBody(response: Response): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of response.body ?? []) {
-    size += part.length
-    if (size > answerBytesMax) throw new Error('The response is larger than 64 MiB.')
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
+  return Buffer.concat(whole)
 }
 
 /** Headers in which an Anthropic client selects the API version. */

@@ -103,7 +103,6 @@ export function readRequest(shape: Shape, sent: Json, bytes: number, defaultMode
   return { model, body, stream, tokensIn: Math.ceil(bytes / bytesPerToken), tokensOut, hidesCount }
 }
 
-/** Limits the output to the remaining tokens. */
 export function withOutputLimit(shape: Shape, body: Json, tokensOut: number): Json {
   const name = shape === 'openai' && count(body.max_tokens) === 0 ? 'max_completion_tokens' : 'max_tokens'
   return { ...body, [name]: tokensOut }

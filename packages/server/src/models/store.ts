@@ -1,6 +1,7 @@
 /** SQL on model usage, reservations of running calls, and caps. */
 import { sql } from 'kysely'
-import type { DbOrTransaction } from '../db/schema.ts'
+import { insertRow, takeRow } from '../db/rows.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { Tokens } from './shapes.ts'
 
 export interface Spender {
@@ -51,26 +52,13 @@ export async function insertReservation(
   row: Spender & { reservation_id: string; instance_id: string; model: string; tokens: Tokens },
 ): Promise<void> {
   const { tokens, ...of } = row
-  await db
-    .insertInto('model_reservations')
-    .values({ ...of, tokens_in: tokens.in, tokens_out: tokens.out })
-    .execute()
+  await insertRow(db, 'model_reservations', { ...of, tokens_in: tokens.in, tokens_out: tokens.out })
 }
 
 /** Replaces a reservation by the actual usage; null when the call did not happen. */
-export async function resolveReservation(
-  db: DbOrTransaction,
-  reservationId: string,
-  used: Tokens | null,
-): Promise<void> {
-  const row = await db
-    .deleteFrom('model_reservations')
-    .where('reservation_id', '=', reservationId)
-    .returningAll()
-    .executeTakeFirst()
-  if (row === undefined || used === null) return
-  const { account_id, project_id, session_id, model } = row
-  await addUsage(db, { account_id, project_id, session_id, model, tokens: used })
+export async function resolveReservation(db: DbOrTransaction, reservationId: string, used: Tokens | null) {
+  const row = await takeRow(db, 'model_reservations', { reservation_id: reservationId })
+  if (row !== null && used !== null) await addUsage(db, { ...row, tokens: used })
 }
 
 export async function addUsage(db: DbOrTransaction, row: Spender & { model: string; tokens: Tokens }): Promise<void> {
@@ -86,22 +74,12 @@ export async function addUsage(db: DbOrTransaction, row: Spender & { model: stri
 }
 
 /** Reservations of crashed servers. Their output is unknown, but the upstream counted the input. */
-export async function orphanedReservations(
-  db: DbOrTransaction,
-  staleSeconds: number,
-): Promise<{ reservation_id: string; tokens: Tokens }[]> {
-  const rows = await db
-    .selectFrom('model_reservations')
-    .leftJoin('server_instances as instance', (join) =>
-      join
-        .onRef('instance.instance_id', '=', 'model_reservations.instance_id')
-        .on('instance.heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${staleSeconds})`),
-    )
-    .select(['reservation_id', 'tokens_in'])
-    .where('instance.instance_id', 'is', null)
-    .where('created_at', '<', sql<string>`now() - make_interval(secs => ${staleSeconds})`)
-    .limit(500)
-    .execute()
+export async function orphanedReservations(db: DbOrTransaction, staleSeconds: number) {
+  const stale = sql`now() - make_interval(secs => ${staleSeconds})`
+  const { rows } = await sql<Pick<Row<'model_reservations'>, 'reservation_id' | 'tokens_in'>>`
+    select reservation_id, tokens_in from model_reservations r where created_at < ${stale} and not exists (
+      select from server_instances i where i.instance_id = r.instance_id and i.heartbeat_at > ${stale})
+    limit 500`.execute(db)
   return rows.map((row) => ({ reservation_id: row.reservation_id, tokens: { in: Number(row.tokens_in), out: 0 } }))
 }
 
@@ -199,19 +177,13 @@ function mergeUses(
 
 async function namesOf(db: DbOrTransaction, sessionIds: string[]): Promise<Map<string, string>> {
   if (sessionIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('project_sessions')
-    .select(['session_id', 'name'])
-    .where('session_id', 'in', sessionIds)
-    .execute()
+  const named = db.selectFrom('project_sessions').where('session_id', 'in', sessionIds)
+  const rows = await named.select(['session_id', 'name']).execute()
   return new Map(rows.map(({ session_id, name }) => [session_id, name]))
 }
 
 /** The account's usage this month, and its cap if there is one. */
-export async function accountCap(
-  db: DbOrTransaction,
-  accountId: string,
-): Promise<{ cap: number | null; taken: number }> {
+export async function accountCap(db: DbOrTransaction, accountId: string) {
   const row = await db
     .selectFrom('accounts')
     .select('model_tokens_per_month')

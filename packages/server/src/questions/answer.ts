@@ -54,7 +54,7 @@ async function answerAgent(deps: AnswerDeps, input: Answering, found: QuestionRo
   if (found.kind === 'permission' && !values.includes(input.answer)) throw notOffered(values)
   const at = deps.now()
   const project = await getProject(deps.db, session.project_id)
-  if (project === null) throw new ServiceError('not_found', 'There is no such session.')
+  if (project === null) throw notFound('session')
   const answer = (await redactorOfSession(deps, project, session.session_id)).text(input.answer)
   await deps.db.transaction().execute(async (trx) => {
     const row = await answerOpen(trx, found.question_id, { answer, by: caller.actor.user_id, at })

@@ -1,4 +1,3 @@
-/** Matchers find patterns in a text. */
 import { Automaton } from './automaton.ts'
 
 export interface Matcher {
@@ -15,7 +14,6 @@ export interface Pattern {
   text: string
 }
 
-/** Matches values literally. */
 export function exactly(patterns: readonly Pattern[]): Matcher {
   const automaton = new Automaton(patterns.map(({ text }) => text))
   return {

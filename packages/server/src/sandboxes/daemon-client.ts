@@ -13,6 +13,8 @@ import {
   userContextKey,
 } from '@svc/contract'
 import { z } from 'zod'
+import { bounded } from '../http/bodies/streams.ts'
+import { storableText as text } from './storable.ts'
 
 const replyBytesMax = 1024 * 1024
 const controlMs = 30_000
@@ -23,12 +25,6 @@ const recoverMs = 150_000
 /** The daemon fetches objects and restarts the agent runtime, which may take a minute. Prompts wait meanwhile. */
 const refreshMs = 2 * 60_000
 
-/** PostgreSQL rejects NUL and lone surrogates, and these texts are stored in rows. */
-const text = (charsMax: number) =>
-  z
-    .string()
-    .max(charsMax)
-    .transform((value) => value.toWellFormed().replaceAll('\0', '\u{fffd}'))
 /** At most a month; no boot lasts longer. */
 const millis = z.number().min(0).max(2_678_400_000)
 
@@ -81,8 +77,13 @@ function command<Body extends object, Reply>(path: string, timeoutMs: number, re
     body: Body,
     signal?: AbortSignal,
   ): Promise<DaemonOutcome<Reply>> => {
-    const init = control(daemon, body)
-    return exchange(daemon.socket, path, signal === undefined ? init : { ...init, signal }, timeoutMs, reply)
+    const init = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: signal ?? null,
+    }
+    return exchange(daemon.socket, path, init, timeoutMs, reply)
   }
 }
 
@@ -104,14 +105,6 @@ export const recoverInSandbox = command<Record<string, never>, { ok: true; files
   recoverMs,
   recoverReply,
 )
-
-function control(daemon: Pick<DaemonAddress, 'sandboxKey'>, body: object): RequestInit {
-  return {
-    method: 'POST',
-    headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  }
-}
 
 /** Sends a request to the agent runtime behind the daemon, as `userId`. The caller limits the time, as the reply may be a stream. */
 export async function requestRuntime(
@@ -195,12 +188,6 @@ export function refusalOf(path: string, { status }: Response, body: unknown): Da
 }
 
 export async function boundedText(response: Response, bytesMax: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw new Error(`The reply is larger than ${bytesMax} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const chunks = bounded(response.body, bytesMax, `The reply is larger than ${bytesMax} bytes.`)
+  return Buffer.concat(await Array.fromAsync(chunks)).toString('utf8')
 }

@@ -1,6 +1,8 @@
 /** Reads the unfinished work of a sandbox from its daemon. The daemon is not trusted: the first line is validated, the pack is bounded here and verified by git. */
 import type { SaveWorkRequest } from '@svc/contract'
 import { z } from 'zod'
+import { bounded } from '../http/bodies/streams.ts'
+import { storableText } from './storable.ts'
 import { boundedText, type DaemonAddress, type DaemonOutcome, refusalOf } from './daemon-client.ts'
 
 const headBytesMax = 256 * 1024
@@ -13,9 +15,9 @@ const head = z
     commit: sha.nullable(),
     base: sha.nullable(),
     files: z.number().int().min(0).max(100_000_000),
-    paths: z.array(z.string().max(1000)).max(100),
+    paths: z.array(storableText(1000)).max(100),
     unpushed: z.number().int().min(0).max(1_000_000_000),
-    notes: z.array(z.string().max(2000)).max(50),
+    notes: z.array(storableText(2000)).max(50),
     pack: z.boolean(),
   })
   .refine((work) => (work.state === 'saved') === (work.commit !== null), 'names a commit when there is none, or none')
@@ -43,22 +45,14 @@ export async function requestWork(
     })
     if (!response.ok || response.body === null)
       return refusalOf('/svc/wip', response, JSON.parse(await boundedText(response, refusalBytesMax)))
-    const bytes = bounded(response.body, options.bytesMax)
+    const tooLarge = `The sandbox sent more than ${options.bytesMax} bytes.`
+    const bytes = bounded(response.body, options.bytesMax, tooLarge)
     const { line, rest } = await firstLine(bytes)
     const parsed = head.safeParse(JSON.parse(line))
-    if (parsed.success) return { kind: 'ok', value: { head: cleanText(parsed.data), pack: rest } }
+    if (parsed.success) return { kind: 'ok', value: { head: parsed.data, pack: rest } }
     return { kind: 'unavailable', reason: "The daemon's reply to /svc/wip has an unknown shape." }
   } catch (error) {
     return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-async function* bounded(body: ReadableStream<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw new Error(`The sandbox sent more than ${bytesMax} bytes.`)
-    yield chunk
   }
 }
 
@@ -82,10 +76,4 @@ async function firstLine(
       })(),
     }
   }
-}
-
-/** PostgreSQL rejects NUL and lone surrogates. */
-function cleanText(work: WorkHead): WorkHead {
-  const clean = (text: string) => text.toWellFormed().replaceAll('\0', '\u{fffd}')
-  return { ...work, paths: work.paths.map(clean), notes: work.notes.map(clean) }
 }

@@ -9,27 +9,30 @@ import { headerLines } from '@svc/contract/daemon/raw-headers'
 import { parse } from 'hono/utils/cookie'
 import { LRUCache } from 'lru-cache'
 import { allow } from '../auth/allow.ts'
+import { sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { type IngressHandler, writeResponse } from '../http/ingress.ts'
 import { messagePage, type Message } from '../http/message-page.ts'
 import { hostOf, isForeign, send } from '../http/admission/other-origin.ts'
 import { closeUnlessAdmitted } from '../http/admission/while-admitted.ts'
 import type { DaemonAddress } from './daemon-client.ts'
+import {
+  findGrant,
+  type Grant,
+  grant,
+  type GrantDeps,
+  type Grants,
+  type Place as GrantedPlace,
+  takeTicket,
+} from './grant-store.ts'
 import { type OriginWords, type Refusal, refusalWords } from './origin-page.ts'
 import { type Passage, passRequest, passUpgrade, type TunnelFailure } from './tunnel.ts'
 
-export const ticketName = 'svc_ticket'
-export const ticketMs = 60_000
+const ticketName = 'svc_ticket'
+const ticketMs = 60_000
 const cookieMs = 12 * 60 * 60_000
 /** How long a user whose role was removed may still see a page. */
 const viewerCachedMs = 5_000
-
-export interface Grant {
-  userId: string
-  tokenId: string | null
-  /** The session whose token opened the origin; null for a person. */
-  sessionId: string | null
-}
 
 export interface Viewer {
   userId: string
@@ -43,15 +46,12 @@ interface Target {
   onRequest?(response: ServerResponse): void
 }
 
-interface PrivateOrigin<Place> extends OriginWords {
+interface PrivateOrigin<Place, T extends Grants> extends OriginWords {
+  grants: T
+  grantedPlace(place: Place): GrantedPlace<T>
   /** Whether the first label of a host name below the preview domain is of this kind. */
   takes(label: string): boolean
   placeOf(label: string): Promise<Place | null>
-  keyOf(place: Place): string
-  /** Null when the ticket was used, has expired, or is for another place. */
-  takeTicket(place: Place, value: string): Promise<Grant | null>
-  findGrant(place: Place, value: string): Promise<Grant | null>
-  grantCookie(place: Place, grant: Grant, ms: number): Promise<string>
   projectOf(place: Place): Promise<{ projectId: string; sessionId: string | null } | null>
   targetOf(place: Place, viewer: Viewer): Promise<Target | { words: Message }>
   /** The command that prints a new link to the place. */
@@ -61,7 +61,10 @@ interface PrivateOrigin<Place> extends OriginWords {
   failed(place: Place, failure: TunnelFailure): Message
 }
 
-export function privateOriginIngress<Place extends object>(deps: Deps, origin: PrivateOrigin<Place>): IngressHandler {
+export function privateOriginIngress<Place extends object, T extends Grants>(
+  deps: Deps,
+  origin: PrivateOrigin<Place, T>,
+): IngressHandler {
   const suffix = `.${deps.config.previewDomain.toLowerCase()}`
   const own = new URL(deps.config.publicUrl).hostname.toLowerCase()
   const gate = new Gate(deps, origin)
@@ -102,12 +105,12 @@ export function privateOriginIngress<Place extends object>(deps: Deps, origin: P
   }
 }
 
-class Gate<Place extends object> {
+class Gate<Place extends object, T extends Grants> {
   readonly #deps: Deps
-  readonly #origin: PrivateOrigin<Place>
+  readonly #origin: PrivateOrigin<Place, T>
   readonly #viewers = new LRUCache<string, Viewer>({ max: 10_000, ttl: viewerCachedMs })
 
-  constructor(deps: Deps, origin: PrivateOrigin<Place>) {
+  constructor(deps: Deps, origin: PrivateOrigin<Place, T>) {
     this.#deps = deps
     this.#origin = origin
   }
@@ -145,9 +148,12 @@ class Gate<Place extends object> {
   async #enter(request: IncomingMessage, place: Place, url: URL, ticket: string): Promise<Response> {
     url.searchParams.delete(ticketName)
     const headers = new Headers({ location: ownPath(`${url.pathname}${url.search}`) })
-    const grant = await this.#origin.takeTicket(place, ticket)
-    if (grant !== null) {
-      const value = await this.#origin.grantCookie(place, grant, cookieMs)
+    const { grants } = this.#origin
+    const of = this.#origin.grantedPlace(place)
+    const taken = await takeTicket(this.#deps.db, grants, sha256(ticket), of)
+    if (taken !== null) {
+      const { user_id: userId, token_id: tokenId } = taken
+      const value = await grant(this.#deps, grants, of, { userId, tokenId, isTicket: false, ms: cookieMs })
       const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${cookieMs / 1000}${this.#isSecure ? '; Secure' : ''}`
       headers.set('set-cookie', `${this.#cookieName}=${value}; ${attributes}`)
     } else if ((await this.#viewerOf(request, place)) === null) return this.#refuse(request, place, 'ticket-used')
@@ -157,17 +163,18 @@ class Gate<Place extends object> {
   async #viewerOf(request: IncomingMessage, place: Place): Promise<Viewer | null> {
     const value = parse(headerLines(request.rawHeaders, 'cookie').join('; '))[this.#cookieName]
     if (value === undefined) return null
-    const key = `${value} ${this.#origin.keyOf(place)}`
+    const of = this.#origin.grantedPlace(place)
+    const key = `${value} ${Object.values(of).join(' ')}`
     const known = this.#viewers.get(key)
     if (known !== undefined) return known
-    const grant = await this.#origin.findGrant(place, value)
-    const viewer = grant === null ? null : await this.#mayRead(grant, place)
+    const found = await findGrant(this.#deps.db, this.#origin.grants, sha256(value), of)
+    const viewer = found === null ? null : await this.#mayRead(found, place)
     if (viewer !== null) this.#viewers.set(key, viewer)
     return viewer
   }
 
   /** The cookie identifies the user, whose role may have changed since. */
-  async #mayRead({ userId, sessionId: openedBy }: Grant, place: Place): Promise<Viewer | null> {
+  async #mayRead({ user_id: userId, opened_by: openedBy }: Grant, place: Place): Promise<Viewer | null> {
     const of = await this.#origin.projectOf(place)
     if (of === null) return null
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
@@ -207,6 +214,17 @@ export function redirect(headers: Headers): Response {
   headers.set('cache-control', 'no-store')
   headers.set('referrer-policy', 'no-referrer')
   return new Response(null, { status: 303, headers })
+}
+
+/** A URL that grants access to the first browser that opens it. */
+export async function openOrigin<T extends Grants>(
+  deps: GrantDeps & Pick<Deps, 'config'>,
+  table: T,
+  { label, place }: { label: string; place: GrantedPlace<T> },
+  by: { userId: string; tokenId: string | null },
+): Promise<string> {
+  const ticket = await grant(deps, table, place, { ...by, isTicket: true, ms: ticketMs })
+  return `${originOf(deps.config, label)}/?${ticketName}=${ticket}`
 }
 
 /** Never `//host`, which would lead to another origin. */

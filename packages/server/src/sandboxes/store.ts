@@ -1,5 +1,6 @@
 /** All SQL on the sandboxes of sessions and their credentials. */
 import { sql } from 'kysely'
+import { type Changes, findRow, insertIfNew, insertRow, listRows, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type SandboxRow = Row<'session_sandboxes'>
@@ -11,34 +12,16 @@ interface OfGeneration {
 }
 
 /** False when the generation already has a sandbox. */
-export async function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('session_sandboxes')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['session_id', 'generation']).doNothing())
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+export function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<boolean> {
+  return insertIfNew(db, 'session_sandboxes', row, ['session_id', 'generation'])
 }
 
-export async function updateSandbox(
-  db: DbOrTransaction,
-  sandboxId: string,
-  set: Partial<Pick<SandboxRow, 'status' | 'external_id' | 'endpoint' | 'error' | 'last_active_at'>>,
-): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ ...set, updated_at: new Date() })
-    .where('sandbox_id', '=', sandboxId)
-    .execute()
+export async function updateSandbox(db: DbOrTransaction, sandboxId: string, set: Changes<'session_sandboxes'>) {
+  await updateRows(db, 'session_sandboxes', { sandbox_id: sandboxId }, { ...set, updated_at: new Date() })
 }
 
 export async function sandboxesOf(db: DbOrTransaction, sessionId: string): Promise<SandboxRow[]> {
-  return db
-    .selectFrom('session_sandboxes')
-    .selectAll()
-    .where('session_id', '=', sessionId)
-    .orderBy('generation')
-    .execute()
+  return listRows(db, 'session_sandboxes', { session_id: sessionId }, 'generation')
 }
 
 export async function isRunElsewhere(
@@ -46,16 +29,12 @@ export async function isRunElsewhere(
   session: OfGeneration,
   input: { instanceId: string; staleSeconds: number },
 ): Promise<boolean> {
-  const row = await db
-    .selectFrom('session_sandboxes')
-    .innerJoin('server_instances', 'server_instances.instance_id', 'session_sandboxes.instance_id')
-    .select('sandbox_id')
-    .where((eb) => eb.and({ session_id: session.session_id, generation: session.generation }))
-    .where('status', 'in', ['provisioning', 'active'])
-    .where('session_sandboxes.instance_id', '!=', input.instanceId)
-    .where('heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${input.staleSeconds})`)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`
+    select from session_sandboxes s join server_instances i using (instance_id)
+    where s.session_id = ${session.session_id} and s.generation = ${session.generation}
+      and s.status in ('provisioning', 'active') and instance_id <> ${input.instanceId}
+      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds})`.execute(db)
+  return rows.length > 0
 }
 
 /** The given sandboxes that a session uses or that are warm. One query, because a claim moves a sandbox from one table to the other. */
@@ -71,11 +50,8 @@ export async function liveSandboxes(db: DbOrTransaction, sandboxIds: string[]): 
   return rows.map((row) => row.sandbox_id)
 }
 
-export async function getSandbox(db: DbOrTransaction, sandboxId: string): Promise<SandboxRow | null> {
-  return (
-    (await db.selectFrom('session_sandboxes').selectAll().where('sandbox_id', '=', sandboxId).executeTakeFirst()) ??
-    null
-  )
+export function getSandbox(db: DbOrTransaction, sandboxId: string): Promise<SandboxRow | null> {
+  return findRow(db, 'session_sandboxes', { sandbox_id: sandboxId })
 }
 
 export async function endSandboxes(
@@ -84,60 +60,34 @@ export async function endSandboxes(
   status: 'stopped' | 'error',
   error: string | null,
 ): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ status, error, endpoint: null, updated_at: new Date() })
-    .where('session_id', '=', sessionId)
-    .where('status', 'in', ['provisioning', 'active'])
-    .execute()
+  const alive = { session_id: sessionId, status: ['provisioning', 'active'] as const }
+  await updateRows(db, 'session_sandboxes', alive, { status, error, endpoint: null, updated_at: new Date() })
 }
 
 export async function insertCredential(db: DbOrTransaction, row: NewRow<'sandbox_credentials'>): Promise<void> {
-  await db.insertInto('sandbox_credentials').values(row).execute()
+  await insertRow(db, 'sandbox_credentials', row)
 }
 
 export async function holdsServiceKey(db: DbOrTransaction, sandboxId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('sandbox_credentials')
-    .select('credential_id')
-    .where((eb) => eb.and({ sandbox_id: sandboxId, kind: 'service' }))
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
-  return row !== undefined
+  const key = { sandbox_id: sandboxId, kind: 'service', revoked_at: null } as const
+  return (await findRow(db, 'sandbox_credentials', key)) !== null
 }
 
 /** The caller holds the lock of the session, so that no credential is issued meanwhile. */
 export async function revokeSandboxCredentials(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
-  await trx
-    .updateTable('sandbox_credentials')
-    .set({ revoked_at: at })
-    .where('session_id', '=', sessionId)
-    .where('revoked_at', 'is', null)
-    .execute()
+  await updateRows(trx, 'sandbox_credentials', { session_id: sessionId, revoked_at: null }, { revoked_at: at })
 }
 
 export async function archiveSandboxes(db: DbOrTransaction, endedBefore: Date): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ status: 'archived' })
-    .where('status', 'in', ['stopped', 'error'])
-    .where('updated_at', '<', endedBefore.toISOString())
-    .execute()
+  await sql`update session_sandboxes set status = 'archived'
+    where status in ('stopped', 'error') and updated_at < ${endedBefore}`.execute(db)
 }
 
 export async function setInForce(db: DbOrTransaction, of: OfGeneration, inForce: InForce): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ in_force: JSON.stringify(inForce) })
-    .where((eb) => eb.and({ session_id: of.session_id, generation: of.generation }))
-    .execute()
+  const { session_id, generation } = of
+  await updateRows(db, 'session_sandboxes', { session_id, generation }, { in_force: JSON.stringify(inForce) })
 }
 
-export async function inForceOf(db: DbOrTransaction, of: OfGeneration): Promise<InForce | null> {
-  const row = await db
-    .selectFrom('session_sandboxes')
-    .select('in_force')
-    .where((eb) => eb.and({ session_id: of.session_id, generation: of.generation }))
-    .executeTakeFirst()
-  return row?.in_force ?? null
+export async function inForceOf(db: DbOrTransaction, { session_id, generation }: OfGeneration) {
+  return (await findRow(db, 'session_sandboxes', { session_id, generation }))?.in_force ?? null
 }

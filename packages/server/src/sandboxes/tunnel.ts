@@ -3,7 +3,8 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse } fro
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { userContextHeader } from '@svc/contract'
-import { asLines, asObject, headerLines, passedAnswerHead } from '@svc/contract/daemon/raw-headers'
+import { asLines, asObject, headerLines } from '@svc/contract/daemon/raw-headers'
+import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
 import { send } from '../http/admission/other-origin.ts'
 import { asksForWorker, endingWorker, isNoWorker, neverKept } from '../http/worker-script.ts'
 import { type DaemonAddress, signedUserContext } from './daemon-client.ts'
@@ -26,7 +27,6 @@ export interface Passage {
 export type TunnelFailure = { kind: 'unavailable' } | { kind: 'refused'; status: number; code: string }
 type OnFailure = (failure: TunnelFailure) => void
 
-const headBytesMax = 64 * 1024
 /** Marks a refusal of the daemon. Responses of programs lose every x-svc header on the way. */
 const daemonErrorHeader = 'x-svc-error'
 
@@ -91,44 +91,16 @@ export async function passUpgrade(
   passage: Passage,
   onFailure: OnFailure,
 ): Promise<void> {
-  const passedHeaders = await headersFor(passage, request)
-  const daemon = connect({ path: passage.daemon.socket })
-  let answered = false
-  socket.on('close', () => daemon.destroy())
-  socket.on('error', () => daemon.destroy())
-  daemon.on('close', () => socket.destroy())
-  daemon.on('error', () => {
-    if (answered) socket.destroy()
-    else onFailure({ kind: 'unavailable' })
+  const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
+  const headers = [...(await headersFor(passage, request)), 'Host', 'sandbox']
+  headers.push('Connection', 'Upgrade', 'Upgrade', upgrade)
+  const extra = Object.entries(passage.answerExtra).flat()
+  tunnelUpgrade(socket, connect({ path: passage.daemon.socket }), {
+    requestHead: `${request.method} ${passage.path} HTTP/1.1\r\n${asLines(headers)}\r\n`,
+    head,
+    answerHeaders: (raw) => [...answerHeaders(raw), ...extra],
+    failed: () => onFailure({ kind: 'unavailable' }),
   })
-  daemon.on('connect', () => {
-    const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
-    const headers = [...passedHeaders, 'Host', 'sandbox', 'Connection', 'Upgrade', 'Upgrade', upgrade]
-    daemon.write(`${request.method} ${passage.path} HTTP/1.1\r\n${asLines(headers)}\r\n`, 'latin1')
-    if (head.length > 0) daemon.write(head)
-    socket.pipe(daemon)
-  })
-  let held = Buffer.alloc(0)
-  const onData = (chunk: Buffer) => {
-    held = Buffer.concat([held, chunk])
-    const end = held.indexOf('\r\n\r\n')
-    if (end === -1) {
-      if (held.length > headBytesMax) daemon.destroy()
-      return
-    }
-    daemon.off('data', onData)
-    answered = true
-    const answer = held.subarray(0, end).toString('latin1')
-    const extra = Object.entries(passage.answerExtra).flat()
-    socket.write(
-      passedAnswerHead(answer, (raw) => [...answerHeaders(raw), ...extra]),
-      'latin1',
-    )
-    const rest = held.subarray(end + 4)
-    if (rest.length > 0) socket.write(rest)
-    daemon.pipe(socket)
-  }
-  daemon.on('data', onData)
 }
 
 async function headersFor(passage: Passage, { rawHeaders, method = 'GET' }: IncomingMessage): Promise<string[]> {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AppSpec, AppWatchBody } from '@svc/contract'
 import { z } from 'zod'
+import { storableText as text } from './storable.ts'
 
 export interface WorkloadDaemon {
   socket: string
@@ -16,13 +17,6 @@ export class WorkloadDaemonError extends Error {}
 const replyBytesMax = 2 * 1024 * 1024
 const sendMs = 10 * 60_000
 const graceMs = 10_000
-
-/** PostgreSQL rejects NUL and lone surrogates. */
-const text = (charsMax: number) =>
-  z
-    .string()
-    .max(charsMax)
-    .transform((value) => value.toWellFormed().replaceAll('\0', '\u{fffd}'))
 
 const watchReply = z.object({
   state: z.enum(['waiting', 'unpacking', 'building', 'starting', 'ready', 'restarting', 'failed', 'done']),

@@ -7,7 +7,7 @@ import { bumpSecretsRevision, getProject, type ProjectRow } from '../projects/st
 import type { SealedSecret } from './given-store.ts'
 import { deleteSecretRow, lockForChange, sealedSecrets, upsertSecret } from './store.ts'
 
-type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
+export type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
 
 export async function setSecret(
   deps: SecretDeps,
@@ -47,10 +47,7 @@ export async function setSecret(
   return set
 }
 
-export async function deleteSecret(
-  deps: SecretDeps,
-  input: { project: ProjectRow; caller: Caller; name: string },
-): Promise<void> {
+export async function deleteSecret(deps: SecretDeps, input: { project: ProjectRow; caller: Caller; name: string }) {
   // PostgreSQL rejects some invalid names as text, so do not query them.
   if (refuseSecretName(input.name) !== null) throw notFound('secret')
   await deps.db.transaction().execute(async (trx) => {

@@ -1,8 +1,7 @@
 /** Finds secrets in the added text of commits. A push with one is refused, a change request shows it. */
 import { type RefUpdate, scanAddedText, type Repository, type Sha } from '@svc/git'
-import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from './change.ts'
+import { openSecrets, type SecretDeps } from './change.ts'
 import { givenSecrets } from './for-sandbox.ts'
 import { formBytesMax, formsOf, type SecretForm } from './forms.ts'
 
@@ -22,7 +21,7 @@ export function findingLabel({ path, line, name, as }: Finding): string {
 
 /** Returns at most `max` findings. */
 export async function findAddedSecrets(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: SecretDeps,
   input: {
     project: ProjectRow
     /** A push by a session's token is searched only for what its sandboxes received, so that a refusal reveals nothing new to its agent. */

@@ -1,7 +1,7 @@
 import type { Manifest } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openAll, openSealed } from './change.ts'
+import { openAll, openSealed, type SecretDeps } from './change.ts'
 import { insertGiven, sealedGiven } from './given-store.ts'
 
 /** Each secret pushed to a sandbox counts, so that replacing secrets in a loop cannot grow a matcher forever. */
@@ -13,7 +13,7 @@ const givenMax = 2_000
  * and the session's text is redacted by it from then on.
  */
 export async function secretsForSandbox(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: SecretDeps,
   project: ProjectRow,
   manifest: Pick<Manifest, 'connectors'>,
   sessionId: string,

@@ -1,13 +1,12 @@
 import { boundSession, type Caller } from '../auth/actor.ts'
-import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import type { Redactor } from '../redaction/redaction.ts'
-import { openSecrets } from './change.ts'
+import { openSecrets, type SecretDeps } from './change.ts'
 import { givenSecrets } from './for-sandbox.ts'
 
 /** For text that this caller wrote and reads again: an agent's is matched against what its session received, a user's against the project's secrets. */
 export async function redactorFor(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: SecretDeps,
   project: ProjectRow,
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<Pick<Redactor, 'text'>> {
@@ -21,7 +20,7 @@ export async function redactorFor(
 
 /** For text of a session that another server may have stored, so that this one may not know its values yet. */
 export async function redactorOfSession(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: SecretDeps,
   project: ProjectRow,
   sessionId: string | null,
 ): Promise<Redactor> {
@@ -31,7 +30,7 @@ export async function redactorOfSession(
 
 /** For text of a session that a user may have typed, such as a prompt: matches what the session received and what this caller may know. */
 export async function redactorOfPrompts(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: SecretDeps,
   project: ProjectRow,
   { sessionId, caller }: { sessionId: string; caller: Pick<Caller, 'actor'> },
 ): Promise<Pick<Redactor, 'text'>> {

@@ -1,5 +1,6 @@
 /** SQL on the activity of sessions: turns, idle time and stop reasons. */
 import { sql } from 'kysely'
+import { updateRow, updateRows } from '../db/rows.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { abortedCode, type TurnFailure } from './conversation/assemble.ts'
 import { isWaiting } from './questions/store.ts'
@@ -11,12 +12,8 @@ export async function setSessionError(
   generation: number,
   error: string | null,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('project_sessions')
-    .set({ error, updated_at: new Date() })
-    .where((eb) => eb.and({ session_id: sessionId, generation, status: 'running' }))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const running = { session_id: sessionId, generation, status: 'running' } as const
+  return (await updateRows(db, 'project_sessions', running, { error, updated_at: new Date() })) > 0
 }
 
 /** Records whether the agent is busy, and the turns that ended since the last call, each with its failure. */
@@ -26,13 +23,10 @@ export async function setBusy(
   { isBusy, ended, at }: { isBusy: boolean; ended: (TurnFailure | null)[]; at: Date },
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const session = await trx
-      .updateTable('project_sessions')
-      .set({ is_busy: isBusy, last_active_at: new Date(), ...turnsEnded(ended, at) })
-      .where((eb) => eb.and({ session_id: sessionId, generation, status: 'running' }))
-      .returningAll()
-      .executeTakeFirst()
-    if (session !== undefined)
+    const running = { session_id: sessionId, generation, status: 'running' } as const
+    const set = { is_busy: isBusy, last_active_at: new Date(), ...turnsEnded(ended, at) }
+    const session = await updateRow(trx, 'project_sessions', running, set)
+    if (session !== null)
       for (const failure of ended)
         await recordSessionEvent(trx, 'session.turn_ended', session, failure?.message ?? null)
   })
@@ -103,15 +97,9 @@ export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, m
     .where((eb) => (kind === 'waiting' ? isWaiting(eb) : eb('is_busy', '=', false)))
     .where('unkept_work', 'is', null)
     .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${minutes})`)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('session_prompts')
-            .select('prompt_id')
-            .whereRef('session_prompts.session_id', '=', 'project_sessions.session_id')
-            .where('session_prompts.status', '=', 'accepted'),
-        ),
-      ),
+    .where(
+      sql<boolean>`not exists (select from session_prompts where session_prompts.session_id = project_sessions.session_id
+        and session_prompts.status = 'accepted')`,
     )
     .executeTakeFirst()
   return numUpdatedRows > 0n
@@ -120,15 +108,16 @@ export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, m
 /** Requests the stop of a running session with a reason that the session shows. */
 export async function stopForReason(
   db: DbOrTransaction,
-  session: { session_id: string; generation: number },
+  { session_id, generation }: { session_id: string; generation: number },
   reason: string,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('project_sessions')
-    .set({ desired: 'stopped', stop_reason: reason, updated_at: new Date() })
-    .where((eb) => eb.and({ session_id: session.session_id, generation: session.generation }))
-    .where('status', 'in', ['provisioning', 'running'])
-    .where('desired', '=', 'running')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const live = { session_id, generation, status: ['provisioning', 'running'], desired: 'running' } as const
+  const set = { desired: 'stopped', stop_reason: reason, updated_at: new Date() } as const
+  return (await updateRows(db, 'project_sessions', live, set)) > 0
+}
+
+/** Records the use of a session at most once a minute, because a page may send hundreds of requests per second. */
+export async function touchSession(db: DbOrTransaction, sessionId: string): Promise<void> {
+  await sql`update project_sessions set last_active_at = now()
+    where session_id = ${sessionId} and last_active_at < now() - interval '1 minute'`.execute(db)
 }

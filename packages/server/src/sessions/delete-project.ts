@@ -1,7 +1,7 @@
 /** Deletes projects, which a restore can undo for a while, and purges them for good. */
 import { rm } from 'node:fs/promises'
 import { deletedDaysKept } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -50,21 +50,13 @@ export async function deleteProject(deps: Deps, { project, caller }: OnProject):
   return { purgeAt }
 }
 
-async function markProject(
-  deps: Pick<Deps, 'now'>,
-  trx: DbOrTransaction,
-  { project, caller }: OnProject,
-): Promise<ProjectRow | null> {
+async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { project, caller }: OnProject) {
   const { project_id: projectId } = project
   const at = deps.now()
   const marked = await markDeleted(trx, projectId, { at, by: caller.actor.user_id, purgeAt: purgeAtOf(at) })
   if (marked !== null)
     await recordAudit(trx, caller, {
-      account_id: project.account_id,
-      project_id: projectId,
-      action: 'project.delete',
-      object_type: 'project',
-      object_id: projectId,
+      ...auditEvent(project, 'project.delete', 'project', projectId),
       before: { slug: project.slug, repo_url: project.repo_url, managed: project.managed },
       after: { purge_at: marked.purge_at },
     })
@@ -109,11 +101,7 @@ export async function purgeProject(
   const isPurged = await deps.db.transaction().execute(async (trx) => {
     if (!(await deleteProjectRow(trx, projectId))) return false
     await recordAudit(trx, caller, {
-      account_id: project.account_id,
-      project_id: projectId,
-      action: 'project.purge',
-      object_type: 'project',
-      object_id: projectId,
+      ...auditEvent(project, 'project.purge', 'project', projectId),
       before: { slug: marked.deleted_slug, repo_url: project.repo_url, managed: project.managed },
     })
     return true

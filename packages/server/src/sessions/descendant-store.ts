@@ -1,6 +1,7 @@
 /** Sessions that agents start: their parents, and the limits of depth, count and rate. */
 import { projectSettings, ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
+import { findRow } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { liveStatuses, type SessionRow } from './store.ts'
 
@@ -15,11 +16,7 @@ interface OfProject {
  * The parent and ancestors of a session that `parentId` starts; null for a person. Throws beyond the depth limit. Locks
  * the parent, which must happen before the lock of the account, in the same order as a restart.
  */
-export async function parentageOf(
-  db: DbOrTransaction,
-  { project_id, settings }: OfProject,
-  parentId: string | null,
-): Promise<Parentage> {
+export async function parentageOf(db: DbOrTransaction, { project_id, settings }: OfProject, parentId: string | null) {
   if (parentId === null) return { parent_session_id: null, ancestors: [] }
   const parent = await db
     .selectFrom('project_sessions')
@@ -87,11 +84,8 @@ export async function countAgentStart(
   if (root === undefined) return
   const { project_id } = session
   const limit = projectSettings.parse(session.settings).session_starts_per_hour_max
-  await trx
-    .deleteFrom('agent_session_starts')
-    .where('project_id', '=', project_id)
-    .where('began_at', '<=', sql<string>`now() - interval '1 hour'`)
-    .execute()
+  await sql`delete from agent_session_starts
+    where project_id = ${project_id} and began_at <= now() - interval '1 hour'`.execute(trx)
   const { started, seconds } = await trx
     .insertInto('agent_session_starts')
     .values({ root_session_id: root, project_id, started: 1 })
@@ -115,16 +109,8 @@ export async function countAgentStart(
 }
 
 /** A session, its root, and every session that agents started from that root, because any of them can control another. */
-export async function familyOf(
-  db: DbOrTransaction,
-  projectId: string,
-  sessionId: string,
-): Promise<Pick<SessionRow, 'session_id' | 'branch_name'>[]> {
-  const own = await db
-    .selectFrom('project_sessions')
-    .select('ancestors')
-    .where('session_id', '=', sessionId)
-    .executeTakeFirst()
+export async function familyOf(db: DbOrTransaction, projectId: string, sessionId: string) {
+  const own = await findRow(db, 'project_sessions', { session_id: sessionId })
   const root = own?.ancestors[0] ?? sessionId
   const rows = await db
     .selectFrom('project_sessions')

@@ -41,15 +41,14 @@ import { createSession } from './create/create.ts'
 import { mintCloneCredential } from './lifecycle/credentials.ts'
 import { deleteProject, purgeProject } from './delete-project.ts'
 import { streamSessionEvents } from './conversation/events.ts'
-import { presentInList } from './present.ts'
-import { openPreview } from './edge/preview.ts'
+import { openOrigin } from '../sandboxes/private-origin.ts'
 import { abortSession, promptSession } from './conversation/prompt.ts'
 import { listPrompts } from './conversation/prompt-store.ts'
 import { refreshSession } from './refresh/refresh.ts'
 import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
 import { getSession, listSessions, type SessionWithSandbox, updateSession } from './store.ts'
-import { presentSession } from './present.ts'
+import { presentInList, presentSession } from './present.ts'
 import { recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
 import { readTranscript } from './conversation/message-store.ts'
 import { listWip, readWip, streamWip } from './unfinished-work/wip.ts'
@@ -95,7 +94,7 @@ function lifecycleRoutes(deps: Deps): Mounted[] {
       await deps.db.transaction().execute(async (trx) => {
         await updateSession(trx, session.session_id, {
           ...(body.name === undefined ? {} : { name: body.name }),
-          ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
+          ...(body.metadata === undefined ? {} : { metadata: JSON.stringify(body.metadata) }),
         })
         const before = { name: session.name, metadata: session.metadata }
         await recordAudit(trx, caller, auditOf(session, 'update', { before, after: body }))
@@ -195,7 +194,9 @@ function accessRoutes(deps: Deps): Mounted[] {
   return [
     sessionHandler(deps)(getPreviewRoute, async ({ session, query, caller }) => {
       const { user_id: userId, token_id: tokenId } = caller.actor
-      return { url: await openPreview(deps, { sessionId: session.session_id, port: query.port, userId, tokenId }) }
+      const place = { session_id: session.session_id, port: query.port }
+      const at = { label: `${place.port}--${place.session_id}`, place }
+      return { url: await openOrigin(deps, 'preview_grants', at, { userId, tokenId }) }
     }),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)

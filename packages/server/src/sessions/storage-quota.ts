@@ -21,7 +21,7 @@ export async function requireSessionStorage(deps: Pick<Deps, 'db' | 'config'>, p
   const key = `${project_id} ${limit}`
   let used = sums.get(key)
   if (used === undefined || used >= limit)
-    used = await readTogether(deps.db, `stored bytes ${project_id}`, () => storedBytesOf(deps.db, project_id))
+    used = (await readTogether(deps.db, `stored bytes ${project_id}`, () => storedBytesOf(deps.db, project_id))).total
   sums.set(key, used)
   if (used < limit) return
   throw new ServiceError(
@@ -34,13 +34,13 @@ export async function requireSessionStorage(deps: Pick<Deps, 'db' | 'config'>, p
   )
 }
 
-/** Transcripts, attachments, unfinished work and check logs. */
-async function storedBytesOf(db: DbOrTransaction, projectId: string): Promise<number> {
-  const parts = await Promise.all([
+export async function storedBytesOf(db: DbOrTransaction, projectId: string) {
+  const [transcripts, attachments, unfinished, checkLogs] = await Promise.all([
     transcriptBytesOf(db, projectId),
     attachmentBytesOf(db, { column: 'project_id', id: projectId }),
     unfinishedBytesOf(db, projectId),
     checkLogBytesOf(db, projectId),
   ])
-  return parts.reduce((sum, bytes) => sum + bytes, 0)
+  const total = transcripts + attachments + unfinished + checkLogs
+  return { transcripts, attachments, unfinished, checkLogs, total }
 }

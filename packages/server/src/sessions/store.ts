@@ -1,7 +1,8 @@
-/** All SQL on the rows of sessions. */
 import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
+import { afterCursor } from '../db/after-cursor.ts'
+import { type Changes, findRow, firstOrNull, takeRow, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 import type { SandboxRow } from '../sandboxes/store.ts'
@@ -50,11 +51,7 @@ function nest({ sandbox_id, driver, sandbox_status, is_waiting, ...row }: Joined
   return { ...row, sandbox, is_waiting: is_waiting === true }
 }
 
-export async function getSession(
-  db: DbOrTransaction,
-  projectId: string,
-  sessionId: string,
-): Promise<SessionWithSandbox | null> {
+export async function getSession(db: DbOrTransaction, projectId: string, sessionId: string) {
   return one(
     withSandbox(db)
       .where('project_sessions.session_id', '=', sessionId)
@@ -63,11 +60,7 @@ export async function getSession(
 }
 
 /** The session of an earlier request with that id. A session with a warm sandbox has another id. */
-export async function findSessionRequestedAs(
-  db: DbOrTransaction,
-  projectId: string,
-  askedAs: string,
-): Promise<SessionWithSandbox | null> {
+export async function findSessionRequestedAs(db: DbOrTransaction, projectId: string, askedAs: string) {
   return one(
     withSandbox(db)
       .where(({ eb, or }) =>
@@ -87,45 +80,31 @@ export async function listSessions(
   projectId: string,
   page: { limit: number; cursor?: string | undefined; status: SessionStatus | 'all' },
 ) {
-  const after = readIdCursor(page.cursor)
+  const order: [string, string] = ['project_sessions.created_at', 'project_sessions.session_id']
   let query = withSandbox(db)
     .where('project_sessions.project_id', '=', projectId)
+    .where(afterCursor(order, 'desc', readIdCursor(page.cursor)))
     .orderBy('project_sessions.created_at', 'desc')
     .orderBy('project_sessions.session_id', 'desc')
     .limit(page.limit + 1)
   if (page.status !== 'all') query = query.where('project_sessions.status', '=', page.status)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('project_sessions.created_at', 'project_sessions.session_id'), '<', tuple(after[0], after[1])),
-    )
   const { rows, next } = cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.session_id])
   return { rows: rows.map(nest), next }
 }
 
-export async function insertSession(
-  db: DbOrTransaction,
-  row: NewRow<'project_sessions'>,
-  actor: Actor | null,
-): Promise<void> {
+export async function insertSession(db: DbOrTransaction, row: NewRow<'project_sessions'>, actor: Actor | null) {
   const made = await db.insertInto('project_sessions').values(row).returningAll().executeTakeFirstOrThrow()
   await recordSessionEvent(db, 'session.provisioning', made, null, actor)
 }
 
 /** Needs a transaction. */
 export async function deleteSessionRow(trx: DbOrTransaction, sessionId: string, actor: Actor | null): Promise<void> {
-  const gone = await trx
-    .deleteFrom('project_sessions')
-    .where('session_id', '=', sessionId)
-    .returningAll()
-    .executeTakeFirst()
-  if (gone !== undefined) await recordSessionEvent(trx, 'session.deleted', gone, null, actor)
+  const gone = await takeRow(trx, 'project_sessions', { session_id: sessionId })
+  if (gone !== null) await recordSessionEvent(trx, 'session.deleted', gone, null, actor)
 }
 
 /** Locks the account, so that concurrent counts are exact. */
-export async function countLiveLocked(
-  db: DbOrTransaction,
-  accountId: string,
-): Promise<{ active: number; plan: Row<'accounts'>['plan'] }> {
+export async function countLiveLocked(db: DbOrTransaction, accountId: string) {
   const account = await db
     .selectFrom('accounts')
     .select('plan')
@@ -141,29 +120,8 @@ export async function countLiveLocked(
   return { active: Number(active), plan: account.plan }
 }
 
-export async function updateSession(
-  db: DbOrTransaction,
-  sessionId: string,
-  set: Partial<
-    Pick<
-      SessionRow,
-      | 'status'
-      | 'desired'
-      | 'error'
-      | 'name'
-      | 'agent_name'
-      | 'last_active_at'
-      | 'initial_prompt'
-      | 'initial_prompt_delivered_at'
-    >
-  > & { metadata?: object },
-): Promise<void> {
-  const { metadata, ...rest } = set
-  await db
-    .updateTable('project_sessions')
-    .set({ ...rest, ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }), updated_at: new Date() })
-    .where('session_id', '=', sessionId)
-    .execute()
+export async function updateSession(db: DbOrTransaction, sessionId: string, set: Changes<'project_sessions'>) {
+  await updateRows(db, 'project_sessions', { session_id: sessionId }, { ...set, updated_at: new Date() })
 }
 
 /** Changes the status while the session has the given generation and one of the given statuses. Needs a transaction. */
@@ -180,22 +138,17 @@ export async function moveSession(
     isBusy?: boolean
   },
 ): Promise<boolean> {
-  const moved = await trx
-    .updateTable('project_sessions')
-    .set({
-      status: input.to,
-      error: input.error,
-      is_busy: input.isBusy ?? false,
-      ...(input.to === 'running' || input.error === null ? {} : turnCut(input.error)),
-      updated_at: new Date(),
-      ...(input.desired === undefined ? {} : { desired: input.desired }),
-    })
-    .where((eb) => eb.and({ session_id: input.sessionId, generation: input.generation }))
-    .where('status', 'in', input.from)
-    .returningAll()
-    .executeTakeFirst()
-  if (moved !== undefined) await recordSessionEvent(trx, `session.${input.to}`, moved, input.error)
-  return moved !== undefined
+  const where = { session_id: input.sessionId, generation: input.generation, status: input.from }
+  const moved = await updateRow(trx, 'project_sessions', where, {
+    status: input.to,
+    error: input.error,
+    is_busy: input.isBusy ?? false,
+    ...(input.to === 'running' || input.error === null ? {} : turnCut(input.error)),
+    updated_at: new Date(),
+    ...(input.desired === undefined ? {} : { desired: input.desired }),
+  })
+  if (moved !== null) await recordSessionEvent(trx, `session.${input.to}`, moved, input.error)
+  return moved !== null
 }
 
 /** Fails the turn that was running when the sandbox ended. */
@@ -205,43 +158,28 @@ function turnCut(message: string) {
 }
 
 /** Begins the next generation. The caller ends the old one in the same transaction. */
-export async function beginGeneration(
-  trx: DbOrTransaction,
-  sessionId: string,
-  actor: Actor | null = null,
-): Promise<void> {
-  const begun = await trx
-    .updateTable('project_sessions')
-    .set((eb) => ({
-      generation: eb('generation', '+', 1),
-      status: 'provisioning',
-      desired: 'running',
-      error: null,
-      stop_reason: null,
-      unkept_work: null,
-      refresh: null,
+export async function beginGeneration(trx: DbOrTransaction, sessionId: string, actor: Actor | null = null) {
+  const begun = await updateRow(
+    trx,
+    'project_sessions',
+    { session_id: sessionId },
+    {
+      generation: sql<number>`generation + 1`,
+      ...{ status: 'provisioning', desired: 'running', is_busy: false },
+      ...{ error: null, stop_reason: null, unkept_work: null, refresh: null },
       next_sandbox_id: sql<string>`gen_random_uuid()`,
-      is_busy: false,
       updated_at: new Date(),
       last_active_at: new Date(),
-    }))
-    .where('session_id', '=', sessionId)
-    .returningAll()
-    .executeTakeFirst()
-  if (begun !== undefined) await recordSessionEvent(trx, 'session.provisioning', begun, null, actor)
+    },
+  )
+  if (begun !== null) await recordSessionEvent(trx, 'session.provisioning', begun, null, actor)
 }
 
 /** Locks a session until the transaction ends. `share` is for issuing a credential of it. */
-export async function lockSession(
-  db: DbOrTransaction,
-  sessionId: string,
-  mode: 'share' | 'update',
-): Promise<Pick<SessionRow, 'status' | 'desired' | 'generation'> | null> {
-  const row = db
-    .selectFrom('project_sessions')
-    .select(['status', 'desired', 'generation'])
-    .where('session_id', '=', sessionId)
-  return (await (mode === 'share' ? row.forShare() : row.forUpdate()).executeTakeFirst()) ?? null
+export async function lockSession(db: DbOrTransaction, sessionId: string, mode: 'share' | 'update') {
+  const columns = ['status', 'desired', 'generation'] as const
+  const row = db.selectFrom('project_sessions').select(columns).where('session_id', '=', sessionId)
+  return firstOrNull(mode === 'share' ? row.forShare() : row.forUpdate())
 }
 
 /** The session whose next sandbox has that id. */
@@ -251,23 +189,13 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 
 /** Sessions that are not in their wanted state, or whose server is dead. */
 export async function sessionsToReconcile(db: DbOrTransaction, staleSeconds: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('project_sessions')
-    .leftJoin('session_sandboxes as sandbox', (join) =>
-      join
-        .onRef('sandbox.session_id', '=', 'project_sessions.session_id')
-        .onRef('sandbox.generation', '=', 'project_sessions.generation'),
-    )
-    .leftJoin('server_instances as instance', (join) =>
-      join
-        .onRef('instance.instance_id', '=', 'sandbox.instance_id')
-        .on('instance.heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${staleSeconds})`),
-    )
-    .select('project_sessions.session_id')
-    .where('project_sessions.status', 'in', ['provisioning', 'running'])
-    .where(({ or, eb }) => or([eb('project_sessions.desired', '=', 'stopped'), eb('instance.instance_id', 'is', null)]))
-    .limit(500)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select s.session_id from project_sessions s
+    left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
+    left join server_instances i on i.instance_id = b.instance_id
+      and i.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
+    where s.status in ('provisioning', 'running') and (s.desired = 'stopped' or i.instance_id is null)
+    limit 500`.execute(db)
   return rows.map((row) => row.session_id)
 }
 
@@ -282,10 +210,7 @@ export async function countSessionsOf(db: DbOrTransaction, projectId: string): P
 }
 
 /** Live sessions of deleted projects, with the user who deleted the project. */
-export async function unstoppedOfDeleted(
-  db: DbOrTransaction,
-  projectId: string | null,
-): Promise<(SessionWithSandbox & { deleted_by: string | null })[]> {
+export async function unstoppedOfDeleted(db: DbOrTransaction, projectId: string | null) {
   let query = withSandbox(db)
     .innerJoin('projects', 'projects.project_id', 'project_sessions.project_id')
     .select('projects.deleted_by')
@@ -300,12 +225,8 @@ export async function unstoppedOfDeleted(
 /** Serializes requests with the same id. False when another request used the id. */
 export async function lockChosenId(trx: DbOrTransaction, sessionId: string): Promise<boolean> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`session ${sessionId}`}, 0))`.execute(trx)
-  const row = await trx
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('session_id', '=', sessionId)
-    .executeTakeFirst()
-  return row === undefined && !(await isSpent(trx, sessionId))
+  const made = await findRow(trx, 'project_sessions', { session_id: sessionId })
+  return made === null && !(await isSpent(trx, sessionId))
 }
 
 /**

@@ -1,4 +1,5 @@
 /** A server with the fake driver, and helpers for the tests of sessions. */
+import { updateRows } from '../db/rows.ts'
 import { randomUUID } from 'node:crypto'
 import { isAttachmentBody, type Project, type Session, type SessionEvent } from '@svc/contract'
 import type { Repository } from '@svc/git'
@@ -30,14 +31,12 @@ export interface SessionApp extends TestApp {
   path(sessionId?: string, verb?: string): string
   create(body?: object, options?: TestRequest): Promise<TestReply<Session & { code?: string }>>
   /** Creates a session and waits until it runs. */
-  running(body?: object): Promise<RunningSession>
+  running(body?: object, options?: TestRequest): Promise<RunningSession>
   session(sessionId: string): Promise<Session>
-  /** Waits until the session has the status. */
   reaches(sessionId: string, status: Session['status']): Promise<Session>
 }
 
 export interface RunningSession extends Session {
-  /** The environment of its sandbox. */
   env: Record<string, string>
 }
 
@@ -77,8 +76,8 @@ export async function makeSessionApp(
     create,
     session,
     reaches,
-    async running(body) {
-      const made = await create(body)
+    async running(body, options) {
+      const made = await create(body, options)
       if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
       const found = await reaches(made.body.session_id, 'running')
       // The row changes before this server attaches to the sandbox.
@@ -151,11 +150,12 @@ export async function secondServer(
 
 /** Makes the server look dead for a minute, until `letLive`. */
 export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
-  await deps.db
-    .updateTable('server_instances')
-    .set({ heartbeat_at: new Date(Date.now() - 60_000) })
-    .where('instance_id', '=', deps.instanceId)
-    .execute()
+  await updateRows(
+    deps.db,
+    'server_instances',
+    { instance_id: deps.instanceId },
+    { heartbeat_at: new Date(Date.now() - 60_000) },
+  )
 }
 
 /** Waits for a condition and returns its result. `what` completes the error message. */

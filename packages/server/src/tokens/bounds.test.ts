@@ -1,6 +1,7 @@
 /** Token laundering: every route that mints a credential with every kind of token, and the end of each minting token. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { MintedToken } from '@svc/contract'
+import { sha256 } from '../auth/credentials.ts'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
 import { insertToken, makeSessionApp, type RunningSession, type SessionApp } from '../sessions/testing.ts'
 
@@ -130,8 +131,7 @@ describe('what a token opens in a browser', () => {
     ['expires', (tokenId: string) => ({ tokenId, set: { expires_at: new Date(Date.now() - 1) } })],
     ['is revoked', (tokenId: string) => ({ tokenId, set: { revoked_at: new Date() } })],
   ])('ends when the token %s', async (_, end) => {
-    const { findGrant } = await import('../sessions/edge/preview-store.ts')
-    const { findGrant: findAppGrant, grant } = await import('../apps/ingress/grant-store.ts')
+    const { findGrant, grant } = await import('../sandboxes/grant-store.ts')
     const minted = (await mint(projectTokens(), app.ownerToken)).body
     const asked = await app.request('GET', `${app.path(session.session_id, 'preview')}?port=3000`, {
       token: minted.secret_key,
@@ -159,11 +159,12 @@ describe('what a token opens in a browser', () => {
         live_deploy_id: null,
       })
       .execute()
-    const by = { userId: app.owner.user_id, tokenId: minted.token_id, ms: 60_000 }
-    const appCookie = await grant(app.deps, ofApp, by)
+    const by = { userId: app.owner.user_id, tokenId: minted.token_id, isTicket: false, ms: 60_000 }
+    const appCookie = await grant(app.deps, 'app_grants', ofApp, by)
+    const ofPreview = { session_id: session.session_id, port: 3000 }
     const seen = async () => [
-      (await findGrant(app.deps.db, row!.sha256)) !== null,
-      (await findAppGrant(app.deps.db, appCookie)) !== null,
+      (await findGrant(app.deps.db, 'preview_grants', row!.sha256, ofPreview)) !== null,
+      (await findGrant(app.deps.db, 'app_grants', sha256(appCookie), ofApp)) !== null,
     ]
     expect(await seen()).toEqual([true, true])
     const { tokenId, set } = end(minted.token_id)

@@ -6,8 +6,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { type Parentage, parentageOf } from '../sessions/descendant-store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { promptOf } from './prompt.ts'
-import { runAs } from './store.ts'
-import { countRecent, getSlot, getTrigger, insertSlots, type SlotRow, type TriggerRow } from './store.ts'
+import { countRecent, getSlot, getTrigger, insertSlots, runAs, type SlotRow, type TriggerRow } from './store.ts'
 import { requireWebhookRate, requireWebhookSlot } from './webhook/limit-store.ts'
 
 export async function fireByHand(
@@ -20,7 +19,11 @@ export async function fireByHand(
   // Checked before the slot is inserted, so that a refused request leaves no row in the ledger.
   const parentage = await parentageOf(deps.db, project, boundSession(caller.actor))
   const recent = await countRecent(deps.db, { projectId: project.project_id, kind: 'manual', seconds: 60 })
-  if (recent >= firesPerMinuteMax) throw tooOften(`${firesPerMinuteMax} triggers were fired by hand within a minute.`)
+  if (recent >= firesPerMinuteMax)
+    throw new ServiceError('limit_reached', `${firesPerMinuteMax} triggers were fired by hand within a minute.`, {
+      hint: 'No session was started. Try again in a minute.',
+      detail: { retry_after_seconds: 60 },
+    })
   const prompt = promptOf(trigger, { ...slotOfNow(deps), message: input.message })
   const fire = { kind: 'manual' as const, key: input.requestKey, prompt, userId: caller.actor.user_id, parentage }
   const sessionId = await fireNow(deps, trigger, fire, caller)
@@ -96,11 +99,4 @@ function sessionOf(slot: SlotRow): string | null {
 function slotOfNow(deps: Pick<FireDeps, 'now'>): { dueAt: Date; firedAt: Date } {
   const now = deps.now()
   return { dueAt: now, firedAt: now }
-}
-
-function tooOften(message: string): ServiceError {
-  return new ServiceError('limit_reached', message, {
-    hint: 'No session was started. Try again in a minute.',
-    detail: { retry_after_seconds: 60 },
-  })
 }

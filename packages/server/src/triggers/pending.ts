@@ -6,9 +6,16 @@ import { restoredAt } from '../projects/store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { type DueSlots, firstDueAt, isTooSoon, planSlots } from './plan-slots.ts'
 import { promptOf } from './prompt.ts'
-import { runAs } from './store.ts'
-import { insertSlots, lastDueAt, lockDueTrigger, setNextDue, type SlotRow, type TriggerRow } from './store.ts'
-import { recordSlotEvent } from './record-event.ts'
+import {
+  insertSlots,
+  lastDueAt,
+  lockDueTrigger,
+  recordSlotEvent,
+  runAs,
+  setNextDue,
+  type SlotRow,
+  type TriggerRow,
+} from './store.ts'
 
 /** The job: inserts slots in one transaction per trigger and creates sessions outside of it, a few at a time. */
 export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Promise<void> {

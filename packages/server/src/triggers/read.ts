@@ -1,7 +1,7 @@
 /** The triggers of the current default branch. */
 import type { ManifestIssue } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { getDefaultBranch, detectDefaultBranch } from '../projects/default-branch.ts'
+import { currentManifest, getDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { listSecrets } from '../secrets/store.ts'
 import { reconcileProject } from './reconcile.ts'
@@ -11,14 +11,7 @@ type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'now' | 'newId' | 'log'
 
 /** Reads the branch first, so that a merge shows at once. While the git host is unavailable, the last known triggers are shown. */
 export async function refreshTriggers(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
-  try {
-    await detectDefaultBranch(deps, project, signal)
-  } catch (error) {
-    deps.log.debug(
-      { err: error, project_id: project.project_id },
-      'reading the default branch failed; showing the last known triggers',
-    )
-  }
+  await currentManifest(deps, project, signal)
   await reconcileProject(deps, project.project_id)
 }
 

@@ -1,38 +1,31 @@
 /** Updates the triggers to match the manifest of the default branch. */
 import type { ManifestTrigger } from '@svc/contract'
 import { userWhoMerged } from '../change-requests/merged-by-store.ts'
+import { isReconciled, serializeOnProject, projectsToReconcile, recordReconciliation } from '../db/reconciliations.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import { enterSlotsOf } from './pending.ts'
 import { firstDueAt } from './plan-slots.ts'
-import {
-  deleteTriggers,
-  isReconciled,
-  lockProjectForReconciliation,
-  lockTriggers,
-  projectsToReconcile,
-  recordReconciliation,
-  type TriggerRow,
-  upsertTrigger,
-} from './store.ts'
+import { deleteTriggers, lockTriggers, type TriggerRow, upsertTrigger } from './store.ts'
+
+const done = 'trigger_reconciliations'
 
 type ReconcileDeps = Pick<Deps, 'db' | 'now' | 'newId'>
 
 /** The job: reconciles every project whose default branch moved. */
 export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>): Promise<void> {
-  for (const projectId of await projectsToReconcile(deps.db)) await reconcileProject(deps, projectId)
+  for (const projectId of await projectsToReconcile(deps.db, done)) await reconcileProject(deps, projectId)
 }
 
 /** Inserts the pending slots of the old schedule into the ledger first. */
 export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
-    // Serializes two servers; the second finds it done. The lock lets others insert rows that refer to the project: a
-    // server that fires a trigger does so while it holds the trigger, so a stronger lock would deadlock with it.
-    await lockProjectForReconciliation(trx, projectId)
+    // A server that fires a trigger inserts rows while it holds the trigger, so a stronger lock would deadlock with it.
+    await serializeOnProject(trx, projectId)
     const now = deps.now()
     const seen = await getDefaultBranch(trx, projectId)
-    if (seen === null || (await isReconciled(trx, seen))) return
+    if (seen === null || (await isReconciled(trx, done, seen))) return
     // Many missed slots are inserted in portions; the job continues in its next run.
     if (!(await insertPendingSlots(deps, trx, await lockTriggers(trx, projectId), now))) return
     const rows = await lockTriggers(trx, projectId)
@@ -44,7 +37,7 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
       const row = rows.find(({ slug }) => slug === definition.slug) ?? null
       await upsertTrigger(trx, { ...rowOf(definition, row, { now, mergedBy }), project_id: projectId, position })
     }
-    await recordReconciliation(trx, seen)
+    await recordReconciliation(trx, done, seen)
   })
 }
 
@@ -52,12 +45,7 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
  * Inserts pending slots instead of waiting for none to be due, which may never happen with many triggers. The slots
  * belong to no server, so the job for orphaned slots fires them. False when more are due.
  */
-async function insertPendingSlots(
-  deps: Pick<Deps, 'newId'>,
-  trx: DbOrTransaction,
-  rows: TriggerRow[],
-  now: Date,
-): Promise<boolean> {
+async function insertPendingSlots(deps: Pick<Deps, 'newId'>, trx: DbOrTransaction, rows: TriggerRow[], now: Date) {
   const noServer = { newId: deps.newId, instanceId: deps.newId() }
   const isDue = (time: Date) => time.getTime() <= now.getTime()
   let isAll = true

@@ -5,11 +5,13 @@ import { mayWrite } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
+import { deleteRows, findRow, listRows, updateRow, updateRows, upsertRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { recordSlotEvent } from './record-event.ts'
+import { recordEvent, shortened } from '../events/record.ts'
 
 export type TriggerRow = Row<'triggers'>
 export type SlotRow = Row<'trigger_slots'>
+export type TriggerKey = Pick<TriggerRow, 'project_id' | 'slug'>
 
 export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRow): Trigger {
   const { definition } = row
@@ -57,80 +59,40 @@ function failureOf(row: SlotWithOutcome): string | null {
 }
 
 export async function listTriggers(db: DbOrTransaction, projectId: string): Promise<TriggerRow[]> {
-  return db.selectFrom('triggers').selectAll().where('project_id', '=', projectId).orderBy('position').execute()
+  return listRows(db, 'triggers', { project_id: projectId }, 'position')
 }
 
 export async function getTrigger(db: DbOrTransaction, projectId: string, slug: string): Promise<TriggerRow | null> {
   // PostgreSQL rejects a NUL in text.
-  if (slug.includes('\0')) return null
-  const row = await db
-    .selectFrom('triggers')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: projectId, slug }))
-    .executeTakeFirst()
-  return row ?? null
+  return slug.includes('\0') ? null : findRow(db, 'triggers', { project_id: projectId, slug })
 }
 
 /** Locks until the transaction ends, which serializes planning slots with changing schedules. */
 export async function lockTriggers(trx: DbOrTransaction, projectId: string): Promise<TriggerRow[]> {
-  return trx
-    .selectFrom('triggers')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .orderBy('slug')
-    .forUpdate()
-    .execute()
+  const ofProject = trx.selectFrom('triggers').selectAll().where('project_id', '=', projectId)
+  return ofProject.orderBy('slug').forUpdate().execute()
 }
 
-export async function upsertTrigger(trx: DbOrTransaction, row: NewRow<'triggers'>): Promise<void> {
-  await trx
-    .insertInto('triggers')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'slug']).doUpdateSet({
-        position: row.position,
-        type: row.type,
-        definition: row.definition,
-        enabled: row.enabled,
-        appeared_at: row.appeared_at,
-        next_due_at: row.next_due_at ?? null,
-        run_as: row.run_as ?? null,
-      }),
-    )
-    .execute()
+/** Keeps when it fired last. */
+export function upsertTrigger(trx: DbOrTransaction, row: Omit<NewRow<'triggers'>, 'last_fired_at'>): Promise<void> {
+  return upsertRow(trx, 'triggers', row, 'project_id', 'slug')
 }
 
 export async function deleteTriggers(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
   if (slugs.length === 0) return
-  await trx.deleteFrom('triggers').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
+  await deleteRows(trx, 'triggers', { project_id: projectId, slug: slugs })
 }
 
 /** Locks the next due trigger and skips those that another server holds. */
 export async function lockDueTrigger(trx: DbOrTransaction, now: Date): Promise<TriggerRow | null> {
-  const row = await trx
-    .selectFrom('triggers')
-    .selectAll()
-    .where('enabled', '=', true)
-    .where('next_due_at', '<=', now.toISOString())
-    .where(ofLiveProject(sql.ref('triggers.project_id')))
-    .orderBy('next_due_at')
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst()
-  return row ?? null
+  const { rows } = await sql<TriggerRow>`
+    select * from triggers where enabled and next_due_at <= ${now} and ${ofLiveProject(sql.ref('triggers.project_id'))}
+    order by next_due_at limit 1 for update of triggers skip locked`.execute(trx)
+  return rows[0] ?? null
 }
 
-export async function setNextDue(
-  trx: DbOrTransaction,
-  trigger: Pick<TriggerRow, 'project_id' | 'slug'>,
-  nextDueAt: Date | null,
-): Promise<void> {
-  await trx
-    .updateTable('triggers')
-    .set({ next_due_at: nextDueAt })
-    .where((eb) => eb.and({ project_id: trigger.project_id, slug: trigger.slug }))
-    .execute()
+export async function setNextDue(trx: DbOrTransaction, { project_id, slug }: TriggerKey, nextDueAt: Date | null) {
+  await updateRows(trx, 'triggers', { project_id, slug }, { next_due_at: nextDueAt })
 }
 
 /** Returns the rows that the ledger did not have yet; another server owns the others. */
@@ -144,24 +106,13 @@ export async function insertSlots(trx: DbOrTransaction, rows: NewRow<'trigger_sl
     .execute()
 }
 
-export async function getSlot(
-  db: DbOrTransaction,
-  slot: Pick<SlotRow, 'project_id' | 'slug' | 'kind' | 'slot_key'>,
-): Promise<SlotRow | null> {
-  const row = await db
-    .selectFrom('trigger_slots')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: slot.project_id, slug: slot.slug, kind: slot.kind, slot_key: slot.slot_key }))
-    .executeTakeFirst()
-  return row ?? null
+type SlotKey = Pick<SlotRow, 'project_id' | 'slug' | 'kind' | 'slot_key'>
+
+export function getSlot(db: DbOrTransaction, { project_id, slug, kind, slot_key }: SlotKey): Promise<SlotRow | null> {
+  return findRow(db, 'trigger_slots', { project_id, slug, kind, slot_key })
 }
 
-export async function newestSlots(
-  db: DbOrTransaction,
-  projectId: string,
-  slug: string,
-  limit: number,
-): Promise<SlotWithOutcome[]> {
+export async function newestSlots(db: DbOrTransaction, projectId: string, slug: string, limit: number) {
   return db
     .selectFrom('trigger_slots')
     .leftJoin('project_sessions as session', 'session.session_id', 'trigger_slots.session_id')
@@ -178,15 +129,11 @@ export async function newestSlots(
 
 /** The due time of the newest cron slot that started, or may still start, a session. */
 export async function lastDueAt(db: DbOrTransaction, projectId: string, slug: string): Promise<Date | null> {
-  const row = await db
-    .selectFrom('trigger_slots')
-    .select('due_at')
-    .where((eb) => eb.and({ project_id: projectId, slug, kind: 'cron' }))
-    .where('status', 'in', ['claimed', 'fired'])
-    .orderBy('due_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row === undefined ? null : new Date(row.due_at)
+  const { rows } = await sql<Pick<SlotRow, 'due_at'>>`
+    select due_at from trigger_slots
+    where project_id = ${projectId} and slug = ${slug} and kind = 'cron' and status in ('claimed', 'fired')
+    order by due_at desc limit 1`.execute(db)
+  return rows[0] === undefined ? null : new Date(rows[0].due_at)
 }
 
 export async function countRecent(
@@ -208,38 +155,25 @@ export async function recordFired(
   slot: SlotRow,
   { sessionId, at }: { sessionId: string; at: Date },
 ): Promise<void> {
-  const fired = await trx
-    .updateTable('trigger_slots')
-    .set({ status: 'fired', fired_at: at, session_id: sessionId, reason: null, plan: null })
-    .where((eb) => eb.and({ slot_id: slot.slot_id, status: 'claimed' }))
-    .returningAll()
-    .executeTakeFirst()
-  if (fired === undefined) return
+  const set = { status: 'fired', fired_at: at, session_id: sessionId, reason: null, plan: null } as const
+  const fired = await updateRow(trx, 'trigger_slots', claimed(slot.slot_id), set)
+  if (fired === null) return
   await recordSlotEvent(trx, 'trigger.fired', fired)
-  await trx
-    .updateTable('triggers')
-    .set({ last_fired_at: sql`greatest(last_fired_at, ${at.toISOString()}::timestamptz)` })
-    .where((eb) => eb.and({ project_id: slot.project_id, slug: slot.slug }))
-    .execute()
+  const newest = sql<string>`greatest(last_fired_at, ${at.toISOString()}::timestamptz)`
+  await updateRows(trx, 'triggers', { project_id: slot.project_id, slug: slot.slug }, { last_fired_at: newest })
 }
+
+const claimed = (slotId: string) => ({ slot_id: slotId, status: 'claimed' }) as const
 
 /** Needs a transaction. */
 export async function recordSkipped(trx: DbOrTransaction, slotId: string, reason: string): Promise<void> {
-  const skipped = await trx
-    .updateTable('trigger_slots')
-    .set({ status: 'skipped', reason, plan: null })
-    .where((eb) => eb.and({ slot_id: slotId, status: 'claimed' }))
-    .returningAll()
-    .executeTakeFirst()
-  if (skipped !== undefined) await recordSlotEvent(trx, 'trigger.missed', skipped)
+  const set = { status: 'skipped', reason, plan: null } as const
+  const skipped = await updateRow(trx, 'trigger_slots', claimed(slotId), set)
+  if (skipped !== null) await recordSlotEvent(trx, 'trigger.missed', skipped)
 }
 
 export async function recordWaiting(db: DbOrTransaction, slotId: string, reason: string): Promise<void> {
-  await db
-    .updateTable('trigger_slots')
-    .set({ reason, claimed_at: sql`now()` })
-    .where((eb) => eb.and({ slot_id: slotId, status: 'claimed' }))
-    .execute()
+  await updateRows(db, 'trigger_slots', claimed(slotId), { reason, claimed_at: sql<string>`now()` })
 }
 
 /** Assigns to this server one slot of a dead server, or one whose last try was some time ago. */
@@ -281,38 +215,13 @@ export async function runAs(db: DbOrTransaction, trigger: TriggerRow): Promise<s
   return (merger ?? members.find(({ role }) => role === 'owner'))?.user_id ?? null
 }
 
-type ReconciledBranch = Pick<Row<'default_branches'>, 'project_id' | 'sha' | 'branch'>
-
-/** Projects whose default branch moved since their triggers were reconciled. */
-export async function projectsToReconcile(db: DbOrTransaction): Promise<string[]> {
-  const { rows } = await sql<{ project_id: string }>`
-    select d.project_id from default_branches d left join trigger_reconciliations r on r.project_id = d.project_id
-    where (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch)
-      and ${ofLiveProject(sql.ref('d.project_id'))} limit 100`.execute(db)
-  return rows.map((row) => row.project_id)
-}
-
-/** Lets others insert rows that refer to the project. */
-export async function lockProjectForReconciliation(trx: DbOrTransaction, projectId: string): Promise<void> {
-  await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forNoKeyUpdate().execute()
-}
-
-export async function isReconciled(trx: DbOrTransaction, seen: ReconciledBranch): Promise<boolean> {
-  const done = await trx
-    .selectFrom('trigger_reconciliations')
-    .select(['sha', 'branch'])
-    .where('project_id', '=', seen.project_id)
-    .executeTakeFirst()
-  return done !== undefined && done.sha === seen.sha && done.branch === seen.branch
-}
-
-export async function recordReconciliation(
+/** Records the result of a slot as a project event, in the transaction that sets it. */
+export async function recordSlotEvent(
   trx: DbOrTransaction,
-  { project_id, sha, branch }: ReconciledBranch,
+  type: 'trigger.fired' | 'trigger.missed',
+  slot: SlotRow,
 ): Promise<void> {
-  await trx
-    .insertInto('trigger_reconciliations')
-    .values({ project_id, sha, branch })
-    .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha, branch }))
-    .execute()
+  const { project_id, slug, slot_id, kind, due_at, session_id } = slot
+  const reason = slot.reason === null ? null : shortened(slot.reason)
+  await recordEvent(trx, { project_id, type, data: { slug, slot_id, kind, due_at, session_id, reason } })
 }

@@ -1,15 +1,15 @@
 /** Apps on their own origins, `http://<app>--<project>.<preview domain>`. */
 import type { IncomingMessage } from 'node:http'
+import type { App } from '@svc/contract'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../deps.ts'
 import type { IngressHandler } from '../../http/ingress.ts'
+import type { Message } from '../../http/message-page.ts'
 import { getProject } from '../../projects/store.ts'
-import { brokenWords } from '../../sandboxes/origin-page.ts'
+import { brokenWords, reloads } from '../../sandboxes/origin-page.ts'
 import { ownPath, privateOriginIngress, redirect, type Viewer } from '../../sandboxes/private-origin.ts'
 import { appOf } from '../read.ts'
 import { type AppRow, getAppByHost } from '../store.ts'
-import { findGrant, grant, takeTicket } from './grant-store.ts'
-import { notRunningWords } from './status-page.ts'
 
 const previewLabel = /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/
 const pathCharsMax = 2000
@@ -17,12 +17,10 @@ const pathCharsMax = 2000
 /** Takes the host names of apps below the preview domain. All others are previews. */
 export function appIngress(deps: Deps): IngressHandler {
   const known = new LRUCache<string, AppRow>({ max: 1_000, ttl: 1_000 })
-  const grantOf = (app: AppRow, row: Awaited<ReturnType<typeof findGrant>>) =>
-    row === null || row.project_id !== app.project_id || row.slug !== app.slug
-      ? null
-      : { userId: row.user_id, tokenId: row.token_id, sessionId: row.session_id }
-  return privateOriginIngress<AppRow>(deps, {
+  return privateOriginIngress<AppRow, 'app_grants'>(deps, {
     noun: 'app',
+    grants: 'app_grants',
+    grantedPlace: ({ project_id, slug }) => ({ project_id, slug }),
     addressHint: {
       text: 'An address has the form <app>--<project>.<preview domain>. To list the apps of a project:',
       command: 'svc apps ls',
@@ -35,10 +33,6 @@ export function appIngress(deps: Deps): IngressHandler {
       if (app !== null) known.set(label, app)
       return app
     },
-    keyOf: ({ project_id, slug }) => `${project_id} ${slug}`,
-    takeTicket: async (app, value) => grantOf(app, await takeTicket(deps.db, value)),
-    findGrant: async (app, value) => grantOf(app, await findGrant(deps.db, value)),
-    grantCookie: (app, { userId, tokenId }, ms) => grant(deps, app, { userId, tokenId, ms }),
     projectOf: ({ project_id: projectId }) => Promise.resolve({ projectId, sessionId: null }),
     targetOf: (app, viewer) => targetOf(deps, app, viewer),
     openCommand: ({ slug }) => `svc apps open ${slug}`,
@@ -74,4 +68,27 @@ async function signIn(deps: Deps, request: IncomingMessage, app: AppRow): Promis
   const to = new URL(`/projects/${project.project_id}/apps/${app.slug}/open`, deps.config.publicUrl)
   to.searchParams.set('path', ownPath(request.url ?? '/').slice(0, pathCharsMax))
   return redirect(new Headers({ location: to.href }))
+}
+
+/** The page at the address of an app that is not running on this server. */
+function notRunningWords({ slug, state, reason }: Pick<App, 'slug' | 'state' | 'reason'>): Message {
+  const code = 'unavailable' as const
+  switch (state) {
+    case 'deploying':
+    case 'waiting':
+      return { code, title: 'The app is deploying', ...reloads }
+    case 'restarting':
+      return { code, title: 'The app is restarting', ...reloads, text: `${reason ?? ''} ${reloads.text}`.trim() }
+    case 'running':
+      return { code, title: 'The app runs on another server', text: 'Open it there.', again: 10 }
+    case 'stopped':
+      return { code, title: 'The app is stopped', text: 'To start it:', command: `svc apps deploy ${slug}` }
+    case 'failed':
+      return { code, title: 'The app failed', text: reason ?? 'To read its log:', command: `svc apps logs ${slug}` }
+    case 'disabled':
+    case 'off':
+      return { code, title: 'The app is not deployed', text: reason ?? '' }
+    default:
+      return state satisfies never
+  }
 }

@@ -2,6 +2,7 @@
 import type { AppLogLine } from '@svc/contract'
 import { isUuid, notFound } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
+import { streamOf } from '../../http/bodies/streams.ts'
 import { pause } from '../../pause.ts'
 import { readableDeploys } from './agent-access.ts'
 import { chunksAfter, lastLines } from './store.ts'
@@ -39,27 +40,18 @@ interface Follow {
 
 /** Sends `deploy` when the followed deploy or its status changes, and `line` for each line. An event id names deploy and chunk, so that a reconnecting reader continues after it. */
 export function followLog(deps: LogDeps, input: Follow): Response {
-  const encoder = new TextEncoder()
-  const frames = framesOf(deps, input)
-  const stream = new ReadableStream<Uint8Array>({
-    // Produces a frame only when the reader wants one, so a slow reader fills no memory.
-    async pull(controller) {
-      try {
-        const next = await frames.next()
-        if (next.done === true) controller.close()
-        else controller.enqueue(encoder.encode(next.value))
-      } catch (error) {
-        deps.log.warn({ err: error, app: input.app.slug }, 'following the log of an app failed')
-        controller.error(error)
-      }
-    },
-    async cancel() {
-      await frames.return(undefined)
-    },
-  })
-  return new Response(stream, {
+  return new Response(streamOf(encodedFrames(deps, input)), {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   })
+}
+
+async function* encodedFrames(deps: LogDeps, input: Follow): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const frame of framesOf(deps, input)) yield new TextEncoder().encode(frame)
+  } catch (error) {
+    deps.log.warn({ err: error, app: input.app.slug }, 'following the log of an app failed')
+    throw error
+  }
 }
 
 async function* framesOf(

@@ -1,6 +1,7 @@
 /** All SQL on the output of apps, stored in chunks: the newest of each deploy up to a size limit. */
 import { appLogBytesMax, type AppLogLine } from '@svc/contract'
 import { sql } from 'kysely'
+import { insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 
 type LogChunk = Row<'app_log_chunks'>
@@ -8,10 +9,7 @@ type LogChunk = Row<'app_log_chunks'>
 export async function appendLog(db: DbOrTransaction, deployId: string, lines: AppLogLine[]): Promise<void> {
   if (lines.length === 0) return
   const text = JSON.stringify(lines)
-  await db
-    .insertInto('app_log_chunks')
-    .values({ deploy_id: deployId, lines: text, bytes: Buffer.byteLength(text) })
-    .execute()
+  await insertRow(db, 'app_log_chunks', { deploy_id: deployId, lines: text, bytes: Buffer.byteLength(text) })
 }
 
 export async function trimLog(db: DbOrTransaction, deployId: string): Promise<void> {
@@ -35,11 +33,7 @@ export async function chunksAfter(db: DbOrTransaction, deployId: string, chunkId
 }
 
 /** The newest lines, oldest of them first, and the last chunk that was read. */
-export async function lastLines(
-  db: DbOrTransaction,
-  deployId: string,
-  count: number,
-): Promise<{ lines: AppLogLine[]; truncated: boolean; lastChunk: number }> {
+export async function lastLines(db: DbOrTransaction, deployId: string, count: number) {
   const chunks = await db
     .selectFrom('app_log_chunks')
     .selectAll()

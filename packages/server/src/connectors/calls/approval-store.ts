@@ -1,6 +1,8 @@
 /** SQL on approvals, which their sessions also show as questions. */
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'
+import { serializeOnProject } from '../../db/reconciliations.ts'
+import { deleteRows, findRow, listRows } from '../../db/rows.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { answerOpen, openQuestions, reconcileQuestions } from '../../sessions/questions/store.ts'
 
@@ -29,20 +31,9 @@ export async function openApproval(
   { now, max }: { now: Date; max: number },
 ): Promise<ApprovalRow | null> {
   return db.transaction().execute(async (trx) => {
-    await trx
-      .selectFrom('projects')
-      .select('project_id')
-      .where('project_id', '=', row.project_id)
-      .forNoKeyUpdate()
-      .execute()
-    const sessionId = row.session_id ?? null
-    const open = await trx
-      .selectFrom('connector_approvals')
-      .selectAll()
-      .where('project_id', '=', row.project_id)
-      .where('session_id', 'is not distinct from', sessionId)
-      .where('status', '=', 'pending')
-      .execute()
+    await serializeOnProject(trx, row.project_id)
+    const pending = { project_id: row.project_id, session_id: row.session_id ?? null, status: 'pending' } as const
+    const open = await listRows(trx, 'connector_approvals', pending)
     const isSame = (one: ApprovalRow) =>
       one.slug === row.slug && one.tool === row.tool && one.arguments_sha256.equals(row.arguments_sha256)
     const same = open.find(isSame)
@@ -52,7 +43,7 @@ export async function openApproval(
     }
     // An expired one makes room.
     if (same !== undefined) {
-      await trx.deleteFrom('connector_approvals').where('approval_id', '=', same.approval_id).execute()
+      await deleteRows(trx, 'connector_approvals', { approval_id: same.approval_id })
       await endQuestion(trx, same, 'There was no answer in time.')
     }
     if (open.filter((one) => Date.parse(one.expires_at) > now.getTime()).length >= max) return null
@@ -62,18 +53,8 @@ export async function openApproval(
   })
 }
 
-export async function getApproval(
-  db: DbOrTransaction,
-  projectId: string,
-  approvalId: string,
-): Promise<ApprovalRow | null> {
-  const row = await db
-    .selectFrom('connector_approvals')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('approval_id', '=', approvalId)
-    .executeTakeFirst()
-  return row ?? null
+export async function getApproval(db: DbOrTransaction, projectId: string, approvalId: string) {
+  return findRow(db, 'connector_approvals', { project_id: projectId, approval_id: approvalId })
 }
 
 export async function listApprovals(

@@ -31,18 +31,11 @@ const argumentsBytesMax = 32 * 1024
 export function presentApproval(row: ApprovalRow, now: Date): ConnectorApproval {
   const isLate = Date.parse(row.expires_at) <= now.getTime()
   const isOpen = row.status === 'pending' || row.status === 'approved'
-  return {
-    approval_id: row.approval_id,
-    session_id: row.session_id,
-    slug: row.slug,
-    tool: row.tool,
-    arguments: row.arguments as ConnectorApproval['arguments'],
-    status: isOpen && isLate ? 'expired' : row.status,
-    decided_by: row.decided_by,
-    decided_at: row.decided_at,
-    created_at: row.created_at,
-    expires_at: row.expires_at,
-  }
+  const { approval_id, session_id, slug, tool, decided_by, decided_at, created_at, expires_at } = row
+  const decision = { decided_by, decided_at, created_at, expires_at }
+  const shown = row.arguments as ConnectorApproval['arguments']
+  const status = isOpen && isLate ? 'expired' : row.status
+  return { approval_id, session_id, slug, tool, arguments: shown, status, ...decision }
 }
 
 /** Waits up to two minutes for a decision. An approval is valid once, for this call with these arguments. */

@@ -14,7 +14,6 @@ export function textAnswer(text: string, isError = false): Answer {
   return { content: [{ type: 'text', text }], isError }
 }
 
-/** Truncates a long result and appends a notice. */
 export function cutAnswer(answer: Answer): Answer {
   let left = charsMax
   let isCut = answer.content.length > blocksMax

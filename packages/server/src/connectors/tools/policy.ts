@@ -1,6 +1,5 @@
 /** The policy of a tool: users set it; by default, read-only tools are allowed and others ask. */
-import type { ConnectorPolicy } from '@svc/contract'
-import { ServiceError } from '@svc/contract'
+import { type ConnectorPolicy, ServiceError } from '@svc/contract'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import { boundSession, type Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'

@@ -1,8 +1,7 @@
 /** Forwards a response event by event and counts its usage. An event that contains a key of this server is replaced. */
 import { parseJson } from '@svc/contract'
-import type { Shape } from '../upstreams/upstreams.ts'
 import { errorInShape, isUsageOnly, type Tokens, UsageReader } from '../shapes.ts'
-import { withheldAnswer } from '../upstreams/upstreams.ts'
+import { type Shape, withheldAnswer } from '../upstreams/upstreams.ts'
 
 /** Events are short; a longer one is forwarded without parsing. */
 const eventBytesMax = 4 * 1024 * 1024

@@ -1,19 +1,23 @@
-/** Usage and caps. */
 import { replaceModelCap } from '../../accounts/store.ts'
 import {
   accountUsageRoute,
   capAccountUsageRoute,
   projectUsageRoute,
   sessionUsageRoute,
+  type Storage,
   type Usage,
 } from '@svc/contract'
+import { storeBytes } from '@svc/git'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import { isUuid, notFound } from '../../auth/allow.ts'
 import { controlledOf } from '../../auth/session-control.ts'
 import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
+import { quotasOf } from '../../projects/quotas.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { storedBytesOf } from '../../sessions/storage-quota.ts'
 import { getSession } from '../../sessions/store.ts'
-import { storageOf } from './storage.ts'
+import { storeOf } from '../../sessions/unfinished-work/wip.ts'
 import { accountCap, type Cap, capsOf, usageOf, type UsageScope } from '../store.ts'
 
 export function usageRoutes(deps: Deps): Mounted[] {
@@ -95,5 +99,21 @@ async function readUsage(
       tokens_out: sum((row) => row.tokens_out),
       sandbox_seconds: sandboxes.reduce((total, row) => total + row.seconds, 0),
     },
+  }
+}
+
+async function storageOf(deps: Pick<Deps, 'db' | 'config'>, project: ProjectRow): Promise<Storage> {
+  const [inStore, { unfinished, transcripts, attachments, checkLogs }] = await Promise.all([
+    storeBytes(storeOf(deps, project).dir),
+    storedBytesOf(deps.db, project.project_id),
+  ])
+  const quotas = quotasOf(deps.config, project)
+  return {
+    repository_bytes: Math.max(0, inStore - unfinished),
+    unfinished_work_bytes: unfinished,
+    transcript_bytes: transcripts + attachments,
+    check_log_bytes: checkLogs,
+    limit_bytes: quotas.repositoryBytes,
+    sessions_limit_bytes: quotas.sessionsBytes,
   }
 }

@@ -1,4 +1,3 @@
-/** Validates and names the attachments of a prompt. */
 import { attachmentsRefused, type NewAttachment, refuseAttachments, ServiceError, sizeText } from '@svc/contract'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'

@@ -4,6 +4,7 @@ import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { isUuid, notFound } from '../../auth/allow.ts'
 import type { Caller } from '../../auth/actor.ts'
+import { streamOf } from '../../http/bodies/streams.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import type { StreamRedactor } from '../../redaction/stream.ts'
 import { redactorOfPrompts, redactorOfSession } from '../../secrets/redactor-for.ts'
@@ -72,17 +73,4 @@ async function* redacted(texts: AsyncIterable<string>, stream: StreamRedactor): 
       await new Promise((resolve) => setImmediate(resolve))
     }
   yield new TextEncoder().encode(half + stream.end())
-}
-
-function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    async cancel() {
-      await pieces.return(undefined)
-    },
-  })
 }

@@ -1,6 +1,6 @@
-/** All SQL on the attachments of prompts. */
 import type { Attachment } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
+import { firstOrNull, insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 
 export interface StoredAttachment extends Attachment {
@@ -13,10 +13,7 @@ export async function insertAttachments(
   attachments: StoredAttachment[],
 ): Promise<void> {
   for (const [position, attachment] of attachments.entries())
-    await db
-      .insertInto('session_attachments')
-      .values({ ...of, ...attachment, position })
-      .execute()
+    await insertRow(db, 'session_attachments', { ...of, ...attachment, position })
 }
 
 /** A column of `session_prompts`: the attachments of the prompt, in order. */
@@ -36,20 +33,12 @@ function selectAttachment(db: DbOrTransaction, sessionId: string, attachmentId: 
     .where((eb) => eb.and({ session_id: sessionId, attachment_id: attachmentId }))
 }
 
-export async function attachmentOf(
-  db: DbOrTransaction,
-  sessionId: string,
-  attachmentId: string,
-): Promise<StoredAttachment | null> {
-  return (await selectAttachment(db, sessionId, attachmentId).select('content').executeTakeFirst()) ?? null
+export function attachmentOf(db: DbOrTransaction, sessionId: string, attachmentId: string) {
+  return firstOrNull(selectAttachment(db, sessionId, attachmentId).select('content'))
 }
 
-export async function attachmentWithoutContent(
-  db: DbOrTransaction,
-  sessionId: string,
-  attachmentId: string,
-): Promise<Attachment | null> {
-  return (await selectAttachment(db, sessionId, attachmentId).executeTakeFirst()) ?? null
+export function attachmentWithoutContent(db: DbOrTransaction, sessionId: string, attachmentId: string) {
+  return firstOrNull(selectAttachment(db, sessionId, attachmentId))
 }
 
 const pieceBytes = 256 * 1024
@@ -69,10 +58,7 @@ export async function* contentOf(
   }
 }
 
-export async function attachmentBytesOf(
-  db: DbOrTransaction,
-  of: { column: 'project_id' | 'session_id'; id: string },
-): Promise<number> {
+export async function attachmentBytesOf(db: DbOrTransaction, of: { column: 'project_id' | 'session_id'; id: string }) {
   const row = await db
     .selectFrom('session_attachments')
     .innerJoin('project_sessions', 'project_sessions.session_id', 'session_attachments.session_id')

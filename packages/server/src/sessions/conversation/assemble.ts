@@ -1,5 +1,6 @@
 /** Assembles the events and messages of the agent runtime into messages of the API. Pure, so that any input can be tested. */
 import { type Attachment, attachmentIdsIn, attachmentsNote, type Message, type MessagePart } from '@svc/contract'
+import { storable } from '../../sandboxes/storable.ts'
 import type { AcceptedPrompt } from './prompt-store.ts'
 import type { TranscriptRedactor } from './transcript-redaction.ts'
 
@@ -276,11 +277,10 @@ function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinish
 
 const isOpen = (part: RuntimePart) => typeof part.time?.end !== 'number'
 
-/** PostgreSQL rejects NUL and lone surrogates. */
 function clean(text: unknown, charsMax: number): string {
   if (typeof text !== 'string') return ''
   const cut = text.length > charsMax ? `${text.slice(0, charsMax)}\n… cut here` : text
-  return cut.toWellFormed().replaceAll('\0', '\u{fffd}')
+  return storable(cut)
 }
 
 function failureOf(error: unknown, redactor: TranscriptRedactor): TurnFailure {

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { type EventChannel, eventStream } from '../../http/event-channel.ts'
-import { messagesChangedSince, readTranscript } from './message-store.ts'
+import { messagesStoredSince, readTranscript } from './message-store.ts'
 import { isAtWork } from './at-work.ts'
 import { ElsewhereWatch } from './watch-elsewhere.ts'
 import { QuestionsWatch } from '../questions/watch.ts'
@@ -81,7 +81,7 @@ async function historyOf(
   const messages =
     since === null
       ? (await readTranscript(deps.db, session.session_id, { limit })).messages
-      : await messagesChangedSince(deps.db, session.session_id, since)
+      : (await messagesStoredSince(deps.db, session.session_id, since)).map(({ message }) => message)
   return [
     { type: 'session', session: presentSession(deps.config, current) },
     ...messages.map((message) => ({ type: 'message' as const, message })),

@@ -1,6 +1,6 @@
-/** All SQL on the messages of conversations. */
 import type { Message } from '@svc/contract'
 import { sql } from 'kysely'
+import { afterCursor } from '../../db/after-cursor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../../http/page.ts'
 
@@ -20,34 +20,26 @@ export async function readTranscript(
   const limit = page.limit ?? messagesMax
   const before = readCursor(page.cursor)
   if (before !== null && !messageId.test(before[1])) throw invalidCursor()
-  const ofSession = db.selectFrom('session_messages').select(columns).where('session_id', '=', sessionId)
+  const ofSession = db
+    .selectFrom('session_messages')
+    .select(columns)
+    .where('session_id', '=', sessionId)
+    .where(afterCursor(['created_at', 'message_id'], 'desc', before))
   if (page.from === 'start') {
     if (before !== null) throw invalidCursor()
     const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
     return { messages: rows as unknown as Message[], next: null }
   }
-  let query = ofSession
-    .orderBy('created_at', 'desc')
-    .orderBy('message_id', 'desc')
-    .limit(limit + 1)
-  if (before !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'message_id'), '<', tuple(before[0], before[1])),
-    )
-  const { rows, next } = cutPage(await query.execute(), limit, (last) => [last.created_at, last.message_id])
+  const newest = ofSession.orderBy('created_at', 'desc').orderBy('message_id', 'desc')
+  const { rows, next } = cutPage(await newest.limit(limit + 1).execute(), limit, (last) => [
+    last.created_at,
+    last.message_id,
+  ])
   return { messages: rows.reverse() as unknown as Message[], next }
 }
 
 /** Oldest first. */
-export async function messagesChangedSince(db: DbOrTransaction, sessionId: string, since: Date): Promise<Message[]> {
-  return (await messagesStoredSince(db, sessionId, since)).map(({ message }) => message)
-}
-
-export async function messagesStoredSince(
-  db: DbOrTransaction,
-  sessionId: string,
-  since: Date,
-): Promise<{ message: Message; at: Date }[]> {
+export async function messagesStoredSince(db: DbOrTransaction, sessionId: string, since: Date) {
   const rows = await db
     .selectFrom('session_messages')
     .select([...columns, 'updated_at'])
@@ -66,28 +58,13 @@ export async function upsertMessage(
   generation: number,
   { message, bytes }: { message: Message; bytes: number },
 ): Promise<void> {
-  const row = {
-    session_id: sessionId,
-    message_id: message.message_id,
-    generation,
-    role: message.role,
-    created_at: message.created_at,
-    completed_at: message.completed_at,
-    error: message.error,
-    parts: JSON.stringify(message.parts),
-    bytes,
-  }
+  const { message_id, role, created_at, completed_at, error } = message
+  const content = { completed_at, error, parts: JSON.stringify(message.parts), bytes }
   await db
     .insertInto('session_messages')
-    .values(row)
+    .values({ session_id: sessionId, message_id, generation, role, created_at, ...content })
     .onConflict((conflict) =>
-      conflict.columns(['session_id', 'message_id']).doUpdateSet({
-        completed_at: row.completed_at,
-        error: row.error,
-        parts: row.parts,
-        bytes,
-        updated_at: new Date(),
-      }),
+      conflict.columns(['session_id', 'message_id']).doUpdateSet({ ...content, updated_at: new Date() }),
     )
     .execute()
 }
@@ -105,7 +82,6 @@ export async function transcriptBytesOf(db: DbOrTransaction, projectId: string):
 /** Rows of older servers have no figure. */
 const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
 
-/** The stored size of each message. */
 export async function messageBytesOf(db: DbOrTransaction, sessionId: string): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('session_messages')

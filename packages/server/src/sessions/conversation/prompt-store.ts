@@ -1,6 +1,7 @@
-/** All SQL on the prompts of sessions. */
 import type { Attachment, Prompt, PromptStatus } from '@svc/contract'
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
+import { afterCursor } from '../../db/after-cursor.ts'
+import { findRow, insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
 import { attachmentsOfPrompt } from '../attachments/store.ts'
@@ -11,13 +12,8 @@ export interface PromptError {
 }
 
 /** False when an earlier try inserted it. */
-export async function insertPrompt(db: DbOrTransaction, row: NewRow<'session_prompts'>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('session_prompts')
-    .values(row)
-    .onConflict((conflict) => conflict.column('prompt_id').doNothing())
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+export function insertPrompt(db: DbOrTransaction, row: NewRow<'session_prompts'>): Promise<boolean> {
+  return insertIfNew(db, 'session_prompts', row, ['prompt_id'])
 }
 
 export interface AcceptedPrompt {
@@ -39,28 +35,15 @@ export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): P
 }
 
 export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_prompts')
-    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_prompts.session_id')
-    .select('session_prompts.session_id')
-    .where('session_prompts.status', '=', 'accepted')
-    .where('project_sessions.status', '=', 'running')
-    .groupBy('session_prompts.session_id')
-    .limit(200)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select distinct session_id from session_prompts p join project_sessions s using (session_id)
+    where p.status = 'accepted' and s.status = 'running' limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 
-export async function outcomeOfPrompt(
-  db: DbOrTransaction,
-  promptId: string,
-): Promise<{ status: PromptStatus; error: PromptError | null } | null> {
-  const row = await db
-    .selectFrom('session_prompts')
-    .select(['status', 'error', 'error_code'])
-    .where('prompt_id', '=', promptId)
-    .executeTakeFirst()
-  return row === undefined ? null : { status: row.status, error: presentError(row) }
+export async function outcomeOfPrompt(db: DbOrTransaction, promptId: string) {
+  const row = await findRow(db, 'session_prompts', { prompt_id: promptId })
+  return row === null ? null : { status: row.status, error: presentError(row) }
 }
 
 /** False when the prompt was finished before, for example by a cancellation. */
@@ -70,19 +53,21 @@ export async function finishPrompt(
   /** `text`: the redacted text, as the original is needed only until the delivery. */
   result: { status: Exclude<PromptStatus, 'accepted'>; text: string; error: PromptError | null; at: Date },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('session_prompts')
-    .set({
-      status: result.status,
-      text: result.text,
-      error: result.error?.message ?? null,
-      error_code: result.error?.code ?? null,
-      delivered_at: result.status === 'delivered' ? result.at : null,
-      settled_at: result.at,
-    })
-    .where((eb) => eb.and({ prompt_id: promptId, status: 'accepted' }))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return (
+    (await updateRows(
+      db,
+      'session_prompts',
+      { prompt_id: promptId, status: 'accepted' },
+      {
+        status: result.status,
+        text: result.text,
+        error: result.error?.message ?? null,
+        error_code: result.error?.code ?? null,
+        delivered_at: result.status === 'delivered' ? result.at : null,
+        settled_at: result.at,
+      },
+    )) > 0
+  )
 }
 
 /** Newest first. The first prompt has the id of the session and is in its row, because the sandbox boots with it. */
@@ -91,9 +76,6 @@ export async function listPrompts(
   sessionId: string,
   page: { limit: number; cursor?: string | undefined },
 ): Promise<{ prompts: Prompt[]; next: string | null }> {
-  const after = readIdCursor(page.cursor)
-  const older: RawBuilder<unknown> =
-    after === null ? sql`` : sql`where (created_at, prompt_id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`
   const { rows } = await sql<PromptRow>`
     select * from (
       select prompt_id, text, status::text as status, error, error_code, created_by, created_at,
@@ -104,7 +86,7 @@ export async function listPrompts(
         case when initial_prompt_delivered_at is null then 'accepted' else 'delivered' end, null, null, created_by,
         created_at, initial_prompt_delivered_at, '[]'::jsonb
       from project_sessions where session_id = ${sessionId} and initial_prompt is not null
-    ) prompts ${older}
+    ) prompts where ${afterCursor(['created_at', 'prompt_id'], 'desc', readIdCursor(page.cursor))}
     order by created_at desc, prompt_id desc limit ${page.limit + 1}`.execute(db)
   const cut = cutPage(rows, page.limit, (last) => [last.created_at, last.prompt_id])
   const prompts = cut.rows.map(({ error, error_code, ...row }) => ({

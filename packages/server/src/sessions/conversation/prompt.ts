@@ -1,6 +1,7 @@
-import { ServiceError } from '@svc/contract'
+import { type Message, ServiceError } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
+import { notFound } from '../../auth/allow.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { requireModel } from '../../model-catalog/require-model.ts'
@@ -12,7 +13,6 @@ import { requireAttachmentQuota, requireAttachmentQuotaOfSession } from '../atta
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { abortRun } from '../../sandboxes/daemon-client.ts'
 import { insertPrompt, outcomeOfPrompt, type PromptError } from './prompt-store.ts'
-import { promptMessage } from './prompt-message.ts'
 import { startAgain } from '../lifecycle/stop.ts'
 import { getSessionById, lockSession, type SessionWithSandbox, updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
@@ -110,8 +110,17 @@ async function refuse(
     bytes,
     content_type,
   }))
-  const created_at = at.toISOString()
-  const failed = promptMessage({ prompt_id: input.promptId, text, created_at, attachments }, error.message, at)
+  const failed: Message = {
+    message_id: input.promptId,
+    role: 'user',
+    created_at: at.toISOString(),
+    completed_at: at.toISOString(),
+    error: error.message,
+    parts: [
+      { type: 'text', id: `${input.promptId}-text`, text },
+      ...attachments.map((each) => ({ type: 'file' as const, id: each.attachment_id, ...each })),
+    ],
+  }
   await deps.db.transaction().execute(async (trx) => {
     await lockSession(trx, sessionId, 'update')
     await writePrompt(deps, trx, input, { error, at, text })
@@ -124,7 +133,7 @@ async function refuse(
 
 async function projectOf(db: DbOrTransaction, { project_id }: SessionWithSandbox): Promise<ProjectRow> {
   const project = await getProject(db, project_id)
-  if (project === null) throw new ServiceError('not_found', 'There is no such session.')
+  if (project === null) throw notFound('session')
   return project
 }
 
@@ -146,7 +155,7 @@ async function accept(
     if (isWritten) return
     await deps.sessions.reconcile(session.session_id)
     const stopped = await getSessionById(deps.db, session.session_id)
-    if (stopped === null) throw new ServiceError('not_found', 'There is no such session.')
+    if (stopped === null) throw notFound('session')
     if (stopped.desired !== 'stopped') continue
     await requireAgentToStart(deps, stopped, stopped.agent_name)
     if (await startAgain(deps, { session: stopped, caller }, write)) return

@@ -18,7 +18,6 @@ import { requireAttachmentQuota } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import { hashOfRequest, refuseBranch, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
-import { lockChosenId } from '../store.ts'
 import { countAgentStart, parentageOf, requireDescendantSlot } from '../descendant-store.ts'
 import { requireSessionStorage } from '../storage-quota.ts'
 import {
@@ -27,6 +26,7 @@ import {
   findSessionRequestedAs,
   getSession,
   insertSession,
+  lockChosenId,
   type SessionWithSandbox,
 } from '../store.ts'
 import { insertPrompt } from '../conversation/prompt-store.ts'
@@ -209,11 +209,7 @@ async function insertFirstPrompt(
 }
 
 /** Throws at the limit of live sessions. Locks the account until the transaction ends. */
-export async function requireSessionSlot(
-  deps: Pick<Deps, 'config' | 'disk'>,
-  trx: DbOrTransaction,
-  accountId: string,
-): Promise<void> {
+export async function requireSessionSlot(deps: Pick<Deps, 'config' | 'disk'>, trx: DbOrTransaction, accountId: string) {
   requireDiskRoom(deps)
   const { active, plan } = await countLiveLocked(trx, accountId)
   const limit = deps.config.sessionLimit ?? planLimits[plan]
@@ -228,12 +224,7 @@ export async function requireSessionSlot(
  * The first line of the prompt, redacted. An agent that starts a session reads its name, so the secrets of the agent's own
  * session are redacted too.
  */
-async function nameFromPrompt(
-  deps: CreateDeps,
-  project: ProjectRow,
-  prompt: string | undefined,
-  author: Caller,
-): Promise<string | null> {
+async function nameFromPrompt(deps: CreateDeps, project: ProjectRow, prompt: string | undefined, author: Caller) {
   if (prompt === undefined || prompt.trim() === '') return null
   const redactor = await redactorFor(deps, project, author)
   const line = redactor.text(prompt).trim().split('\n')[0]?.trim()

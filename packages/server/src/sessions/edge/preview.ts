@@ -1,49 +1,19 @@
 /** Previews: a port of a session on its own origin, `http://<port>--<session>.<preview domain>`. */
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../auth/allow.ts'
-import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
 import type { IngressHandler } from '../../http/ingress.ts'
 import type { Message } from '../../http/message-page.ts'
 import { brokenWords, reloads } from '../../sandboxes/origin-page.ts'
-import { type Grant, originOf, privateOriginIngress, ticketMs, ticketName } from '../../sandboxes/private-origin.ts'
+import { privateOriginIngress } from '../../sandboxes/private-origin.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
-import { findGrant, insertGrant, type PreviewGrant, takeTicket, touchSession } from './preview-store.ts'
+import { touchSession } from '../activity-store.ts'
 
 const touchEveryMs = 60_000
 
 interface Place {
   port: number
   sessionId: string
-}
-
-type GrantDeps = Pick<Deps, 'db' | 'now' | 'randomBytes'>
-
-export async function openPreview(
-  deps: GrantDeps & Pick<Deps, 'config'>,
-  { userId, tokenId, ...place }: Place & Omit<Grant, 'sessionId'>,
-): Promise<string> {
-  const ticket = await grant(deps, place, { userId, tokenId, isTicket: true, ms: ticketMs })
-  return `${originOf(deps.config, `${place.port}--${place.sessionId}`)}/?${ticketName}=${ticket}`
-}
-
-async function grant(
-  deps: GrantDeps,
-  { port, sessionId }: Place,
-  { userId, tokenId, isTicket, ms }: Omit<Grant, 'sessionId'> & { isTicket: boolean; ms: number },
-): Promise<string> {
-  const value = Buffer.from(deps.randomBytes(isTicket ? 24 : 32)).toString('base64url')
-  await insertGrant(deps.db, {
-    sha256: sha256(value),
-    is_ticket: isTicket,
-    session_id: sessionId,
-    port,
-    user_id: userId,
-    // The grant must not outlive the token that requested it.
-    token_id: tokenId,
-    expires_at: new Date(deps.now().getTime() + ms),
-  })
-  return value
 }
 
 /** Takes every host name below the preview domain, so that the API never answers there. */
@@ -56,19 +26,13 @@ export function previewIngress(deps: Deps): IngressHandler {
       deps.log.warn({ err: error, session_id: sessionId }, 'recording the use of a preview failed'),
     )
   }
-  const grantOf = ({ port, sessionId }: Place, row: PreviewGrant | null) =>
-    row === null || row.session_id !== sessionId || row.port !== port
-      ? null
-      : { userId: row.user_id, tokenId: row.token_id, sessionId: null }
-  return privateOriginIngress<Place>(deps, {
+  return privateOriginIngress<Place, 'preview_grants'>(deps, {
     noun: 'preview',
+    grants: 'preview_grants',
+    grantedPlace: ({ port, sessionId }) => ({ session_id: sessionId, port }),
     addressHint: { text: 'An address has the form <port>--<session>.<preview domain>.' },
     takes: () => true,
     placeOf: (label) => Promise.resolve(placeOf(label)),
-    keyOf: ({ port, sessionId }) => `${sessionId} ${port}`,
-    takeTicket: async (place, value) => grantOf(place, await takeTicket(deps.db, sha256(value))),
-    findGrant: async (place, value) => grantOf(place, await findGrant(deps.db, sha256(value))),
-    grantCookie: (place, { userId, tokenId }, ms) => grant(deps, place, { userId, tokenId, isTicket: false, ms }),
     async projectOf({ sessionId }) {
       const session = await getSessionById(deps.db, sessionId)
       return session === null ? null : { projectId: session.project_id, sessionId }

@@ -76,10 +76,6 @@ interface Target {
   credentials: Credentials
 }
 
-async function newestSandbox(deps: Pick<Deps, 'db'>, { sandbox }: SessionWithSandbox) {
-  return sandbox ? await getSandbox(deps.db, sandbox.sandbox_id) : null
-}
-
 export type Admitted =
   | { kind: 'health'; session: SessionWithSandbox; endpoint: string | null }
   | { kind: 'in'; daemon: DaemonAddress; path: string; userId: string; role: string }
@@ -101,7 +97,8 @@ export async function admit(deps: Deps, { root, id, url, method, credentials }: 
   const session = named ?? (root === '/v1/p' && isUuid(id) ? await getSessionById(deps.db, id) : null)
   if (session === null) throw notFound('sandbox')
   const read = named === null ? { project: await projectOfMember(deps, actor, session) } : null
-  const sandbox = made ?? (await newestSandbox(deps, session)) ?? notMadeYet(session)
+  const sandbox =
+    made ?? (session.sandbox && (await getSandbox(deps.db, session.sandbox.sandbox_id))) ?? notMadeYet(session)
   const project =
     actor === null
       ? null

@@ -13,7 +13,7 @@ import type { IngressHandler } from '../../http/ingress.ts'
 import { closeUnlessAdmitted } from '../../http/admission/while-admitted.ts'
 import { auditOf } from '../audit.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
-import { touchSession } from './preview-store.ts'
+import { touchSession } from '../activity-store.ts'
 import { getSession, type SessionWithSandbox } from '../store.ts'
 import { credentialsOfUpgrade, upgradeIngress } from './upgrade.ts'
 

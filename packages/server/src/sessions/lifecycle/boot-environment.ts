@@ -1,28 +1,47 @@
-import { type BootEnvironment, daemonPort, modelGatewayPath, relayPort, scriptedModelName } from '@svc/contract'
+import {
+  type BootEnvironment,
+  daemonPort,
+  type Manifest,
+  modelGatewayPath,
+  relayPort,
+  scriptedModelName,
+} from '@svc/contract'
+import type { Deps } from '../../deps.ts'
 import { defaultModel, type ModelCatalog, shapeOfModel } from '../../model-catalog/catalog.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import type { SandboxKeys } from './credentials.ts'
+import { secretsForSandbox } from '../../secrets/for-sandbox.ts'
+import { namesOfKeys, type SandboxKeys } from './credentials.ts'
 import type { SessionRow } from '../store.ts'
 import type { SandboxRow } from '../../sandboxes/store.ts'
 
 /** Inside a sandbox the API is on loopback; the relay of the daemon forwards to this server. */
 export const apiUrlInSandbox = `http://127.0.0.1:${relayPort}/v1`
 
-/** The variables of the platform in a sandbox. Secrets of the project cannot replace them. */
-export function bootEnvironment(input: {
+interface NewBoot {
   project: ProjectRow
   session: Pick<SessionRow, 'session_id' | 'branch_name'> & SessionChoices
   sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
   keys: SandboxKeys
-  secretNames: string[]
-  configDir: string
-  /** `[runtime] command`. */
-  runtimeCommand: string[] | null
+  manifest: Manifest
   /** Null selects the default model. */
   model: string | null
   models: ModelCatalog
-}): BootEnvironment {
+}
+
+/** The environment of a new sandbox, whose values are redacted from here on. Secrets cannot replace the platform's variables. */
+export async function bootEnvironment(
+  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  input: NewBoot,
+): Promise<Record<string, string>> {
+  const { project, session, sandbox, keys, manifest } = input
+  const secrets = await secretsForSandbox(deps, project, manifest, session.session_id)
+  deps.redaction.sandboxBegins(session.session_id, sandbox.sandbox_id, namesOfKeys(keys))
+  return { ...secrets.env, ...platformEnvironment(input, secrets.names) }
+}
+
+function platformEnvironment(input: NewBoot, secretNames: string[]): BootEnvironment {
   const { project, session, sandbox, keys, model, models } = input
+  const { command, config_dir } = input.manifest.runtime
   return {
     SVC_PROJECT_ID: project.project_id,
     SVC_SESSION_ID: session.session_id,
@@ -34,15 +53,15 @@ export function bootEnvironment(input: {
     SVC_API_URL: apiUrlInSandbox,
     ...chosenEnvironment(session),
     SVC_PROJECT_AUTO_CLONE: '1',
-    SVC_PROJECT_SECRET_NAMES: input.secretNames.join(','),
+    SVC_PROJECT_SECRET_NAMES: secretNames.join(','),
     SVC_PROJECT_SECRETS_REVISION: String(project.secrets_revision),
     SVC_TOKEN: keys.serviceKey,
     SVC_CLI_TOKEN: keys.projectToken,
     SVC_EXECUTOR_TOKEN: keys.projectToken,
     ...modelEnvironment(models, { key: keys.modelKey, model }),
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
-    SVC_CONFIG_DIR: input.configDir,
-    ...(input.runtimeCommand === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(input.runtimeCommand) }),
+    SVC_CONFIG_DIR: config_dir,
+    ...(command === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(command) }),
   }
 }
 

@@ -29,7 +29,7 @@ export class EnvPusher {
     }
   }
 
-  async #send(daemon: DaemonAddress, { projectId, revision }: { projectId: string; revision: string }): Promise<void> {
+  async #send(daemon: DaemonAddress, { project_id: projectId, revision }: { project_id: string; revision: string }) {
     const project = await getProject(this.#deps.db, projectId)
     if (project === null) return
     const manifest = await currentManifest(this.#deps, project)

@@ -1,23 +1,21 @@
-import { type Manifest, ServiceError } from '@svc/contract'
+import { ServiceError } from '@svc/contract'
 import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { modelCatalog } from '../../model-catalog/catalog.ts'
 import { readManifestAt } from '../../projects/manifest.ts'
 import { openRepository } from '../../projects/repository.ts'
-import { getProject, type ProjectRow } from '../../projects/store.ts'
-import { secretsForSandbox } from '../../secrets/for-sandbox.ts'
+import { getProject } from '../../projects/store.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from '../create/branch.ts'
-import { mintSandboxKeys, namesOfKeys, type SandboxKeys } from './credentials.ts'
+import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
 import { readHealth } from '../../sandboxes/daemon-client.ts'
 import { makeSandbox } from '../../sandboxes/make.ts'
 import { PhaseJournal } from './phases.ts'
 import { projectImage } from '../../sandboxes/project-image.ts'
 import { inForceAt } from '../refresh/runtime-files.ts'
-import { setInForce } from '../../sandboxes/store.ts'
-import { type SessionWithSandbox } from '../store.ts'
-import { insertSandbox, updateSandbox } from '../../sandboxes/store.ts'
+import { insertSandbox, setInForce, updateSandbox } from '../../sandboxes/store.ts'
+import type { SessionWithSandbox } from '../store.ts'
 
 export type ProvisionDeps = Pick<
   Deps,
@@ -68,8 +66,10 @@ export async function provision(
     const keys = await claimGeneration(deps, driver, session, sandboxId)
     const commit = await baseTip(repository, project.default_branch)
     const manifest = await readManifestAt(repository, commit)
+    const models = await modelCatalog(deps)
+    const of = { sandbox_id: sandboxId, generation: session.generation }
     return {
-      env: await environment(deps, { project, session, sandboxId, keys, manifest }),
+      env: await bootEnvironment(deps, { project, session, sandbox: of, keys, manifest, model: session.model, models }),
       settings: manifest.sandbox,
       inForce: await inForceAt(repository, commit, manifest),
       image: await projectImage(driver, repository, { commit, settings: manifest.sandbox }),
@@ -108,32 +108,6 @@ async function claimGeneration(
     if (!isOurs) throw new ClaimedElsewhere(`Generation ${session.generation} has a sandbox already.`)
     return mintSandboxKeys(deps, trx, { session, sandbox, userId })
   })
-}
-
-async function environment(
-  deps: ProvisionDeps,
-  input: {
-    project: ProjectRow
-    session: SessionWithSandbox
-    sandboxId: string
-    keys: SandboxKeys
-    manifest: Manifest
-  },
-): Promise<Record<string, string>> {
-  const secrets = await secretsForSandbox(deps, input.project, input.manifest, input.session.session_id)
-  deps.redaction.sandboxBegins(input.session.session_id, input.sandboxId, namesOfKeys(input.keys))
-  const platform = bootEnvironment({
-    project: input.project,
-    session: input.session,
-    sandbox: { sandbox_id: input.sandboxId, generation: input.session.generation },
-    keys: input.keys,
-    secretNames: secrets.names,
-    configDir: input.manifest.runtime.config_dir,
-    runtimeCommand: input.manifest.runtime.command,
-    model: input.session.model,
-    models: await modelCatalog(deps),
-  })
-  return { ...secrets.env, ...platform }
 }
 
 type Step = Parameters<PhaseJournal['report']>[0][number]

@@ -1,6 +1,7 @@
 import { ServiceError, sessionMoves, type SessionStatus } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
 import { boundSession, type Caller } from '../../auth/actor.ts'
+import { notFound } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { getProject } from '../../projects/store.ts'
@@ -29,7 +30,7 @@ interface OnSession {
 
 export async function stopSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
   await endSession(deps, { session, caller, action: 'stop' })
-  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+  return (await getSessionById(deps.db, session.session_id)) ?? Promise.reject(notFound('session'))
 }
 
 /** Deletes the session, but not its branch and change requests. */
@@ -64,7 +65,7 @@ export async function restartSession(
   await failpoint('session.restart.after_row')
   if (!began) throw new ServiceError('conflict', 'Another request restarted this session just now.')
   deps.sessions.enqueue(session.session_id)
-  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+  return (await getSessionById(deps.db, session.session_id)) ?? Promise.reject(notFound('session'))
 }
 
 /** Ends the old generation and begins the next, unless another request did. `alongside` writes in the same transaction. */
@@ -76,7 +77,7 @@ export async function startAgain(
   if (session.status === 'running') await endNow(deps, session)
   return deps.db.transaction().execute(async (trx) => {
     const now = await lockSession(trx, session.session_id, 'update')
-    if (now === null) return gone()
+    if (now === null) throw notFound('session')
     if (now.generation !== session.generation) return false
     await requireSessionSlot(deps, trx, session.account_id)
     await requireDescendantSlot(trx, session)
@@ -110,8 +111,4 @@ async function endSession(deps: StopDeps, input: OnSession & { action: 'stop' | 
   await failpoint('session.stop.after_sandbox')
   // A crash during the cleanup of a failed session can leave a sandbox.
   for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
-}
-
-function gone(): never {
-  throw new ServiceError('not_found', 'There is no such session.')
 }

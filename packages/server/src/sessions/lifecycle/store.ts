@@ -1,10 +1,8 @@
 /** SQL on the start of sessions: the phases of each start, and the secrets a running session should have. */
+import { upsertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 
-export async function secretRevisions(
-  db: DbOrTransaction,
-  sessionIds: string[],
-): Promise<Map<string, { projectId: string; revision: string }>> {
+export async function secretRevisions(db: DbOrTransaction, sessionIds: string[]) {
   if (sessionIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('project_sessions')
@@ -12,21 +10,11 @@ export async function secretRevisions(
     .select(['session_id', 'projects.project_id', 'secrets_revision'])
     .where('session_id', 'in', sessionIds)
     .execute()
-  return new Map(
-    rows.map((row) => [row.session_id, { projectId: row.project_id, revision: String(row.secrets_revision) }]),
-  )
+  return new Map(rows.map((row) => [row.session_id, { ...row, revision: String(row.secrets_revision) }]))
 }
 
-export async function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
-  await db
-    .insertInto('session_phases')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['session_id', 'generation', 'position'])
-        .doUpdateSet({ name: row.name, started_at: row.started_at, ms: row.ms ?? null, error: row.error ?? null }),
-    )
-    .execute()
+export function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
+  return upsertRow(db, 'session_phases', row, 'session_id', 'generation', 'position')
 }
 
 export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {

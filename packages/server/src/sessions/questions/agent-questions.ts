@@ -20,29 +20,27 @@ const queuedMax = 1_000
 
 const withdrawn = 'The agent withdrew the question.'
 
+interface Of {
+  userId: string
+  redactor: Redactor
+  signal: AbortSignal
+  /** Resolves once readers saw all text so far. */
+  shown(): Promise<void>
+}
+
 export class AgentQuestions {
   readonly #deps: QuestionDeps
   readonly #daemon: DaemonAddress
-  readonly #userId: string
-  readonly #redactor: Redactor
-  readonly #signal: AbortSignal
-  readonly #shown: () => Promise<void>
+  readonly #of: Of
   /** Applies one change at a time, in the order of the stream. */
   #work: Promise<void> = Promise.resolve()
   #queued = 0
   #isEnding = false
 
-  constructor(
-    deps: QuestionDeps,
-    daemon: DaemonAddress,
-    input: { userId: string; redactor: Redactor; signal: AbortSignal; shown: () => Promise<void> },
-  ) {
+  constructor(deps: QuestionDeps, daemon: DaemonAddress, of: Of) {
     this.#deps = deps
     this.#daemon = daemon
-    this.#userId = input.userId
-    this.#redactor = input.redactor
-    this.#signal = input.signal
-    this.#shown = input.shown
+    this.#of = of
   }
 
   /** False when the event is about something else. */
@@ -67,7 +65,7 @@ export class AgentQuestions {
       const kind = rows[0]!.kind === 'permission' ? 'permission' : 'question'
       const answered = rows.map((row) => ({ ...row, answer: row.answer ?? '', options: row.options as Choice[] }))
       const outcome = await this.#send(`/${kind}/${id}/reply`, replyOf(kind, answered), {
-        userId: rows[0]!.answered_by ?? this.#userId,
+        userId: rows[0]!.answered_by ?? this.#of.userId,
         timeoutMs: replyMs,
       })
       if (outcome === 'taken') await this.#settle(id, { status: 'answered' })
@@ -83,7 +81,7 @@ export class AgentQuestions {
       return []
     })
     const ids = new Map(open.map((row) => [row.runtime_id, row.kind]))
-    const options = { userId: this.#userId, timeoutMs: rejectMs }
+    const options = { userId: this.#of.userId, timeoutMs: rejectMs }
     await Promise.all(
       [...ids].map(([id, kind]) =>
         kind === 'permission'
@@ -104,16 +102,16 @@ export class AgentQuestions {
 
   /** Retries while the database is unavailable. */
   async #untilDone(work: () => Promise<void>): Promise<void> {
-    for (let tries = 0; tries < triesMax && !this.#signal.aborted; tries++) {
+    for (let tries = 0; tries < triesMax && !this.#of.signal.aborted; tries++) {
       try {
         return await work()
       } catch (error) {
-        if (this.#signal.aborted) return
+        if (this.#of.signal.aborted) return
         this.#deps.log.warn(
           { err: error, session_id: this.#daemon.sessionId },
           'recording a question of an agent failed; retrying',
         )
-        await pause(retryMs, this.#signal)
+        await pause(retryMs, this.#of.signal)
       }
     }
   }
@@ -122,12 +120,12 @@ export class AgentQuestions {
     switch (event.kind) {
       case 'asked':
         // Readers see the text before the question first.
-        await this.#shown()
+        await this.#of.shown()
         return this.#insert([event.request])
       case 'replied':
         return this.#settle(event.id, {
           status: 'answered',
-          answer: event.answer === null ? null : this.#redactor.text(event.answer),
+          answer: event.answer === null ? null : this.#of.redactor.text(event.answer),
         })
       case 'rejected':
         return this.#settle(event.id, { status: 'expired', reason: withdrawn })
@@ -158,7 +156,7 @@ export class AgentQuestions {
   }
 
   #rowsOf({ id, kind, questions }: Request): NewQuestion[] {
-    const text = (given: string) => this.#redactor.text(given)
+    const text = (given: string) => this.#of.redactor.text(given)
     return questions.map(({ title, detail, options, multiple }, position) => ({
       ...{ question_id: this.#deps.newId(), kind, runtime_id: id, position, multiple, expires_at: null },
       title: text(title),
@@ -181,10 +179,10 @@ export class AgentQuestions {
 
   /** Null when the runtime is unavailable or has no such list. The next connection retries. */
   async #list(kind: Request['kind']): Promise<Request[] | null> {
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(replyMs)])
+    const signal = AbortSignal.any([this.#of.signal, AbortSignal.timeout(replyMs)])
     try {
       const response = await requestRuntime(this.#daemon, {
-        ...{ method: 'GET', path: `/${kind}`, userId: this.#userId, role: 'member', signal },
+        ...{ method: 'GET', path: `/${kind}`, userId: this.#of.userId, role: 'member', signal },
       })
       const text = await boundedText(response, listBytesMax)
       return response.ok ? readList(kind, JSON.parse(text)) : null
@@ -211,7 +209,7 @@ export class AgentQuestions {
       if (response.ok) return 'taken'
       const { sessionId } = this.#daemon
       this.#deps.log.info(
-        { session_id: sessionId, status: response.status, answer: this.#redactor.text(reply.slice(0, 300)) },
+        { session_id: sessionId, status: response.status, answer: this.#of.redactor.text(reply.slice(0, 300)) },
         'the runtime refused an answer',
       )
       return response.status === 404 || response.status === 400 ? 'refused' : 'unavailable'

@@ -1,5 +1,6 @@
 /** Parses the permissions and questions of the runtime. The input is untrusted, so every field is checked. Long texts are cut after the redaction, so that no part of a secret remains at the cut. */
 import { isRecord, questionOptionsMax } from '@svc/contract'
+import { storable } from '../../sandboxes/storable.ts'
 import type { NewQuestion } from './store.ts'
 
 /** One request of the runtime with one or more questions, which are answered together. */
@@ -153,13 +154,6 @@ const texts = (list: unknown): string[] =>
     .slice(0, patternsMax)
     .map(clean)
 
-/** PostgreSQL rejects NUL and lone surrogates. */
-const clean = (text: unknown): string =>
-  typeof text === 'string'
-    ? text
-        .slice(0, 64 * 1024)
-        .toWellFormed()
-        .replaceAll('\0', '\u{fffd}')
-    : ''
+const clean = (text: unknown): string => (typeof text === 'string' ? storable(text.slice(0, 64 * 1024)) : '')
 
 const isId = (id: unknown): id is string => typeof id === 'string' && idPattern.test(id)

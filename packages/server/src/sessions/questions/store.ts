@@ -11,6 +11,8 @@ import {
 } from '@svc/contract'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { UserActor } from '../../auth/actor.ts'
+import { afterCursor } from '../../db/after-cursor.ts'
+import { findRow } from '../../db/rows.ts'
 import type { DbOrTransaction, Row, Schema } from '../../db/schema.ts'
 import { shortened } from '../../events/record.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
@@ -166,12 +168,8 @@ export async function reconcileQuestions(
       : update.set({ status: 'expired', answer: null, answered_by: null, answered_at: null, reason: end.reason })
   ).execute()
   if (rows.length === 0) return
-  const session = await trx
-    .selectFrom('project_sessions')
-    .selectAll()
-    .where('session_id', '=', which.sessionId)
-    .executeTakeFirst()
-  if (session === undefined) return
+  const session = await findRow(trx, 'project_sessions', { session_id: which.sessionId })
+  if (session === null) return
   for (const row of rows)
     await recordSessionEvent(trx, 'session.question_answered', session, row.reason, answeringUser(row), {
       question: questionSummary(row),
@@ -193,28 +191,16 @@ export async function answerOpen(
   questionId: string,
   given: { answer: string; by: string; at: Date },
 ): Promise<QuestionRow | null> {
-  const row = await trx
-    .updateTable('session_questions')
-    .set({ answer: given.answer, answered_by: given.by, answered_at: given.at })
-    .where((eb) => eb.and({ question_id: questionId, status: 'open' }))
-    .where('answer', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', given.at.toISOString())]))
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  const { rows } = await sql<QuestionRow>`
+    update session_questions set answer = ${given.answer}, answered_by = ${given.by}, answered_at = ${given.at}
+    where question_id = ${questionId} and status = 'open' and answer is null
+      and (expires_at is null or expires_at > ${given.at})
+    returning *`.execute(trx)
+  return rows[0] ?? null
 }
 
-export async function getQuestion(
-  db: DbOrTransaction,
-  sessionId: string,
-  questionId: string,
-): Promise<QuestionRow | null> {
-  const row = await db
-    .selectFrom('session_questions')
-    .selectAll()
-    .where((eb) => eb.and({ session_id: sessionId, question_id: questionId }))
-    .executeTakeFirst()
-  return row ?? null
+export async function getQuestion(db: DbOrTransaction, sessionId: string, questionId: string) {
+  return findRow(db, 'session_questions', { session_id: sessionId, question_id: questionId })
 }
 
 /** Newest first. */
@@ -223,7 +209,6 @@ export async function listQuestions(
   sessionId: string,
   page: { limit: number; cursor?: string | undefined; status: QuestionStatus | 'all'; now: Date },
 ): Promise<{ rows: QuestionRow[]; next: string | null }> {
-  const after = readIdCursor(page.cursor)
   const isLate = sql<boolean>`(expires_at is not null and expires_at <= ${page.now})`
   const status = sql<string>`case when status <> 'open' then status when answer is not null then 'answered'
     when ${isLate} then 'expired' else 'open' end`
@@ -231,22 +216,16 @@ export async function listQuestions(
     .selectFrom('session_questions')
     .selectAll()
     .where('session_id', '=', sessionId)
+    .where(afterCursor(['asked_at', 'question_id'], 'desc', readIdCursor(page.cursor)))
     .orderBy('asked_at', 'desc')
     .orderBy('question_id', 'desc')
     .limit(page.limit + 1)
   if (page.status !== 'all') query = query.where(status, '=', page.status)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('asked_at', 'question_id'), '<', tuple(after[0], after[1])),
-    )
   return cutPage(await query.execute(), page.limit, (last) => [last.asked_at, last.question_id])
 }
 
 /** The open questions of the runtime in one sandbox, oldest first. */
-export async function openOfRuntime(
-  db: DbOrTransaction,
-  of: { sessionId: string; generation: number },
-): Promise<(QuestionRow & { runtime_id: string })[]> {
+export async function openOfRuntime(db: DbOrTransaction, of: { sessionId: string; generation: number }) {
   const rows = await db
     .selectFrom('session_questions')
     .selectAll()
@@ -259,28 +238,19 @@ export async function openOfRuntime(
 }
 
 export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_questions')
-    .select('session_id')
-    .where('status', '=', 'open')
-    .where('answer', 'is not', null)
-    .where('runtime_id', 'is not', null)
-    .groupBy('session_id')
-    .limit(200)
-    .execute()
+  const { rows } = await sql<{ session_id: string }>`
+    select distinct session_id from session_questions
+    where status = 'open' and answer is not null and runtime_id is not null limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 
 /** Expires late questions, and deletes closed connector approvals after a week. */
 export async function expireLate(db: DbOrTransaction): Promise<void> {
-  const late = await db
-    .selectFrom('session_questions')
-    .select(['session_id', 'question_id'])
-    .where('status', '=', 'open')
-    .where('expires_at', '<', sql<string>`now()`)
-    .limit(500)
-    .execute()
-  for (const { session_id: sessionId, question_id: questionId } of late)
+  const late = await sql<Pick<QuestionRow, 'session_id' | 'question_id'>>`
+    select session_id, question_id from session_questions where status = 'open' and expires_at < now() limit 500`.execute(
+    db,
+  )
+  for (const { session_id: sessionId, question_id: questionId } of late.rows)
     await reconcileQuestions(db, { sessionId, questionId }, { status: 'expired', reason: lateReason })
   await sql`delete from session_questions where question_id in (
     select question_id from session_questions

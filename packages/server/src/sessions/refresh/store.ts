@@ -1,6 +1,7 @@
 /** SQL on refreshes, which are recorded on the session, its sandbox and its timeline. */
 import type { SessionRefresh } from '@svc/contract'
 import { sql } from 'kysely'
+import { insertRow, updateRows } from '../../db/rows.ts'
 import type { Db, DbOrTransaction } from '../../db/schema.ts'
 import { setInForce } from '../../sandboxes/store.ts'
 import { recordSessionEvent } from '../record-event.ts'
@@ -39,11 +40,12 @@ export async function requestRefresh(
     needs_restart: session.refresh?.needs_restart ?? [],
     error: waiting?.error ?? null,
   }
-  await trx
-    .updateTable('project_sessions')
-    .set({ refresh: JSON.stringify(requested), updated_at: at })
-    .where('session_id', '=', sessionId)
-    .execute()
+  await updateRows(
+    trx,
+    'project_sessions',
+    { session_id: sessionId },
+    { refresh: JSON.stringify(requested), updated_at: at },
+  )
   return waiting?.cause === 'request' ? 'joined' : 'new'
 }
 
@@ -80,43 +82,32 @@ interface FinishedRefresh {
 /** Records the result on the session, in its timeline and as an event. Needs a transaction. */
 export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, settled: FinishedRefresh): Promise<void> {
   const { refresh } = settled
+  const { session_id, generation } = of
   const session = await trx
     .updateTable('project_sessions')
     .set({ refresh: JSON.stringify(refresh), updated_at: refresh.settled_at })
-    .where((eb) => eb.and({ session_id: of.session_id, generation: of.generation }))
+    .where((eb) => eb.and({ session_id, generation }))
     // A refresh that was requested meanwhile may need a later commit, so it stays waiting.
     .where(sql<boolean>`refresh->>'requested_at' = ${refresh.requested_at}`)
     .returningAll()
     .executeTakeFirst()
   if (session === undefined) return
   if (settled.inForce !== null) await setInForce(trx, of, settled.inForce)
-  await trx
-    .insertInto('session_phases')
-    .values({
-      session_id: of.session_id,
-      generation: of.generation,
-      position: sql<number>`(select coalesce(max(position), -1) + 1 from session_phases
+  await insertRow(trx, 'session_phases', {
+    session_id: of.session_id,
+    generation: of.generation,
+    position: sql<number>`(select coalesce(max(position), -1) + 1 from session_phases
         where session_id = ${of.session_id} and generation = ${of.generation})`,
-      name: 'refresh',
-      started_at: settled.startedAt,
-      ms: settled.ms,
-      error: refresh.error,
-      note: settled.note,
-    })
-    .execute()
-  await trx
-    .deleteFrom('session_phases')
-    .where((eb) => eb.and({ session_id: of.session_id, generation: of.generation, name: 'refresh' }))
-    .where('position', '<=', (older) =>
-      older
-        .selectFrom('session_phases')
-        .select('position')
-        .where((eb) => eb.and({ session_id: of.session_id, generation: of.generation, name: 'refresh' }))
-        .orderBy('position', 'desc')
-        .offset(timelineMax)
-        .limit(1),
-    )
-    .execute()
+    name: 'refresh',
+    started_at: settled.startedAt,
+    ms: settled.ms,
+    error: refresh.error,
+    note: settled.note,
+  })
+  await sql`delete from session_phases where session_id = ${session_id} and generation = ${generation} and name = 'refresh'
+    and position <= (select position from session_phases
+      where session_id = ${session_id} and generation = ${generation} and name = 'refresh'
+      order by position desc offset ${timelineMax} limit 1)`.execute(trx)
   const { status, cause, applied, needs_restart } = refresh
   const about = { refresh: { status, cause, applied, needs_restart } }
   await recordSessionEvent(trx, 'session.refreshed', session, refresh.error, null, about)

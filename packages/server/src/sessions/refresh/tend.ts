@@ -96,10 +96,7 @@ export class RefreshTender {
 }
 
 /** Only records the commit when the move changed nothing for this session. */
-async function requestIfChanged(
-  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'now'>,
-  row: Pending,
-): Promise<boolean> {
+async function requestIfChanged(deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'now'>, row: Pending) {
   const { in_force: before, sha, manifest, refresh } = row
   const project = await getProject(deps.db, row.project_id)
   if (project === null || before === null || sha === null || manifest === null) return false

@@ -1,21 +1,14 @@
 /** All SQL on the sizes of stored snapshots of unfinished work. */
 import { sql } from 'kysely'
+import { deleteRows, insertIfNew } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 
 export async function insertSnapshot(db: DbOrTransaction, row: NewRow<'session_snapshots'>): Promise<void> {
-  await db
-    .insertInto('session_snapshots')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertIfNew(db, 'session_snapshots', row)
 }
 
 /** Includes deleted sessions while their objects are stored. */
-export async function unfinishedBytesOf(
-  db: DbOrTransaction,
-  projectId: string,
-  sessionId: string | null = null,
-): Promise<number> {
+export async function unfinishedBytesOf(db: DbOrTransaction, projectId: string, sessionId: string | null = null) {
   const of = db
     .selectFrom('session_snapshots')
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('bytes'), sql<number>`0`).as('bytes'))
@@ -25,22 +18,12 @@ export async function unfinishedBytesOf(
 }
 
 export async function snapshotCommits(db: DbOrTransaction, projectId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_snapshots')
-    .select('commit_sha')
-    .distinct()
-    .where('project_id', '=', projectId)
-    .execute()
-  return rows.map((row) => row.commit_sha)
+  const ofProject = db.selectFrom('session_snapshots').where('project_id', '=', projectId)
+  return (await ofProject.select('commit_sha').distinct().execute()).map((row) => row.commit_sha)
 }
 
 export async function deleteSnapshots(db: DbOrTransaction, projectId: string, commits: string[]): Promise<void> {
-  if (commits.length === 0) return
-  await db
-    .deleteFrom('session_snapshots')
-    .where('project_id', '=', projectId)
-    .where('commit_sha', 'in', commits)
-    .execute()
+  await deleteRows(db, 'session_snapshots', { project_id: projectId, commit_sha: commits })
 }
 
 /** Records why the newest work of a session is not saved; null clears it. False when nothing changed or another generation runs. */
@@ -65,12 +48,7 @@ export async function setUnsavedWork(
 
 /** Whether a session of the project has unsaved work for lack of space. */
 export async function hasUnsavedWork(db: DbOrTransaction, projectId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('project_id', '=', projectId)
-    .where('unkept_work', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`select from project_sessions
+    where project_id = ${projectId} and unkept_work is not null limit 1`.execute(db)
+  return rows.length > 0
 }

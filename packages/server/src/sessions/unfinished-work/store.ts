@@ -1,42 +1,25 @@
 /** All SQL on the saved work of sessions. Generations are the starts of a session. */
 import { sql } from 'kysely'
+import { deleteRows, listRows, updateRows, upsertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 export type WipRow = Row<'session_wip'>
 
 /** Newest generation first. */
-export async function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
-  return db
-    .selectFrom('session_wip')
-    .selectAll()
-    .where('session_id', '=', sessionId)
-    .orderBy('generation', 'desc')
-    .execute()
+export function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
+  return listRows(db, 'session_wip', { session_id: sessionId }, 'generation desc')
 }
 
-export async function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
-  const { session_id: _, generation: __, ...rest } = row
-  await db
-    .insertInto('session_wip')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['session_id', 'generation']).doUpdateSet(rest))
-    .execute()
+export function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
+  return upsertRow(db, 'session_wip', row, 'session_id', 'generation')
 }
 
 export async function deleteWip(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('session_wip')
-    .where((eb) => eb.and({ session_id: sessionId, generation }))
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+  return (await deleteRows(db, 'session_wip', { session_id: sessionId, generation })) > 0
 }
 
 export async function markRecovered(db: DbOrTransaction, sessionId: string, commit: string, at: Date): Promise<void> {
-  await db
-    .updateTable('session_wip')
-    .set({ recovered_at: at })
-    .where((eb) => eb.and({ session_id: sessionId, commit_sha: commit }))
-    .execute()
+  await updateRows(db, 'session_wip', { session_id: sessionId, commit_sha: commit }, { recovered_at: at })
 }
 
 /** The given sessions that the audit log shows as deleted by then. A missing row proves nothing after the restore of an older backup. */
@@ -45,11 +28,8 @@ export async function deletedBefore(
   of: { projectId: string; sessionIds: string[]; before: Date },
 ): Promise<Set<string>> {
   if (of.sessionIds.length === 0) return new Set()
-  const known = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('session_id', 'in', of.sessionIds)
-    .execute()
+  const stored = db.selectFrom('project_sessions').where('session_id', 'in', of.sessionIds)
+  const known = await stored.select('session_id').execute()
   const isKnown = new Set(known.map((row) => row.session_id))
   const unknown = of.sessionIds.filter((id) => !isKnown.has(id))
   if (unknown.length === 0) return new Set()

@@ -1,4 +1,3 @@
-/** Claims a warm sandbox for a session. */
 import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Caller } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'

@@ -6,11 +6,10 @@ import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { openRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { secretsForSandbox } from '../../secrets/for-sandbox.ts'
 import { bootEnvironment } from '../lifecycle/boot-environment.ts'
 import { defaultAgent } from '../agents.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
-import { makeSandboxKeys, namesOfKeys } from '../lifecycle/credentials.ts'
+import { makeSandboxKeys } from '../lifecycle/credentials.ts'
 import { followBase } from '../../sandboxes/daemon-client.ts'
 import { makeSandbox } from '../../sandboxes/make.ts'
 import { projectImage } from '../../sandboxes/project-image.ts'
@@ -66,12 +65,7 @@ export async function followWarm(
   })
 }
 
-async function orRemove(
-  deps: Pick<Deps, 'db'>,
-  driver: SandboxDriver,
-  sandboxId: string,
-  work: () => Promise<void>,
-): Promise<void> {
+async function orRemove(deps: Pick<Deps, 'db'>, driver: SandboxDriver, sandboxId: string, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {
@@ -89,9 +83,8 @@ async function allot(
   const { project, plan, sandboxId } = input
   const sessionId = deps.newId()
   const keys = makeSandboxKeys(deps, sandboxId)
-  const secrets = await secretsForSandbox(deps, project, plan.manifest, sessionId)
-  deps.redaction.sandboxBegins(sessionId, sandboxId, namesOfKeys(keys))
-  const platform = bootEnvironment({
+  const env = await bootEnvironment(deps, {
+    ...plan,
     project,
     session: {
       session_id: sessionId,
@@ -103,11 +96,6 @@ async function allot(
     },
     sandbox: { sandbox_id: sandboxId, generation: 1 },
     keys,
-    secretNames: secrets.names,
-    configDir: plan.manifest.runtime.config_dir,
-    runtimeCommand: plan.manifest.runtime.command,
-    model: plan.model,
-    models: plan.models,
   })
   const row = {
     sandbox_id: sandboxId,
@@ -120,7 +108,7 @@ async function allot(
     token_sha256: sha256(keys.projectToken),
     model_sha256: sha256(keys.modelKey),
   }
-  return { env: { ...secrets.env, ...platform, [warmName]: '1' }, row }
+  return { env: { ...env, [warmName]: '1' }, row }
 }
 
 function makeReadCredential(deps: Pick<Deps, 'randomBytes' | 'now'>) {

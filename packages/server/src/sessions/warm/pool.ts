@@ -133,11 +133,7 @@ export class WarmPool implements WarmSandboxes {
     return Date.now() - failure.at >= backoffMs[Math.min(failure.count, backoffMs.length) - 1]!
   }
 
-  async #fill(
-    driver: SandboxDriver,
-    use: { project_id: string; model: string | null },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #fill(driver: SandboxDriver, use: { project_id: string; model: string | null }, signal: AbortSignal) {
     const filling = new AbortController()
     this.#filling = filling
     try {

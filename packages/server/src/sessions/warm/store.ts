@@ -1,31 +1,17 @@
-/** All SQL on warm sandboxes. */
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
+import { type Changes, deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 export type WarmRow = Row<'warm_sandboxes'>
 
 export async function insertWarm(db: DbOrTransaction, row: NewRow<'warm_sandboxes'>): Promise<void> {
-  await db.insertInto('warm_sandboxes').values(row).execute()
+  await insertRow(db, 'warm_sandboxes', row)
 }
 
 /** False when the row was deleted, for example with its project. */
-export async function updateWarm(
-  db: DbOrTransaction,
-  sandboxId: string,
-  set: Partial<
-    Pick<
-      NewRow<'warm_sandboxes'>,
-      'external_id' | 'endpoint' | 'status' | 'commit_sha' | 'read_sha256' | 'read_expires_at'
-    >
-  >,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('warm_sandboxes')
-    .set({ ...set, updated_at: new Date() })
-    .where('sandbox_id', '=', sandboxId)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+export async function updateWarm(db: DbOrTransaction, sandboxId: string, set: Changes<'warm_sandboxes'>) {
+  return (await updateRows(db, 'warm_sandboxes', { sandbox_id: sandboxId }, { ...set, updated_at: new Date() })) > 0
 }
 
 /** Keeps sessions from claiming a ready sandbox while it is updated. False when a session claimed it already. */
@@ -34,12 +20,9 @@ export async function reserveWarmForUpdate(
   sandboxId: string,
   read: { sha256: Buffer; expiresAt: Date },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('warm_sandboxes')
-    .set({ status: 'filling', read_sha256: read.sha256, read_expires_at: read.expiresAt, updated_at: new Date() })
-    .where((eb) => eb.and({ sandbox_id: sandboxId, status: 'ready' }))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const set = { read_sha256: read.sha256, read_expires_at: read.expiresAt, updated_at: new Date() }
+  const ready = { sandbox_id: sandboxId, status: 'ready' } as const
+  return (await updateRows(db, 'warm_sandboxes', ready, { status: 'filling', ...set })) > 0
 }
 
 /** Claims a sandbox by deleting its row, in the transaction that inserts the session, so that only one session gets it. */
@@ -47,59 +30,30 @@ export async function takeWarm(
   db: DbOrTransaction,
   wanted: { projectId: string; instanceId: string; fingerprint: string; commit: string },
 ): Promise<WarmRow | null> {
-  const row = await db
-    .deleteFrom('warm_sandboxes')
-    .where('sandbox_id', '=', ({ selectFrom }) =>
-      selectFrom('warm_sandboxes')
-        .select('sandbox_id')
-        .where('project_id', '=', wanted.projectId)
-        .where('instance_id', '=', wanted.instanceId)
-        .where('fingerprint', '=', wanted.fingerprint)
-        .where('status', '=', 'ready')
-        // A sandbox at the commit of the session needs no update.
-        .orderBy(sql`commit_sha = ${wanted.commit}`, 'desc')
-        .orderBy('created_at')
-        .limit(1)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  // A sandbox at the commit of the session needs no update, so it comes first.
+  const { rows } = await sql<WarmRow>`
+    delete from warm_sandboxes where sandbox_id = (
+      select sandbox_id from warm_sandboxes
+      where project_id = ${wanted.projectId} and instance_id = ${wanted.instanceId}
+        and fingerprint = ${wanted.fingerprint} and status = 'ready'
+      order by commit_sha = ${wanted.commit} desc, created_at limit 1 for update skip locked)
+    returning *`.execute(db)
+  return rows[0] ?? null
 }
 
 export async function deleteWarm(db: DbOrTransaction, sandboxId: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('warm_sandboxes')
-    .where('sandbox_id', '=', sandboxId)
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+  return (await deleteRows(db, 'warm_sandboxes', { sandbox_id: sandboxId })) > 0
 }
 
 export async function warmOf(db: DbOrTransaction, instanceId: string): Promise<WarmRow[]> {
-  return db
-    .selectFrom('warm_sandboxes')
-    .selectAll()
-    .where('instance_id', '=', instanceId)
-    .orderBy('created_at')
-    .execute()
+  return listRows(db, 'warm_sandboxes', { instance_id: instanceId }, 'created_at')
 }
 
 /** Deletes the rows of dead servers, whose sandboxes ended with them. */
 export async function deleteOrphanedWarm(db: DbOrTransaction, staleSeconds: number): Promise<void> {
-  await db
-    .deleteFrom('warm_sandboxes')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('server_instances')
-            .select('instance_id')
-            .whereRef('server_instances.instance_id', '=', 'warm_sandboxes.instance_id')
-            .where('heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${staleSeconds})`),
-        ),
-      ),
-    )
-    .execute()
+  await sql`
+    delete from warm_sandboxes w where not exists (select from server_instances i where i.instance_id = w.instance_id
+      and i.heartbeat_at > now() - make_interval(secs => ${staleSeconds}))`.execute(db)
 }
 
 /** Projects with recent sessions on this server, the latest first, with the model of the newest session. */

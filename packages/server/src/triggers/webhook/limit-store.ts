@@ -4,12 +4,11 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { liveStatuses } from '../../sessions/store.ts'
-import { countRecent, type TriggerRow } from '../store.ts'
+import { countRecent, type TriggerKey } from '../store.ts'
 
 type OfProject = Pick<ProjectRow, 'project_id' | 'settings'>
-type OfTrigger = Pick<TriggerRow, 'project_id' | 'slug'>
 
-export async function requireWebhookRate(db: DbOrTransaction, project: OfProject, trigger: OfTrigger): Promise<void> {
+export async function requireWebhookRate(db: DbOrTransaction, project: OfProject, trigger: TriggerKey): Promise<void> {
   const of = { projectId: trigger.project_id, slug: trigger.slug, kind: 'webhook' as const }
   if ((await countRecent(db, { ...of, seconds: 60 })) >= webhooksPerMinuteMax)
     throw tooMany(`${webhooksPerMinuteMax} deliveries were accepted within a minute.`, { retry_after_seconds: 60 })
@@ -23,7 +22,7 @@ export async function requireWebhookRate(db: DbOrTransaction, project: OfProject
 }
 
 /** Counts live sessions by the planned id of their slot. The count is exact while the account is locked. */
-export async function requireWebhookSlot(db: DbOrTransaction, project: OfProject, trigger: OfTrigger): Promise<void> {
+export async function requireWebhookSlot(db: DbOrTransaction, project: OfProject, trigger: TriggerKey): Promise<void> {
   const limit = projectSettings.parse(project.settings).webhook_sessions_max
   const { live } = await db
     .selectFrom('project_sessions as session')
@@ -49,7 +48,7 @@ export async function requireWebhookSlot(db: DbOrTransaction, project: OfProject
   })
 }
 
-async function secondsUntilRoom(db: DbOrTransaction, trigger: OfTrigger, limit: number): Promise<number | null> {
+async function secondsUntilRoom(db: DbOrTransaction, trigger: TriggerKey, limit: number): Promise<number | null> {
   const row = await db
     .selectFrom('trigger_slots')
     .select(sql<number>`ceil(extract(epoch from created_at + interval '1 hour' - now()))::float8`.as('seconds'))

@@ -1,0 +1,127 @@
+/** Statements on the rows of one table that have these values in these columns. A list means any of its values. */
+import { type ExpressionBuilder, type InsertObject, sql, type UpdateObject } from 'kysely'
+import type { DbOrTransaction, Row, Schema } from './schema.ts'
+
+type Table = keyof Schema & string
+type Column<T extends Table> = keyof Row<T> & string
+type Where<T extends Table> = { [C in Column<T>]?: Row<T>[C] | readonly Row<T>[C][] }
+type Values<T extends Table> = InsertObject<Schema, T>
+/** The columns that an update sets. */
+export type Changes<T extends Table> = UpdateObject<Schema, T, T>
+
+/** One table as an example for the types: each function checks its arguments against the real one. */
+type Any = 'projects'
+
+export function findRow<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>): Promise<Row<T> | null> {
+  const query = db.selectFrom(table as Any).selectAll()
+  return first<T>(query.where(matches(where)))
+}
+
+/** Locks the row until the transaction ends. */
+export function lockRow<T extends Table>(trx: DbOrTransaction, table: T, where: Where<T>): Promise<Row<T> | null> {
+  const query = trx.selectFrom(table as Any).selectAll()
+  return first<T>(query.where(matches(where)).forUpdate())
+}
+
+/** In this order. */
+export async function listRows<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  where: Where<T>,
+  ...order: (Column<T> | `${Column<T>} desc`)[]
+): Promise<Row<T>[]> {
+  const query = db.selectFrom(table as Any).selectAll()
+  let ordered = query.where(matches(where))
+  for (const by of order)
+    ordered = ordered.orderBy(sql.ref(by.replace(' desc', '')), by.endsWith('desc') ? 'desc' : 'asc')
+  return (await ordered.execute()) as unknown as Row<T>[]
+}
+
+export async function insertRow<T extends Table>(db: DbOrTransaction, table: T, row: Values<T>): Promise<void> {
+  await insertion(db, table, row).execute()
+}
+
+/** False when another row has the same values in these columns, or in those of any unique index. */
+export async function insertIfNew<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  row: Values<T>,
+  unique: Column<T>[] = [],
+): Promise<boolean> {
+  const query = insertion(db, table, row).onConflict((conflict) =>
+    unique.length === 0 ? conflict.doNothing() : conflict.columns(unique as never[]).doNothing(),
+  )
+  return ((await query.executeTakeFirst()).numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/** Updates all other columns when there is a row with the same values in these columns. */
+export async function upsertRow<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  row: Values<T>,
+  ...unique: Column<T>[]
+): Promise<void> {
+  const rest = Object.fromEntries(Object.entries(row).filter(([column]) => !unique.includes(column as Column<T>)))
+  const query = insertion(db, table, row)
+  await query.onConflict((conflict) => conflict.columns(unique as never[]).doUpdateSet(rest)).execute()
+}
+
+/** How many rows changed. */
+export async function updateRows<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  where: Where<T>,
+  set: Changes<T>,
+): Promise<number> {
+  const { numUpdatedRows } = await update(db, table, where, set).executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** The changed row, or null when there is none. */
+export function updateRow<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  where: Where<T>,
+  set: Changes<T>,
+): Promise<Row<T> | null> {
+  return first<T>(update(db, table, where, set).returningAll())
+}
+
+/** How many rows were deleted. */
+export async function deleteRows<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>): Promise<number> {
+  const query = db.deleteFrom(table as Any)
+  return Number((await query.where(matches(where)).executeTakeFirst()).numDeletedRows)
+}
+
+/** The deleted row, or null when there was none. */
+export function takeRow<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>): Promise<Row<T> | null> {
+  const query = db.deleteFrom(table as Any)
+  return first<T>(query.where(matches(where)).returningAll())
+}
+
+/** The first row of a query, or null. */
+export async function firstOrNull<R>(query: { executeTakeFirst(): Promise<R | undefined> }): Promise<R | null> {
+  return (await query.executeTakeFirst()) ?? null
+}
+
+async function first<T extends Table>(query: { executeTakeFirst(): Promise<unknown> }): Promise<Row<T> | null> {
+  return ((await query.executeTakeFirst()) as Row<T> | undefined) ?? null
+}
+
+function insertion<T extends Table>(db: DbOrTransaction, table: T, row: Values<T>) {
+  return db.insertInto(table as Any).values(row as Values<Any>)
+}
+
+function update<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>, set: Changes<T>) {
+  const query = db.updateTable(table as Any).set(set as Changes<Any>)
+  return query.where(matches(where))
+}
+
+function matches(where: object) {
+  const conditions = Object.entries(where).map(([column, value]) => {
+    const ref = sql.ref(column)
+    if (value === null) return sql<boolean>`${ref} is null`
+    return Array.isArray(value) ? sql<boolean>`${ref} = any(${value})` : sql<boolean>`${ref} = ${value}`
+  })
+  return (eb: ExpressionBuilder<Schema, Any>) => eb.and(conditions)
+}
