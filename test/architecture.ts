@@ -191,7 +191,8 @@ export const noImportCircles: Rule = (files) => {
 /** SQL is in `*store.ts` and `*queries.ts`, and in db/. */
 const isStore = (path: string) => /(^|[/-])(store|queries)\.ts$/.test(path) || path.startsWith(`${server}db/`)
 const server = 'packages/server/src/'
-const statement = /\.(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql(?:<[^`]*>)?`/
+const statement =
+  /\.(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\b(?:findRow|updateRows|deleteRows)\(|\bsql(?:<[^`]*>)?`/
 
 /** Files with SQL that have no store yet, as resource and name. Shrink this list; add nothing to it. */
 const sqlOutsideStores = new Set([
@@ -325,7 +326,9 @@ function circlesOf(files: SourceFile[], counts: (found: Import) => boolean): str
 }
 
 function tablesChanged(text: string): Set<string> {
-  const built = text.matchAll(/\.(?:insertInto|updateTable|deleteFrom)\(\s*'(\w+)/g)
+  const built = text.matchAll(
+    /(?:\.(?:insertInto|updateTable|deleteFrom)\(\s*|\b(?:updateRows|deleteRows)\(\s*[\w.]+,\s*)'(\w+)/g,
+  )
   const templates = [...text.matchAll(/\bsql(?:<[^`]*>)?`[^`]*`/g)].map(([template]) => template).join('\n')
   const written = templates.matchAll(/\b(?:insert\s+into|(?<!for |key )update|delete\s+from)\s+(?!set\b)(\w+)/g)
   return new Set([...built, ...written].map(([, table]) => table!))

@@ -33,6 +33,7 @@ import { SessionFeed } from './sessions/conversation/feed.ts'
 import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
 import { WarmPool } from './sessions/warm/pool.ts'
 import { mintToken } from './tokens/mint.ts'
+import { updateRows } from './db/rows.ts'
 
 export interface TestRequest {
   /** The owner's when left out; null sends none. */
@@ -203,11 +204,12 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
 
 /** No job runs here to write heartbeats, so this one stays fresh until the slowest test is over. */
 export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
-  await deps.db
-    .updateTable('server_instances')
-    .set({ heartbeat_at: new Date(Date.now() + 3_600_000) })
-    .where('instance_id', '=', deps.instanceId)
-    .execute()
+  await updateRows(
+    deps.db,
+    'server_instances',
+    { instance_id: deps.instanceId },
+    { heartbeat_at: new Date(Date.now() + 3_600_000) },
+  )
 }
 
 async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {

@@ -1,8 +1,8 @@
 import { type Plan, type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { afterCursor } from '../db/after-cursor.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
 import { accountSlug } from './slug.ts'
+import { firstRow, hasRow, updateRows } from '../db/rows.ts'
 
 export async function getUser(db: DbOrTransaction, userId: string) {
   return db
@@ -47,13 +47,13 @@ export async function insertAccount(
   db: DbOrTransaction,
   row: { account_id: string; name: string; plan: Plan },
 ): Promise<boolean> {
-  const inserted = await db
-    .insertInto('accounts')
-    .values(row)
-    .onConflict((conflict) => conflict.column('account_id').doNothing())
-    .returning('account_id')
-    .executeTakeFirst()
-  return inserted !== undefined
+  return hasRow(
+    db
+      .insertInto('accounts')
+      .values(row)
+      .onConflict((conflict) => conflict.column('account_id').doNothing())
+      .returning('account_id'),
+  )
 }
 
 export async function updateAccountRow(
@@ -61,7 +61,7 @@ export async function updateAccountRow(
   accountId: string,
   set: { name: string; plan: Plan },
 ): Promise<void> {
-  await db.updateTable('accounts').set(set).where('account_id', '=', accountId).execute()
+  await updateRows(db, 'accounts', { account_id: accountId }, set)
 }
 
 /** Returns the cap it replaces. */
@@ -76,7 +76,7 @@ export async function replaceModelCap(
     .where('account_id', '=', accountId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  await db.updateTable('accounts').set({ model_tokens_per_month: tokens }).where('account_id', '=', accountId).execute()
+  await updateRows(db, 'accounts', { account_id: accountId }, { model_tokens_per_month: tokens })
   return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
 }
 
@@ -96,26 +96,16 @@ function members(db: DbOrTransaction, accountId: string) {
 }
 
 /** Ordered by the time they joined. */
-export async function listMembers(
-  db: DbOrTransaction,
-  accountId: string,
-  page: { limit: number; cursor?: string | undefined },
-) {
-  const rows = await members(db, accountId)
-    .where(afterCursor(['account_members.created_at', 'users.user_id'], 'asc', readIdCursor(page.cursor)))
-    .orderBy('account_members.created_at')
-    .orderBy('users.user_id')
-    .limit(page.limit + 1)
-    .execute()
-  return cutPage(rows, page.limit, (last) => [last.created_at, last.user_id])
+export function listMembers(db: DbOrTransaction, accountId: string, page: PageQuery) {
+  return readPage(members(db, accountId), ['account_members.created_at', 'users.user_id'], 'asc', page)
 }
 
 export async function getMember(db: DbOrTransaction, accountId: string, userId: string) {
-  return (await members(db, accountId).where('users.user_id', '=', userId).executeTakeFirst()) ?? null
+  return firstRow(members(db, accountId).where('users.user_id', '=', userId))
 }
 
 export async function memberByEmail(db: DbOrTransaction, accountId: string, email: string) {
-  return (await members(db, accountId).where('users.email', '=', email).executeTakeFirst()) ?? null
+  return firstRow(members(db, accountId).where('users.email', '=', email))
 }
 
 /** Serializes changes to members until the transaction ends: two owners who remove each other would otherwise leave none. */
@@ -132,19 +122,13 @@ export async function countOwners(db: DbOrTransaction, accountId: string): Promi
   const { owners } = await db
     .selectFrom('account_members')
     .select(({ fn }) => fn.countAll<number>().as('owners'))
-    .where('account_id', '=', accountId)
-    .where('role', '=', 'owner')
+    .where((eb) => eb.and({ account_id: accountId, role: 'owner' }))
     .executeTakeFirstOrThrow()
   return Number(owners)
 }
 
 export async function setRole(db: DbOrTransaction, accountId: string, userId: string, role: Role): Promise<void> {
-  await db
-    .updateTable('account_members')
-    .set({ role })
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
-    .execute()
+  await updateRows(db, 'account_members', { account_id: accountId, user_id: userId }, { role })
 }
 
 export async function deleteMember(db: DbOrTransaction, accountId: string, userId: string): Promise<void> {
@@ -171,29 +155,23 @@ export async function insertUser(
 
 /** Whether the user ever signed in or changed anything, by the audit log. */
 export async function hasActed(db: DbOrTransaction, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('audit_events')
-    .select('event_id')
-    .where('actor_user_id', '=', userId)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(db.selectFrom('audit_events').select('event_id').where('actor_user_id', '=', userId).limit(1))
 }
 
 /** The first owner of the first account, whom a fresh server's owner link signs in. */
 export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string; account_id: string } | null> {
-  const row = await db
-    .selectFrom('account_members')
-    .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
-    .select(['account_members.user_id', 'account_members.account_id'])
-    .where('account_members.role', '=', 'owner')
-    // By the account's age: an owner added later must not make another account the first one.
-    .orderBy('accounts.created_at')
-    .orderBy('accounts.account_id')
-    .orderBy('account_members.created_at')
-    .orderBy('account_members.user_id')
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    db
+      .selectFrom('account_members')
+      .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
+      .select(['account_members.user_id', 'account_members.account_id'])
+      .where('account_members.role', '=', 'owner')
+      // By the account's age: an owner added later must not make another account the first one.
+      .orderBy('accounts.created_at')
+      .orderBy('accounts.account_id')
+      .orderBy('account_members.created_at')
+      .orderBy('account_members.user_id'),
+  )
 }
 
 /** Whether the account is the first one of this instance and, if given, `owner` owns it. */
@@ -222,7 +200,7 @@ export async function findPassword(
     .select(['users.user_id', 'users.email', 'user_passwords.hash'])
   const found =
     'email' in by ? users.where('users.email', '=', by.email) : users.where('users.user_id', '=', by.user_id)
-  return (await found.executeTakeFirst()) ?? null
+  return firstRow(found)
 }
 
 /** Throws `conflict` when another user has the address. */
@@ -238,7 +216,7 @@ export async function setUserPassword(
     .where('user_id', '!=', user_id)
     .executeTakeFirst()
   if (other !== undefined) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
-  await db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
+  await updateRows(db, 'users', { user_id }, { email })
   await db
     .insertInto('user_passwords')
     .values({ user_id, hash, changed_at })

@@ -14,6 +14,7 @@ import type { Deps } from '../deps.ts'
 import { recordTokenUse } from '../tokens/store.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
 import { type Found, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
+import { hasRow } from '../db/rows.ts'
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
@@ -95,12 +96,7 @@ export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, cr
 /** Whether the key belongs to a sandbox that waits for a session, so that no session pays. */
 export async function isModelKeyOfWarmSandbox(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
   if (!key.startsWith(modelKeyPrefix)) return false
-  const row = await deps.db
-    .selectFrom('warm_sandboxes')
-    .select('sandbox_id')
-    .where('model_sha256', '=', sha256(key))
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(deps.db.selectFrom('warm_sandboxes').select('sandbox_id').where('model_sha256', '=', sha256(key)))
 }
 
 /** The project of a token reserved for a sandbox that waits for a session, otherwise null. */
@@ -133,8 +129,7 @@ export async function actorOfSandboxCredential(
   const row = await deps.db
     .selectFrom('sandbox_credentials')
     .select(['user_id', 'project_id', 'session_id', 'sandbox_id', 'generation', 'expires_at', 'revoked_at'])
-    .where('sha256', '=', sha256(credential))
-    .where('kind', '=', kind)
+    .where((eb) => eb.and({ sha256: sha256(credential), kind }))
     .where(ofLiveProject(sql.ref('sandbox_credentials.project_id')))
     .executeTakeFirst()
   if (row === undefined) throw unauthenticated('This credential is unknown.')

@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
 import { isOriginOf } from '../http/admission/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
+import { hasRow, updateRows } from '../db/rows.ts'
 
 const sessionDays = 30
 
@@ -71,11 +72,12 @@ export async function userOfCookie(
 
 /** Records that the user just entered their password. */
 export async function confirmDashboardSession(db: DbOrTransaction, id: string, at: Date): Promise<void> {
-  await db
-    .updateTable('dashboard_sessions')
-    .set({ confirmed_at: at, confirmed_by: 'password' })
-    .where('dashboard_session_id', '=', id)
-    .execute()
+  await updateRows(
+    db,
+    'dashboard_sessions',
+    { dashboard_session_id: id },
+    { confirmed_at: at, confirmed_by: 'password' },
+  )
 }
 
 /** The time of last use is informational, so recording it must neither slow nor fail the request. */
@@ -156,13 +158,12 @@ export async function endDashboardSessionById(
   db: DbOrTransaction,
   input: { id: string; userId: string },
 ): Promise<boolean> {
-  const ended = await db
-    .deleteFrom('dashboard_sessions')
-    .where('dashboard_session_id', '=', input.id)
-    .where('user_id', '=', input.userId)
-    .returning('user_id')
-    .executeTakeFirst()
-  return ended !== undefined
+  return hasRow(
+    db
+      .deleteFrom('dashboard_sessions')
+      .where((eb) => eb.and({ dashboard_session_id: input.id, user_id: input.userId }))
+      .returning('user_id'),
+  )
 }
 
 /** A new password signs out every other browser. */
@@ -201,5 +202,5 @@ function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string
 
 /** Whether any user has ever signed in with a browser and not signed out. */
 export async function hasDashboardSessions(db: DbOrTransaction): Promise<boolean> {
-  return (await db.selectFrom('dashboard_sessions').select('user_id').limit(1).executeTakeFirst()) !== undefined
+  return hasRow(db.selectFrom('dashboard_sessions').select('user_id').limit(1))
 }

@@ -5,6 +5,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 import { takeChangeRequestNumber } from '../projects/store.ts'
+import { hasRow } from '../db/rows.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
 
@@ -45,8 +46,7 @@ export async function lockChangeRequest(
   const row = await db
     .selectFrom('change_requests')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('cr_id', '=', crId)
+    .where((eb) => eb.and({ project_id: projectId, cr_id: crId }))
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (row === undefined) throw notFound('change request')
@@ -104,9 +104,7 @@ export async function openOnBase(
   return db
     .selectFrom('change_requests')
     .selectAll()
-    .where('project_id', '=', cr.project_id)
-    .where('base_ref', '=', cr.base_ref)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ project_id: cr.project_id, base_ref: cr.base_ref, status: 'open' }))
     .where('cr_id', '!=', cr.cr_id)
     .orderBy('number', 'desc')
     .limit(limit)
@@ -183,13 +181,12 @@ export async function updateChangeRequest(
 
 /** Whether this commit was its head at any time. */
 export async function wasHead(db: DbOrTransaction, crId: string, sha: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('change_request_heads')
-    .select('head_sha')
-    .where('cr_id', '=', crId)
-    .where('head_sha', '=', sha)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(
+    db
+      .selectFrom('change_request_heads')
+      .select('head_sha')
+      .where((eb) => eb.and({ cr_id: crId, head_sha: sha })),
+  )
 }
 
 export interface FoundTips {

@@ -50,8 +50,7 @@ export async function eventNumbered(
   const row = await db
     .selectFrom('project_events')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', '=', number)
+    .where((eb) => eb.and({ project_id: projectId, number }))
     .executeTakeFirst()
   return row === undefined ? null : presentEvent(row)
 }

@@ -128,7 +128,7 @@ export async function pingWebhook(
   return deps.db.transaction().execute(async (trx) => {
     const earlier = await getDelivery(trx, row.webhook_id, deliveryId)
     if (earlier !== null) return earlier
-    const delivery = await insertPing(trx, { deliveryId, webhookId: row.webhook_id })
+    const delivery = await insertPing(trx, { delivery_id: deliveryId, webhook_id: row.webhook_id })
     await recordAudit(trx, caller, auditOf(project, row, 'ping', { after: { delivery_id: delivery.delivery_id } }))
     return delivery
   })

@@ -1,5 +1,6 @@
 /** SQL on the identities of users at the OpenID Connect provider. */
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { hasRow, updateRows } from '../../db/rows.ts'
 
 interface Identity {
   issuer: string
@@ -14,21 +15,19 @@ export async function userOfSubject(
   const row = await db
     .selectFrom('user_identities')
     .select('user_id')
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
+    .where((eb) => eb.and({ issuer, subject }))
     .executeTakeFirst()
   return row?.user_id ?? null
 }
 
 /** Whether the user has an identity at this provider. */
 export async function hasIdentity(db: DbOrTransaction, issuer: string, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('user_identities')
-    .select('subject')
-    .where('issuer', '=', issuer)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(
+    db
+      .selectFrom('user_identities')
+      .select('subject')
+      .where((eb) => eb.and({ issuer, user_id: userId })),
+  )
 }
 
 export async function insertIdentity(
@@ -40,12 +39,7 @@ export async function insertIdentity(
 }
 
 export async function setIdentityEmail(db: DbOrTransaction, { issuer, subject, email }: Identity): Promise<void> {
-  await db
-    .updateTable('user_identities')
-    .set({ email })
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .execute()
+  await updateRows(db, 'user_identities', { issuer, subject }, { email })
 }
 
 /** Addresses a provider verified for this user. An address that someone typed proves nothing. */

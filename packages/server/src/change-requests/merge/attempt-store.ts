@@ -1,6 +1,7 @@
 /** All SQL on merge attempts. An attempt is the intent row that is written before the branch moves. */
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { firstRow, hasRow, updateRows } from '../../db/rows.ts'
 
 export type MergeAttempt = Row<'merge_attempts'>
 
@@ -43,7 +44,7 @@ export async function intendedAttempt(
 ): Promise<MergeAttempt | null> {
   const { project_id, base_ref } = base
   const intended = attempts(db).where((eb) => eb.and({ project_id, base_ref, state: 'intended' }))
-  return (await intended.executeTakeFirst()) ?? null
+  return firstRow(intended)
 }
 
 /** Bases with a merge that is unsettled or still running. */
@@ -57,7 +58,7 @@ export async function intendedBases(
 
 export async function isBeingMerged(db: DbOrTransaction, crId: string): Promise<boolean> {
   const intended = attempts(db).where((eb) => eb.and({ cr_id: crId, state: 'intended' }))
-  return (await intended.executeTakeFirst()) !== undefined
+  return hasRow(intended)
 }
 
 /** The result of an earlier request with this idempotency key. */
@@ -67,7 +68,7 @@ export async function landedAttempt(
 ): Promise<MergeAttempt | null> {
   const { cr_id, idempotency_key, merged_by } = request
   const landed = attempts(db).where((eb) => eb.and({ cr_id, idempotency_key, merged_by, state: 'landed' }))
-  return (await landed.executeTakeFirst()) ?? null
+  return firstRow(landed)
 }
 
 /** The attempt that produced a merged change request. */
@@ -77,7 +78,7 @@ export async function receiptOf(
 ): Promise<MergeAttempt | null> {
   if (merge_commit_sha === null) return null
   const landed = attempts(db).where((eb) => eb.and({ cr_id, result_sha: merge_commit_sha, state: 'landed' }))
-  return (await landed.orderBy('settled_at', 'desc').executeTakeFirst()) ?? null
+  return firstRow(landed.orderBy('settled_at', 'desc'))
 }
 
 const abandoned = (db: DbOrTransaction, crId: string) =>
@@ -95,23 +96,19 @@ export async function abandonedAttempts(
 
 /** The newest abandoned attempt that had commits to merge. */
 export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
-  return (await abandoned(db, crId).where('kind', '<>', 'up-to-date').executeTakeFirst()) ?? null
+  return firstRow(abandoned(db, crId).where('kind', '<>', 'up-to-date'))
 }
 
 /** The branch contains its result, which overrides an earlier decision to abandon it. */
 export async function markLanded(db: DbOrTransaction, attemptId: string, at: Date): Promise<void> {
-  await db
-    .updateTable('merge_attempts')
-    .set({ state: 'landed', reason: null, settled_at: at })
-    .where('attempt_id', '=', attemptId)
-    .execute()
+  await updateRows(db, 'merge_attempts', { attempt_id: attemptId }, { state: 'landed', reason: null, settled_at: at })
 }
 
 export async function markAbandoned(db: DbOrTransaction, attemptId: string, reason: string, at: Date): Promise<void> {
-  await db
-    .updateTable('merge_attempts')
-    .set({ state: 'abandoned', reason, settled_at: at })
-    .where('attempt_id', '=', attemptId)
-    .where('state', '=', 'intended')
-    .execute()
+  await updateRows(
+    db,
+    'merge_attempts',
+    { attempt_id: attemptId, state: 'intended' },
+    { state: 'abandoned', reason, settled_at: at },
+  )
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { updateRows } from '../../db/rows.ts'
 
 export type EventRow = Row<'channel_events'>
 
@@ -41,11 +42,7 @@ export async function finishEvent(
   row: EventRow,
   result: { status: 'done' | 'refused'; reason: string | null },
 ): Promise<void> {
-  await db
-    .updateTable('channel_events')
-    .set({ ...result, claimed_at: null })
-    .where('event_row_id', '=', row.event_row_id)
-    .execute()
+  await updateRows(db, 'channel_events', { event_row_id: row.event_row_id }, { ...result, claimed_at: null })
 }
 
 export async function postponeEvent(
@@ -53,12 +50,12 @@ export async function postponeEvent(
   row: EventRow,
   input: { reason: string; until: Date },
 ): Promise<void> {
-  await db
-    .updateTable('channel_events')
-    .set({ reason: input.reason, next_try_at: input.until, claimed_at: null })
-    .where('event_row_id', '=', row.event_row_id)
-    .where('status', '=', 'waiting')
-    .execute()
+  await updateRows(
+    db,
+    'channel_events',
+    { event_row_id: row.event_row_id, status: 'waiting' },
+    { reason: input.reason, next_try_at: input.until, claimed_at: null },
+  )
 }
 
 /** Counts the threads started in this channel during the minute before the event. */

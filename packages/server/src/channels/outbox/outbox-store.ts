@@ -8,6 +8,7 @@ import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { StoredMessage } from './message.ts'
+import { findRow } from '../../db/rows.ts'
 
 export type MessageRow = Row<'channel_messages'>
 
@@ -118,14 +119,7 @@ export async function recordGivenUp(
 }
 
 export async function getMessage(db: DbOrTransaction, channelId: string, key: string): Promise<MessageRow | null> {
-  return (
-    (await db
-      .selectFrom('channel_messages')
-      .selectAll()
-      .where('channel_id', '=', channelId)
-      .where('message_key', '=', key)
-      .executeTakeFirst()) ?? null
-  )
+  return findRow(db, 'channel_messages', { channel_id: channelId, message_key: key })
 }
 
 export async function newestMessages(

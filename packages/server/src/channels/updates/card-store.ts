@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
+import { updateRows } from '../../db/rows.ts'
 
 /** Claims the channels whose last poll is older than the interval. */
 export async function channelsToPoll(
@@ -64,11 +65,6 @@ export async function saveCard(
 
 /** The next poll, which is due immediately, renders the card again. */
 export async function invalidateCard(db: DbOrTransaction, channelId: string, crId: string): Promise<void> {
-  await db
-    .updateTable('channel_cards')
-    .set({ told: null })
-    .where('channel_id', '=', channelId)
-    .where('cr_id', '=', crId)
-    .execute()
-  await db.updateTable('channels').set({ looked_at: null }).where('channel_id', '=', channelId).execute()
+  await updateRows(db, 'channel_cards', { channel_id: channelId, cr_id: crId }, { told: null })
+  await updateRows(db, 'channels', { channel_id: channelId }, { looked_at: null })
 }
