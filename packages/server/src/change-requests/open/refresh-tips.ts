@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, readTips, type TipsOutcome } from '@svc/git'
 import { LRUCache } from 'lru-cache'
-import type { HostPatience } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { readTogether } from '../../db/read-together.ts'
 import { withDeadline } from '../../deadline.ts'
 import type { Deps } from '../../deps.ts'
@@ -167,7 +167,7 @@ async function tipsIfReachable(
   return null
 }
 
-const between = ({ msMin, ms }: HostPatience) => msMin + Math.round(Math.random() * (ms - msMin))
+const between = ({ msMin, ms }: Config['hostPatience']) => msMin + Math.round(Math.random() * (ms - msMin))
 
 const skipped = 'tips were not refreshed: the repository is unreachable'
 
