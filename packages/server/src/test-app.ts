@@ -108,7 +108,6 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
       project_id: grant.project_id ?? null,
       session_id: grant.session_id ?? null,
       generation: grant.session_id ? 1 : null,
-      expires_at: null,
     })
     return secret_key
   }

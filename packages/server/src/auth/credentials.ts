@@ -140,12 +140,7 @@ export async function actorOfSandboxCredential(
   return { kind: 'sandbox', user_id, project_id, session_id, sandbox_id, generation }
 }
 
-export function describeActor(actor: Actor): {
-  actor_kind: string
-  actor_user_id: string
-  token_id: string | null
-  session_id: string | null
-} {
+export function describeActor(actor: Actor) {
   return {
     actor_kind: actor.kind === 'project' && actor.session_id !== null ? 'agent' : actor.kind,
     actor_user_id: actor.user_id,

@@ -4,6 +4,7 @@ import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
+import type { Credentials } from './authenticate.ts'
 import { isOriginOf } from '../http/admission/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
 import { hasRow, updateRows } from '../db/rows.ts'
@@ -17,13 +18,7 @@ export function cookieName(publicUrl: string): string {
 
 export async function actorOfCookie(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'log'>,
-  request: {
-    cookie: string | null
-    method: string
-    origin: string | null
-    secFetchSite: string | null
-    host: string | null
-  },
+  request: Omit<Credentials, 'authorization'>,
 ): Promise<UserActor> {
   const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
   if (value === undefined) throw unauthenticated('This needs a token.')
@@ -91,15 +86,7 @@ function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
 }
 
 /** Browsers send cookies with requests from other sites too, so check where a request comes from. */
-export function refuseForeignOrigin(
-  publicUrl: string,
-  request: {
-    method: string
-    origin: string | null
-    secFetchSite: string | null
-    host: string | null
-  },
-): void {
+export function refuseForeignOrigin(publicUrl: string, request: Omit<Credentials, 'authorization' | 'cookie'>): void {
   const site = request.secFetchSite
   const isSameSite = site === null || site === 'same-origin' || site === 'none'
   const isSameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')

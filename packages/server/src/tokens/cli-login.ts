@@ -65,9 +65,6 @@ export async function redeemCliLogin(
     const token = await mintToken(deps, trx, {
       name: `sign-in of ${row.name}`.slice(0, 100),
       user_id: row.user_id,
-      project_id: null,
-      session_id: null,
-      generation: null,
       expires_at: new Date(now.getTime() + tokenMs).toISOString(),
       mints_once: true,
     })

@@ -1,4 +1,4 @@
-import { type ChangeRequest, ServiceError } from '@svc/contract'
+import { type BodyOf, type mergeChangeRequestRoute, ServiceError } from '@svc/contract'
 import { type MergePlan, planMerge, readTips, type Repository, type TipsOutcome } from '@svc/git'
 import { getUser } from '../../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
@@ -28,15 +28,12 @@ export type MergeDeps = Pick<
   'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
 >
 
-export interface MergeChangeRequest {
+type MergeChangeRequest = BodyOf<typeof mergeChangeRequestRoute> & {
   project: ProjectRow
   caller: Caller<UserActor | ProjectActor>
   crId: string
   idempotencyKey: string | null
   signal: AbortSignal
-  message?: string | undefined
-  expected_head_sha?: string | undefined
-  expected_base_sha?: string | undefined
 }
 
 /** Pushes to a host that loses them are retried up to this often. */
@@ -236,16 +233,7 @@ async function mergedBefore(
   return attempt === null ? null : { cr, attempt }
 }
 
-function answerOf({ cr, attempt }: Merged): {
-  change_request: ChangeRequest
-  merge: {
-    merge_commit_sha: string
-    fast_forward: boolean
-    up_to_date: boolean
-    base_sha_before: string
-    base_sha_after: string
-  }
-} {
+function answerOf({ cr, attempt }: Merged) {
   return {
     change_request: presentChangeRequest(cr),
     merge: {
