@@ -24,7 +24,7 @@ import { listAudit } from '../audit/list.ts'
 import { projectIdNamed } from '../auth/allow.ts'
 import { listDashboardSessions } from '../auth/dashboard-session.ts'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { createAccount, updateAccount } from './change.ts'
 import { invite } from './invitations/invite.ts'
@@ -58,10 +58,9 @@ export function accountRoutes(deps: Deps): Mounted[] {
     handle(changeRoleRoute, async ({ account, body, caller, params }) =>
       changeRole(deps, { account, caller, userId: params.userId, role: body.role }),
     ),
-    handle(removeMemberRoute, async ({ account, caller, params }) => {
-      await removeMember(deps, { account, caller, userId: params.userId })
-      return { ok: true }
-    }),
+    handle(removeMemberRoute, ({ account, caller, params }) =>
+      ok(removeMember(deps, { account, caller, userId: params.userId })),
+    ),
     handle(listAuditRoute, async ({ account, query, caller }) => {
       const { account_id: accountId } = account
       const { project_id: named } = query
@@ -88,14 +87,8 @@ function signInRoutes(deps: Deps): Mounted[] {
       const found = await findPassword(deps.db, { user_id: caller.actor.user_id })
       return { email: found?.email ?? null, is_set: found?.hash != null }
     }),
-    handle(setPasswordRoute, async ({ caller, body }) => {
-      await setPassword(deps, caller, body)
-      return { ok: true }
-    }),
-    handle(confirmSignInRoute, async ({ caller, body }) => {
-      await confirmPassword(deps, caller, body.password)
-      return { ok: true }
-    }),
+    handle(setPasswordRoute, ({ caller, body }) => ok(setPassword(deps, caller, body))),
+    handle(confirmSignInRoute, ({ caller, body }) => ok(confirmPassword(deps, caller, body.password))),
     handle(listDashboardSessionsRoute, async ({ caller: { actor } }) => {
       const sessions = await listDashboardSessions(deps, actor.user_id)
       return sessions.map((session) => ({
@@ -103,10 +96,7 @@ function signInRoutes(deps: Deps): Mounted[] {
         current: session.dashboard_session_id === actor.dashboard_session?.id,
       }))
     }),
-    handle(endDashboardSessionRoute, async ({ caller, params }) => {
-      await endSession(deps, caller, params.dashboardSessionId)
-      return { ok: true }
-    }),
+    handle(endDashboardSessionRoute, ({ caller, params }) => ok(endSession(deps, caller, params.dashboardSessionId))),
     handle(signOutRoute, ({ request }) => signOut(deps, request)),
   ]
 }

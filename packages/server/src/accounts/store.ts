@@ -43,10 +43,7 @@ export async function insertAccountWithOwner(
 }
 
 /** False when an earlier attempt of the same request inserted it. */
-export async function insertAccount(
-  db: DbOrTransaction,
-  row: { account_id: string; name: string; plan: Plan },
-): Promise<boolean> {
+export async function insertAccount(db: DbOrTransaction, row: { account_id: string; name: string; plan: Plan }) {
   return hasRow(
     db
       .insertInto('accounts')
@@ -56,20 +53,12 @@ export async function insertAccount(
   )
 }
 
-export async function updateAccountRow(
-  db: DbOrTransaction,
-  accountId: string,
-  set: { name: string; plan: Plan },
-): Promise<void> {
+export async function updateAccountRow(db: DbOrTransaction, accountId: string, set: { name: string; plan: Plan }) {
   await updateRows(db, 'accounts', { account_id: accountId }, set)
 }
 
 /** Returns the cap it replaces. */
-export async function replaceModelCap(
-  db: DbOrTransaction,
-  accountId: string,
-  tokens: number | null,
-): Promise<number | null> {
+export async function replaceModelCap(db: DbOrTransaction, accountId: string, tokens: number | null) {
   const before = await db
     .selectFrom('accounts')
     .select('model_tokens_per_month')
@@ -80,10 +69,7 @@ export async function replaceModelCap(
   return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
 }
 
-export async function insertMember(
-  db: DbOrTransaction,
-  member: { account_id: string; user_id: string; role: Role },
-): Promise<void> {
+export async function insertMember(db: DbOrTransaction, member: { account_id: string; user_id: string; role: Role }) {
   await db.insertInto('account_members').values(member).execute()
 }
 
@@ -136,10 +122,7 @@ export async function deleteMember(db: DbOrTransaction, accountId: string, userI
 }
 
 /** Sets the address only if no other user has it. */
-export async function insertUser(
-  db: DbOrTransaction,
-  user: { user_id: string; email: string | null; name: string },
-): Promise<void> {
+export async function insertUser(db: DbOrTransaction, user: { user_id: string; email: string | null; name: string }) {
   const inserted = await db
     .insertInto('users')
     .values(user)
@@ -190,10 +173,7 @@ export async function instanceOwnedBy(db: DbOrTransaction, userId: string): Prom
   return first.account_id
 }
 
-export async function findPassword(
-  db: DbOrTransaction,
-  by: { email: string } | { user_id: string },
-): Promise<{ user_id: string; email: string | null; hash: string | null } | null> {
+export async function findPassword(db: DbOrTransaction, by: { email: string } | { user_id: string }) {
   const users = db
     .selectFrom('users')
     .leftJoin('user_passwords', 'user_passwords.user_id', 'users.user_id')

@@ -57,10 +57,7 @@ function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
 }
 
 /** The signed-in user of a browser, for the provider's redirect, which has a cookie of its own as protection. */
-export async function userOfCookie(
-  deps: Pick<Deps, 'db' | 'now' | 'config'>,
-  header: string | undefined,
-): Promise<string | null> {
+export async function userOfCookie(deps: Pick<Deps, 'db' | 'now' | 'config'>, header: string | undefined) {
   const value = header === undefined ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
   return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
 }
@@ -141,10 +138,7 @@ export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, user
 }
 
 /** False when the user has no such session. */
-export async function endDashboardSessionById(
-  db: DbOrTransaction,
-  input: { id: string; userId: string },
-): Promise<boolean> {
+export async function endDashboardSessionById(db: DbOrTransaction, input: { id: string; userId: string }) {
   return hasRow(
     db
       .deleteFrom('dashboard_sessions')
@@ -154,10 +148,7 @@ export async function endDashboardSessionById(
 }
 
 /** A new password signs out every other browser. */
-export async function endOtherDashboardSessions(
-  db: DbOrTransaction,
-  input: { userId: string; keep: string },
-): Promise<void> {
+export async function endOtherDashboardSessions(db: DbOrTransaction, input: { userId: string; keep: string }) {
   await db
     .deleteFrom('dashboard_sessions')
     .where('user_id', '=', input.userId)
@@ -166,10 +157,7 @@ export async function endOtherDashboardSessions(
 }
 
 /** Ends the session of the request. Returns a Set-Cookie header that clears the cookie, and the user. */
-export async function endDashboardSession(
-  deps: Pick<Deps, 'db' | 'config'>,
-  header: string | null,
-): Promise<{ cookie: string; userId: string | null }> {
+export async function endDashboardSession(deps: Pick<Deps, 'db' | 'config'>, header: string | null) {
   const value = header === null ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
   const ended =
     value === undefined

@@ -13,22 +13,14 @@ export function presentChangeRequest(row: ChangeRequestRow): ChangeRequest {
   return { ...row, metadata: row.metadata as ChangeRequest['metadata'] }
 }
 
-export async function requireChangeRequest(
-  db: DbOrTransaction,
-  projectId: string,
-  crId: string,
-): Promise<ChangeRequestRow> {
+export async function requireChangeRequest(db: DbOrTransaction, projectId: string, crId: string) {
   const row = isUuid(crId) ? (await getChangeRequests(db, projectId, [crId]))[0] : undefined
   if (row === undefined) throw notFound('change request')
   return row
 }
 
 /** The given ones that exist in the project, in any order. */
-export async function getChangeRequests(
-  db: DbOrTransaction,
-  projectId: string,
-  crIds: string[],
-): Promise<ChangeRequestRow[]> {
+export async function getChangeRequests(db: DbOrTransaction, projectId: string, crIds: string[]) {
   return db
     .selectFrom('change_requests')
     .selectAll()
@@ -38,11 +30,7 @@ export async function getChangeRequests(
 }
 
 /** Locks the row until the transaction ends, so that a decision about it still holds when it is written. */
-export async function lockChangeRequest(
-  db: DbOrTransaction,
-  projectId: string,
-  crId: string,
-): Promise<ChangeRequestRow> {
+export async function lockChangeRequest(db: DbOrTransaction, projectId: string, crId: string) {
   const row = await db
     .selectFrom('change_requests')
     .selectAll()
@@ -97,10 +85,7 @@ export async function listChangeRequests(
 }
 
 /** Other open change requests on the same base, newest first. */
-export async function openOnBase(
-  db: DbOrTransaction,
-  { cr, limit }: { cr: ChangeRequestRow; limit: number },
-): Promise<ChangeRequestRow[]> {
+export async function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
   return db
     .selectFrom('change_requests')
     .selectAll()
@@ -234,10 +219,7 @@ export interface MergeToMark {
  * Marks it as merged by an attempt, marks the attempt as landed, and records audit and event: one statement, all or
  * nothing. `found` has to match the row. Null, and nothing written: it was edited meanwhile, or is not open.
  */
-export async function markMerged(
-  db: DbOrTransaction,
-  { found, attempt, at, records }: MergeToMark,
-): Promise<ChangeRequestRow | null> {
+export async function markMerged(db: DbOrTransaction, { found, attempt, at, records }: MergeToMark) {
   const { audit, event } = records('merged')
   const { rows } = await sql<ChangeRequestRow>`
     with merged as (
@@ -258,10 +240,7 @@ export async function markMerged(
   return rows[0] ?? null
 }
 
-export async function countChangeRequestsOf(
-  db: DbOrTransaction,
-  projectId: string,
-): Promise<{ all: number; open: number }> {
+export async function countChangeRequestsOf(db: DbOrTransaction, projectId: string) {
   const { all, open } = await db
     .selectFrom('change_requests')
     .select(sql<string>`count(*)`.as('all'))

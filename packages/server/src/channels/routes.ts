@@ -11,7 +11,7 @@ import {
   unlinkChatUserRoute,
 } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { connectChannel, disconnectChannel, editChannel } from './connect.ts'
 import { linksOfUser, linksOfWorkspace, presentLink } from './links/link-store.ts'
 import { claimLinkCode, linkChatUser, unlinkChatUser } from './links/links.ts'
@@ -49,19 +49,15 @@ export function channelRoutes(deps: Deps): Mounted[] {
       const row = await editChannel(deps, { ...params, ...body, project, caller })
       return presentChannel(deps.db, row)
     }),
-    handle(disconnectChannelRoute, async ({ project, caller, params }) => {
-      await disconnectChannel(deps, { ...params, project, caller })
-      return { ok: true }
-    }),
+    handle(disconnectChannelRoute, ({ project, caller, params }) =>
+      ok(disconnectChannel(deps, { ...params, project, caller })),
+    ),
     handle(testChannelRoute, async ({ project, caller, params }) => testChannel(deps, { ...params, project, caller })),
     handle(claimLinkCodeRoute, async ({ caller, body }) => claimLinkCode(deps, { ...body, caller })),
     handle(linkChatUserRoute, async ({ caller, body }) => presentLink(await linkChatUser(deps, { ...body, caller }))),
     handle(listChannelLinksRoute, async ({ caller }) =>
       (await linksOfUser(deps.db, caller.actor.user_id)).map(presentLink),
     ),
-    handle(unlinkChatUserRoute, async ({ caller, params }) => {
-      await unlinkChatUser(deps, { ...params, caller })
-      return { ok: true }
-    }),
+    handle(unlinkChatUserRoute, ({ caller, params }) => ok(unlinkChatUser(deps, { ...params, caller }))),
   ]
 }

@@ -80,11 +80,7 @@ export async function getChannel(db: DbOrTransaction, channelId: string): Promis
 }
 
 /** The channels a platform request may target. */
-export async function channelsOfConversation(
-  db: DbOrTransaction,
-  platform: PlatformName,
-  conversationId: string,
-): Promise<ChannelRow[]> {
+export async function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
   return db
     .selectFrom('channels')
     .selectAll()
@@ -191,10 +187,7 @@ export async function newestThreads(db: DbOrTransaction, channelId: string, limi
 }
 
 /** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */
-export async function threadsToNotify(
-  db: DbOrTransaction,
-  limit: number,
-): Promise<{ thread_id: string; session_id: string; state: string }[]> {
+export async function threadsToNotify(db: DbOrTransaction, limit: number) {
   const { rows } = await sql<{ thread_id: string; session_id: string; state: string }>`
     select t.thread_id, t.session_id, now.state from channel_threads t
     join project_sessions s on s.session_id = t.session_id

@@ -42,11 +42,7 @@ export function eventsAfter(db: Db, projectId: string, after: number, limit: num
 }
 
 /** Null when it is deleted already. */
-export async function eventNumbered(
-  db: DbOrTransaction,
-  projectId: string,
-  number: number,
-): Promise<ProjectEvent | null> {
+export async function eventNumbered(db: DbOrTransaction, projectId: string, number: number) {
   const row = await db
     .selectFrom('project_events')
     .selectAll()

@@ -12,10 +12,7 @@ export interface KeyOfScope {
 }
 
 /** The resource id of the claim; null when the key is claimed already. */
-export async function insertKey(
-  db: Db,
-  row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>,
-): Promise<string | null> {
+export async function insertKey(db: Db, row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>) {
   const inserted = await db
     .insertInto('idempotency_keys')
     .values({ ...row, status: null, body: null })

@@ -14,10 +14,7 @@ export async function getDefaultBranch(db: DbOrTransaction, projectId: string): 
 }
 
 /** Locked until the transaction ends: of several servers that detect a move, one records it. */
-export async function lockDefaultBranch(
-  trx: DbOrTransaction,
-  projectId: string,
-): Promise<Pick<DefaultBranchRow, 'branch' | 'sha'> | null> {
+export async function lockDefaultBranch(trx: DbOrTransaction, projectId: string) {
   return firstRow(
     trx.selectFrom('default_branches').select(['branch', 'sha']).where('project_id', '=', projectId).forUpdate(),
   )
@@ -64,10 +61,7 @@ export async function projectsToPoll(db: DbOrTransaction): Promise<string[]> {
 }
 
 /** Moves a project behind the others, so that two hundred unreachable hosts do not keep the rest waiting. */
-export async function postponePoll(
-  db: DbOrTransaction,
-  row: { project_id: string } & Omit<Found, 'moved_at'>,
-): Promise<void> {
+export async function postponePoll(db: DbOrTransaction, row: { project_id: string } & Omit<Found, 'moved_at'>) {
   const checked_at: RawBuilder<string> = sql`clock_timestamp()`
   await db
     .insertInto('default_branches')

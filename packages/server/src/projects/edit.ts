@@ -14,10 +14,7 @@ import { isBranchOfLiveSession, type ProjectRow, updateProject } from './store.t
 
 type EditProject = BodyOf<typeof updateProjectRoute> & { project: ProjectRow; caller: Caller }
 
-export async function editProject(
-  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>,
-  input: EditProject,
-): Promise<ProjectRow> {
+export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>, input: EditProject) {
   const { project } = input
   const isGiven = input.git_token !== undefined || input.git_username !== undefined
   await requireHonestApi(deps, input)

@@ -189,11 +189,7 @@ export function isPurging(row: Pick<ProjectRow, 'deleted_at' | 'purge_at'>, now:
 }
 
 /** Null when it is not deleted, when its time is over, or when the slug is taken. Runs in its own transaction: of two that take one slug at once, the later one fails. */
-export async function markRestored(
-  db: DbOrTransaction,
-  projectId: string,
-  set: { slug: string; at: Date },
-): Promise<ProjectRow | null> {
+export async function markRestored(db: DbOrTransaction, projectId: string, set: { slug: string; at: Date }) {
   const none = { deleted_at: null, deleted_by: null, deleted_slug: null, purge_at: null }
   return firstRow(
     db

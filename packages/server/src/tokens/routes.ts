@@ -17,7 +17,7 @@ import { boundSession, type Caller, type ProjectActor, type UserActor } from '..
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { getProject } from '../projects/store.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
 import { mintFor } from './mint.ts'
@@ -42,10 +42,9 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listTokens(deps.db, { userId: caller.actor.user_id }, query)
       return new Page(rows, next)
     }),
-    handle(revokeUserTokenRoute, async ({ caller, params }) => {
-      await revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)
-      return { ok: true }
-    }),
+    handle(revokeUserTokenRoute, ({ caller, params }) =>
+      ok(revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)),
+    ),
     handle(approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
     handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
     handle(mintProjectTokenRoute, ({ caller, body, project }) =>
@@ -59,16 +58,17 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       )
       return new Page(rows, next)
     }),
-    handle(revokeProjectTokenRoute, async ({ caller, params, project }) => {
-      await revoke(
-        deps,
-        caller,
-        params.tokenId,
-        { projectId: project.project_id, sessionId: boundSession(caller.actor) },
-        project.account_id,
-      )
-      return { ok: true }
-    }),
+    handle(revokeProjectTokenRoute, ({ caller, params, project }) =>
+      ok(
+        revoke(
+          deps,
+          caller,
+          params.tokenId,
+          { projectId: project.project_id, sessionId: boundSession(caller.actor) },
+          project.account_id,
+        ),
+      ),
+    ),
   ]
 }
 

@@ -10,10 +10,7 @@ export async function insertToken(db: DbOrTransaction, row: NewRow<'tokens'>) {
 }
 
 /** Locks the minting token until the transaction ends; null if it is revoked. A stop of its session waits for the session's row, a revocation for its own. */
-export async function lockMinter(
-  db: DbOrTransaction,
-  token: { token_id: string; session_id: string | null },
-): Promise<{ mints_once: boolean } | null> {
+export async function lockMinter(db: DbOrTransaction, token: { token_id: string; session_id: string | null }) {
   if (token.session_id !== null)
     await db
       .selectFrom('project_sessions')

@@ -82,10 +82,7 @@ async function madeBefore(
   return null
 }
 
-export async function editWebhook(
-  deps: ChangeDeps,
-  input: OnWebhook & BodyOf<typeof updateWebhookRoute>,
-): Promise<Webhook & { secret: string | null }> {
+export async function editWebhook(deps: ChangeDeps, input: OnWebhook & BodyOf<typeof updateWebhookRoute>) {
   const { project, caller, events, paused } = input
   const found = await requireWebhook(deps.db, project.project_id, input.webhookId)
   const url = input.url === undefined ? undefined : await requireUrl(deps, input.url)

@@ -8,7 +8,7 @@ import {
   updateWebhookRoute,
 } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { createWebhook, deleteWebhook, editWebhook, pingWebhook, redeliver } from './change.ts'
 import { listDeliveries, listWebhooks, presentDelivery, presentWebhook, requireWebhook } from './store.ts'
@@ -25,10 +25,9 @@ export function webhookRoutes(deps: Deps): Mounted[] {
     handle(updateWebhookRoute, async ({ project, caller, params, body }) =>
       editWebhook(deps, { ...body, ...params, project, caller }),
     ),
-    handle(deleteWebhookRoute, async ({ project, caller, params }) => {
-      await deleteWebhook(deps, { ...params, project, caller })
-      return { ok: true }
-    }),
+    handle(deleteWebhookRoute, ({ project, caller, params }) =>
+      ok(deleteWebhook(deps, { ...params, project, caller })),
+    ),
     handle(listDeliveriesRoute, async ({ project, params, query }) => {
       const { webhook_id } = await requireWebhook(deps.db, project.project_id, params.webhookId)
       const { rows, next } = await listDeliveries(deps.db, webhook_id, query)

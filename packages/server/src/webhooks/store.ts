@@ -87,10 +87,7 @@ export async function insertPing(trx: DbOrTransaction, input: { delivery_id: str
 }
 
 /** Null when it does not exist, or waits anyway. */
-export async function queueRedelivery(
-  trx: DbOrTransaction,
-  input: { webhookId: string; deliveryId: string },
-): Promise<DeliveryRow | null> {
+export async function queueRedelivery(trx: DbOrTransaction, input: { webhookId: string; deliveryId: string }) {
   if (!isUuid(input.deliveryId)) return null
   return firstRow(
     trx
@@ -114,10 +111,7 @@ export interface Lease {
 }
 
 /** Leases a webhook that has something to send and no sender, longest waiting first. A dead server's lease does not count. */
-export async function takeWebhook(
-  db: Db,
-  lease: Omit<Lease, 'webhookId'> & { staleSeconds: number },
-): Promise<WebhookRow | null> {
+export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'> & { staleSeconds: number }) {
   const { rows } = await sql<WebhookRow>`
     update webhooks set lease_by = ${lease.instanceId}, lease_until = now() + make_interval(secs => ${lease.seconds})
     where webhook_id = (

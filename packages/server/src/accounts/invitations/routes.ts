@@ -8,7 +8,7 @@ import {
 } from '@svc/contract'
 import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
-import { handle, type Mounted } from '../../http/mount.ts'
+import { handle, type Mounted, ok } from '../../http/mount.ts'
 import { Page } from '../../http/page.ts'
 import { acceptInvitation, unusableInvitation } from './accept.ts'
 import { linkInvitation, revokeInvitation } from './invite.ts'
@@ -29,10 +29,9 @@ export function invitationRoutes(deps: Deps): Mounted[] {
     handle(linkInvitationRoute, ({ account, caller, params }) =>
       linkInvitation(deps, { account, caller, id: params.invitationId }),
     ),
-    handle(revokeInvitationRoute, async ({ account, caller, params }) => {
-      await revokeInvitation(deps, { account, caller, id: params.invitationId })
-      return { ok: true }
-    }),
+    handle(revokeInvitationRoute, ({ account, caller, params }) =>
+      ok(revokeInvitation(deps, { account, caller, id: params.invitationId })),
+    ),
     handle(readInvitationRoute, async ({ body }) => {
       const [found] = (await receivedInvitations(deps.db, { sha256: sha256(body.code) }, deps.now())).rows
       if (found === undefined) throw unusableInvitation()

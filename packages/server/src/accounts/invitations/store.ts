@@ -59,11 +59,7 @@ export async function listInvitations(db: DbOrTransaction, accountId: string, no
   return readPage(query, ...newestFirst, page)
 }
 
-export async function setLink(
-  trx: DbOrTransaction,
-  id: string,
-  link: { sha256: Buffer; expires_at: Date },
-): Promise<void> {
+export async function setLink(trx: DbOrTransaction, id: string, link: { sha256: Buffer; expires_at: Date }) {
   await updateRows(trx, 'invitations', { invitation_id: id }, { ...link, admits_address: true })
 }
 

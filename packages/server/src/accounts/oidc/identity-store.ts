@@ -8,10 +8,7 @@ interface Identity {
   email: string | null
 }
 
-export async function userOfSubject(
-  db: DbOrTransaction,
-  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
-): Promise<string | null> {
+export async function userOfSubject(db: DbOrTransaction, { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>) {
   const row = await db
     .selectFrom('user_identities')
     .select('user_id')
@@ -30,11 +27,7 @@ export async function hasIdentity(db: DbOrTransaction, issuer: string, userId: s
   )
 }
 
-export async function insertIdentity(
-  db: DbOrTransaction,
-  { issuer, subject, email }: Identity,
-  userId: string,
-): Promise<void> {
+export async function insertIdentity(db: DbOrTransaction, { issuer, subject, email }: Identity, userId: string) {
   await db.insertInto('user_identities').values({ issuer, subject, user_id: userId, email }).execute()
 }
 

@@ -35,11 +35,7 @@ interface NewTry {
 }
 
 /** Returns the number of tries in the window, or the end of the delay. A single statement counts, so that several servers agree. */
-export async function countTries(
-  db: DbOrTransaction,
-  hash: Buffer,
-  { at, until, free, longestSeconds }: NewTry,
-): Promise<number | { allowedAt: string }> {
+export async function countTries(db: DbOrTransaction, hash: Buffer, { at, until, free, longestSeconds }: NewTry) {
   await db.deleteFrom('sign_in_limits').where('expires_at', '<', at.toISOString()).execute()
   const { rows } = await sql<{ tries: number }>`
     insert into sign_in_limits as known (sha256, tries, allowed_at, expires_at)
@@ -93,10 +89,7 @@ export async function upsertTrustedDevice(
   await db.deleteFrom('trusted_devices').where('user_id', '=', user_id).where('sha256', 'not in', newest).execute()
 }
 
-export async function isTrustedDevice(
-  db: DbOrTransaction,
-  device: { sha256: Buffer; userId: string; now: Date },
-): Promise<boolean> {
+export async function isTrustedDevice(db: DbOrTransaction, device: { sha256: Buffer; userId: string; now: Date }) {
   return hasRow(
     db
       .selectFrom('trusted_devices')

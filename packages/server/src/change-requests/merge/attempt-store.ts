@@ -38,20 +38,14 @@ export async function insertAttempt(db: DbOrTransaction, row: NewAttempt): Promi
 const attempts = (db: DbOrTransaction) => db.selectFrom('merge_attempts').selectAll()
 
 /** At most one: an index enforces it, as merges into one base take turns. */
-export async function intendedAttempt(
-  db: DbOrTransaction,
-  base: { project_id: string; base_ref: string },
-): Promise<MergeAttempt | null> {
+export async function intendedAttempt(db: DbOrTransaction, base: { project_id: string; base_ref: string }) {
   const { project_id, base_ref } = base
   const intended = attempts(db).where((eb) => eb.and({ project_id, base_ref, state: 'intended' }))
   return firstRow(intended)
 }
 
 /** Bases with a merge that is unsettled or still running. */
-export async function intendedBases(
-  db: DbOrTransaction,
-  limit: number,
-): Promise<{ project_id: string; base_ref: string }[]> {
+export async function intendedBases(db: DbOrTransaction, limit: number) {
   const intended = db.selectFrom('merge_attempts').select(['project_id', 'base_ref']).where('state', '=', 'intended')
   return intended.orderBy('created_at').limit(limit).execute()
 }

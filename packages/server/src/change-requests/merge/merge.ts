@@ -50,10 +50,7 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
 }
 
 /** Refuses what can be refused before the merge's turn. `earlier` is the result of a first request with the same key. */
-async function mayMerge(
-  deps: MergeDeps,
-  input: MergeChangeRequest,
-): Promise<{ cr: ChangeRequestRow; earlier: Merged | null }> {
+async function mayMerge(deps: MergeDeps, input: MergeChangeRequest) {
   const { project, caller } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   await refuseAgentMerge(deps.db, { project, actor: caller.actor, cr })
@@ -178,11 +175,7 @@ async function plan(
 }
 
 /** The live tips, provided they are those the caller expects. */
-function expectedTips(
-  outcome: TipsOutcome,
-  cr: ChangeRequestRow,
-  input: MergeChangeRequest,
-): { baseSha: string; headSha: string } {
+function expectedTips(outcome: TipsOutcome, cr: ChangeRequestRow, input: MergeChangeRequest) {
   if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
   const [headSha, baseSha] = [outcome.tips.get(cr.head_ref), outcome.tips.get(cr.base_ref)]
   if (headSha === undefined) throw refMissing(cr.head_ref)
@@ -219,11 +212,7 @@ async function planVerified(
 }
 
 /** The result of an earlier request with the same Idempotency-Key. */
-async function mergedBefore(
-  deps: Pick<Deps, 'db'>,
-  input: MergeChangeRequest,
-  cr: ChangeRequestRow,
-): Promise<Merged | null> {
+async function mergedBefore(deps: Pick<Deps, 'db'>, input: MergeChangeRequest, cr: ChangeRequestRow) {
   if (input.idempotencyKey === null || cr.status !== 'merged') return null
   const attempt = await landedAttempt(deps.db, {
     cr_id: cr.cr_id,

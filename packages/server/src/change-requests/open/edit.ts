@@ -13,10 +13,7 @@ import { recordChangeRequestEvent } from '../record-event.ts'
 
 type EditChangeRequest = BodyOf<typeof editChangeRequestRoute> & { project: ProjectRow; caller: Caller; crId: string }
 
-export async function editChangeRequest(
-  deps: Pick<Deps, 'db' | 'now'>,
-  input: EditChangeRequest,
-): Promise<ChangeRequestRow> {
+export async function editChangeRequest(deps: Pick<Deps, 'db' | 'now'>, input: EditChangeRequest) {
   const { title, description, metadata } = input
   const set = {
     ...(title === undefined ? {} : { title }),

@@ -18,10 +18,7 @@ export async function insertEvent(db: DbOrTransaction, row: NewRow<'channel_even
 }
 
 /** Claims the oldest waiting event that is first in its thread and that no live server holds. */
-export async function claimEvent(
-  db: DbOrTransaction,
-  input: { instanceId: string; now: Date; staleSeconds: number },
-): Promise<EventRow | null> {
+export async function claimEvent(db: DbOrTransaction, input: { instanceId: string; now: Date; staleSeconds: number }) {
   const { rows } = await sql<EventRow>`
     update channel_events set instance_id = ${input.instanceId}, claimed_at = now(), attempts = attempts + 1
     where event_row_id = (
@@ -45,11 +42,7 @@ export async function finishEvent(
   await updateRows(db, 'channel_events', { event_row_id: row.event_row_id }, { ...result, claimed_at: null })
 }
 
-export async function postponeEvent(
-  db: DbOrTransaction,
-  row: EventRow,
-  input: { reason: string; until: Date },
-): Promise<void> {
+export async function postponeEvent(db: DbOrTransaction, row: EventRow, input: { reason: string; until: Date }) {
   await updateRows(
     db,
     'channel_events',

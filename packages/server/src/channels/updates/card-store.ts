@@ -6,10 +6,7 @@ import type { ChannelRow } from '../store.ts'
 import { updateRows } from '../../db/rows.ts'
 
 /** Claims the channels whose last poll is older than the interval. */
-export async function channelsToPoll(
-  db: DbOrTransaction,
-  seconds: { managed: number; external: number },
-): Promise<ChannelRow[]> {
+export async function channelsToPoll(db: DbOrTransaction, seconds: { managed: number; external: number }) {
   const { rows } = await sql<ChannelRow>`
     update channels set looked_at = now() where channel_id in (
       select c.channel_id from channels c join projects p on p.project_id = c.project_id
@@ -32,11 +29,7 @@ export interface CardCandidate {
 const candidatesMax = 200
 
 /** Open change requests and those that ended within a day, but none that ended before the channel was connected. */
-export async function cardCandidates(
-  db: DbOrTransaction,
-  channel: ChannelRow,
-  input: { wholeProject: boolean },
-): Promise<CardCandidate[]> {
+export async function cardCandidates(db: DbOrTransaction, channel: ChannelRow, input: { wholeProject: boolean }) {
   const { rows } = await sql<CardCandidate>`
     select cr.cr_id, t.thread_key, card.compared, card.facts, card.told
     from change_requests cr
