@@ -20,23 +20,12 @@ export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Chann
   const seen = rows[0] === undefined ? null : await getDefaultBranch(db, rows[0].project_id)
   return rows.map((row) => {
     const entry = seen?.manifest.channels.find(({ platform }) => platform === row.platform)
+    const { sealed: _, version: __, ...shown } = row
     return {
-      channel_id: row.channel_id,
-      platform: row.platform,
-      workspace_id: row.workspace_id,
-      workspace_name: row.workspace_name,
-      bot_name: row.bot_name,
-      conversation_id: row.conversation_id,
-      conversation_name: row.conversation_name,
-      shared_externally: row.shared_externally,
-      allow_unlinked: row.allow_unlinked,
+      ...shown,
       agent: entry?.agent ?? null,
       events: entry?.events ?? [],
-      error: row.error,
       waiting: pending.get(row.channel_id) ?? 0,
-      connected_by: row.connected_by,
-      created_at: row.created_at,
-      updated_at: row.updated_at,
     }
   })
 }

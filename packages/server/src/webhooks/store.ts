@@ -12,23 +12,13 @@ export type WebhookRow = Row<'webhooks'>
 export type DeliveryRow = Row<'webhook_deliveries'>
 
 export function presentWebhook(row: WebhookRow): Webhook {
-  const { webhook_id, project_id, url, events, cursor, attempts, next_attempt_at, paused_reason } = row
-  const { created_by, created_at, updated_at } = row
-  const state = paused_reason !== null ? 'paused' : attempts > 0 ? 'retrying' : 'active'
-  return {
-    ...{ webhook_id, project_id, url, events, state, last_event: cursor, attempts, next_attempt_at },
-    reason: paused_reason ?? row.last_error,
-    ...{ created_by, created_at, updated_at },
-  }
+  const { secret: _, cursor: last_event, paused_reason, last_error, ...shown } = row
+  const state = paused_reason !== null ? 'paused' : row.attempts > 0 ? 'retrying' : 'active'
+  return { ...shown, state, last_event, reason: paused_reason ?? last_error }
 }
 
 export function presentDelivery(row: DeliveryRow): WebhookDelivery {
-  const { delivery_id, event_number, event_type, status, attempts, http_status } = row
-  const { error, answer, ms, created_at, last_attempt_at } = row
-  return {
-    ...{ delivery_id, event_id: event_number, event_type, status, attempts, http_status },
-    ...{ error, answer, ms, created_at, last_attempt_at },
-  }
+  return { ...row, event_id: row.event_number }
 }
 
 export async function listWebhooks(db: DbOrTransaction, projectId: string): Promise<WebhookRow[]> {
