@@ -21,7 +21,6 @@ export type TokenRow = Pick<Row<'tokens'>, (typeof tokenColumns)[number]>
 /** A project with the user's role, if they have one. */
 export type SeenProject = Row<'projects'> & { role: Role | null }
 
-/** The result of a project lookup. */
 export interface Found {
   project: SeenProject | undefined
 }
@@ -93,7 +92,6 @@ function ofMember(db: Db, actor: Actor) {
     .orderBy('projects.created_at')
 }
 
-/** Reads both in one query. */
 export async function tokenWithProject(
   db: Db,
   sha256: Buffer,

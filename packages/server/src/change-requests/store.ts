@@ -1,4 +1,3 @@
-/** All SQL on change requests; merge attempts have a store of their own. */
 import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'

@@ -1,4 +1,3 @@
-/** SQL on channels and their threads. */
 import { type Channel, invariant } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'

@@ -1,4 +1,3 @@
-/** All SQL on project events. */
 import { eventDaysKept, type ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'

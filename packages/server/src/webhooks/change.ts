@@ -1,4 +1,3 @@
-/** Creating, changing and deleting webhooks. */
 import {
   type BodyOf,
   type createWebhookRoute,

@@ -1,4 +1,3 @@
-/** All SQL on webhooks and their deliveries. */
 import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'

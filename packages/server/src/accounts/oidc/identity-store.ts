@@ -1,4 +1,3 @@
-/** SQL on the identities of users at the OpenID Connect provider. */
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { hasRow, updateRows } from '../../db/rows.ts'
 
@@ -17,7 +16,6 @@ export async function userOfSubject(db: DbOrTransaction, { issuer, subject }: Pi
   return row?.user_id ?? null
 }
 
-/** Whether the user has an identity at this provider. */
 export async function hasIdentity(db: DbOrTransaction, issuer: string, userId: string): Promise<boolean> {
   return hasRow(
     db

@@ -1,4 +1,3 @@
-/** SQL on owner links, sign-in limits and trusted devices. */
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { deleteRows, hasRow } from '../../db/rows.ts'

@@ -1,4 +1,3 @@
-/** SQL on the last recorded mergeability of change requests. */
 import type { Db, DbOrTransaction, NewRow } from '../../db/schema.ts'
 
 export type Checked = Pick<NewRow<'change_request_checks'>, 'cr_id' | 'base_sha' | 'head_sha' | 'can_merge'>

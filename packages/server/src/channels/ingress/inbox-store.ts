@@ -1,4 +1,3 @@
-/** SQL on incoming events. */
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'

@@ -1,4 +1,3 @@
-/** SQL on links between chat users and users. */
 import type { ChannelLink } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { firstRow } from '../../db/rows.ts'

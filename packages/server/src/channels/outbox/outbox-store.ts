@@ -1,4 +1,3 @@
-/** SQL on outgoing messages. */
 import { sql } from 'kysely'
 import type { Deps } from '../../deps.ts'
 import type { ChannelRow } from '../store.ts'

@@ -1,4 +1,3 @@
-/** SQL on the cards of change requests. */
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'

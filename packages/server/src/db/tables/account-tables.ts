@@ -1,4 +1,3 @@
-/** The tables of users, their sign-in and their accounts. */
 import type { Role, SignInWay } from '@svc/contract'
 import type { Default, Now, Timestamp } from './columns.ts'
 

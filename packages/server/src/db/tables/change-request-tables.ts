@@ -1,4 +1,3 @@
-/** The tables of change requests, their checks and merges, here and on git hosts. */
 import type { ChangeRequestStatus, CheckLogLine, CheckStatus, ReviewComment } from '@svc/contract'
 import type { JSONColumnType } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'

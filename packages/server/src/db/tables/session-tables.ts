@@ -1,4 +1,3 @@
-/** The tables of sessions, their sandboxes, prompts and questions. */
 import type {
   PromptStatus,
   QuestionKind,
