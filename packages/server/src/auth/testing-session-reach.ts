@@ -20,6 +20,8 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/v1/mcp': 'session',
   '/v1/sandboxes/:id/*': 'session',
   '/v1/p/:id/*': 'session',
+  '/docs': 'none',
+  '/docs/*': 'none',
   '/install': 'none',
   '/install/install.sh': 'none',
   '/install/SHA256SUMS': 'none',
