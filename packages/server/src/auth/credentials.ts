@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   cloneCredentialPrefix,
   isWellFormedToken,
@@ -18,6 +18,11 @@ import { hasRow } from '../db/rows.ts'
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
+}
+
+/** Takes as long for any two texts, so that timing does not reveal how much of a guess is right. */
+export function isSameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected))
 }
 
 export function unauthenticated(

@@ -1,15 +1,5 @@
-import {
-  approveCliLoginRoute,
-  listProjectTokensRoute,
-  listUserTokensRoute,
-  type MintedToken,
-  mintProjectTokenRoute,
-  mintUserTokenRoute,
-  redeemCliLoginRoute,
-  revokeProjectTokenRoute,
-  revokeUserTokenRoute,
-  whoAmIRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
+import { type MintedToken } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
 import { auditEvent, recordAudit } from '../audit/record.ts'
@@ -25,7 +15,7 @@ import { listTokens, revokeToken } from './store.ts'
 
 export function tokenRoutes(deps: Deps): Mounted[] {
   return [
-    handle(whoAmIRoute, async ({ caller: { actor } }) => ({
+    handle(contract.whoAmIRoute, async ({ caller: { actor } }) => ({
       kind: actor.kind,
       token_id: actor.token_id,
       user: await getUser(deps.db, actor.user_id),
@@ -34,23 +24,23 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       session_id: boundSession(actor),
       expires_at: actor.expires_at,
     })),
-    handle(mintUserTokenRoute, async ({ caller, body }) => {
+    handle(contract.mintUserTokenRoute, async ({ caller, body }) => {
       const { account_id } = await onUser(deps.db, 'token.create', caller.actor.user_id)
       return mint(deps, caller, { account_id, project_id: null }, body)
     }),
-    handle(listUserTokensRoute, async ({ caller, query }) => {
+    handle(contract.listUserTokensRoute, async ({ caller, query }) => {
       const { rows, next } = await listTokens(deps.db, { userId: caller.actor.user_id }, query)
       return new Page(rows, next)
     }),
-    handle(revokeUserTokenRoute, ({ caller, params }) =>
+    handle(contract.revokeUserTokenRoute, ({ caller, params }) =>
       ok(revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)),
     ),
-    handle(approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
-    handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
-    handle(mintProjectTokenRoute, ({ caller, body, project }) =>
+    handle(contract.approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
+    handle(contract.redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
+    handle(contract.mintProjectTokenRoute, ({ caller, body, project }) =>
       mint(deps, caller, project, { name: body?.name ?? 'cli', expires_at: body?.expires_at }),
     ),
-    handle(listProjectTokensRoute, async ({ caller, query, project }) => {
+    handle(contract.listProjectTokensRoute, async ({ caller, query, project }) => {
       const { rows, next } = await listTokens(
         deps.db,
         { projectId: project.project_id, sessionId: boundSession(caller.actor) },
@@ -58,7 +48,7 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       )
       return new Page(rows, next)
     }),
-    handle(revokeProjectTokenRoute, ({ caller, params, project }) =>
+    handle(contract.revokeProjectTokenRoute, ({ caller, params, project }) =>
       ok(
         revoke(
           deps,

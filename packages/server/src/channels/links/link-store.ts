@@ -1,10 +1,7 @@
-import type { ChannelLink } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { firstRow } from '../../db/rows.ts'
 
 export type LinkRow = Row<'channel_links'>
-
-export const presentLink = (row: LinkRow): ChannelLink => row
 
 export async function linkedUser(
   db: DbOrTransaction,
