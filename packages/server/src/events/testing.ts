@@ -10,8 +10,6 @@ export interface Mark {
   id: number
 }
 
-export type ProjectEventReader = ReturnType<typeof readProjectEvents>
-
 const isMark = (event: ProjectEvent | Mark): event is Mark => event.type === 'ready' || event.type === 'reset'
 
 export async function openProjectEvents(
