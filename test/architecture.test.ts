@@ -52,6 +52,7 @@ describe('each rule', () => {
     ['kebabCase', 'packages/server/src/mergeButton.ts', ''],
     ['clientsLoadNoSchema', 'packages/cli/src/main.ts', `import { z } from 'zod'`],
     ['sqlInStores', 'packages/server/src/apps/a.ts', `await db.selectFrom('apps').execute()`],
+    ['sqlInStores', 'packages/server/src/apps/a.ts', `await deleteRows(db, 'apps', { slug })`],
     ['sqlInStores', 'packages/server/src/apps/a.ts', 'sql<{ at: string }>`select 1`'],
     ['sqlInStores', 'packages/server/src/apps/a.ts', `await findRow(db, 'apps', {})`],
     ['noMachineTraces', 'docs/a.md', `see ${machinePath}`],
@@ -117,6 +118,7 @@ describe('each rule', () => {
       planted(architecture.tablesChangedByTheirFolder, 'packages/server/src/checks/a.ts', text, store)
     const found = ['packages/server/src/checks/a.ts: changes apps, as apps does: call a function of its folder']
     expect(of(`db\n  .updateTable('apps')`)).toEqual(found)
+    expect(of(`await updateRows(db, 'apps', { slug }, { name })`)).toEqual(found)
     expect(of('sql`update apps set name = 1`')).toEqual(found)
     expect(of(`updateRows(\n  db,\n  'apps', {}, set)`)).toEqual(found)
     expect(of(`db.selectFrom('apps')`)).toEqual([])

@@ -182,7 +182,9 @@ test.skipIf(!browserPath)(
     await server.boot()
     await until('it is run once more', async () => {
       const found = await checks(number, '--log')
-      return said(found).includes('restarted because the server that ran it stopped') && found.state === 'running' ? found : null
+      return said(found).includes('restarted because the server that ran it stopped') && found.state === 'running'
+        ? found
+        : null
     })
     await server.json(['cr', 'close', number, '--project', project.project_id])
     await until('it is ended', async () => {

@@ -108,6 +108,9 @@ export interface Route<
   event: z.ZodType | null
 }
 
+/** A request's body as its route's schema leaves it. */
+export type BodyOf<R extends Route> = z.output<NonNullable<R['body']>>
+
 type Nullable = 'deleted' | 'body' | 'bodyLimit' | 'example' | 'pages' | 'event' | 'errors'
 
 /** `refusal` is the message of the error for a larger body. */

@@ -10,7 +10,7 @@ import { DiskWatch } from './storage/disk-watch.ts'
 import { superviseEmbeddedPostgres } from './db/embedded/supervise.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
-import { openDatabase } from './db/pool.ts'
+import { type Database, openDatabase } from './db/pool.ts'
 import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
@@ -57,36 +57,24 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     const metrics = new Metrics()
     metrics.watchProcess()
     metrics.watchPools(database.pools)
-    const base = {
+    const deps = assembleDeps(database, {
       config,
       disk,
-      db: database.db,
-      locks: database.locks,
-      localLocks: new LocalLocks(),
       keyring,
       redaction,
       sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
-      feed: new SessionFeed(),
-      events: new EventNotifier({ db: database.db, locks: database.locks, log }),
       relaySocket: join(runDir, 'relay.sock'),
-      instanceId: randomUUID(),
       heartbeat: new Heartbeat(),
-      now: () => new Date(),
-      newId: () => randomUUID(),
-      randomBytes: (count: number) => randomBytes(count),
       log,
-      undeclaredError: (route: string, code: string) =>
-        log.warn({ route, code }, 'a route answered with an undeclared error code'),
-    }
-    const served = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
-    const pooled = { ...served, warm: new WarmPool(served) }
+      undeclaredError: (route, code) => log.warn({ route, code }, 'a route answered with an undeclared error code'),
+    })
     return {
-      deps: { ...pooled, sessions: new SessionReconciler(pooled) },
+      deps,
       async close() {
         disk.end()
-        await base.events.close()
+        await deps.events.close()
         await endPooledGit()
         await database.close()
         await embedded?.stop()
@@ -96,4 +84,26 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     await embedded?.stop()
     throw error
   }
+}
+
+type Given = 'config' | 'disk' | 'keyring' | 'redaction' | 'sandboxes' | 'egress' | 'metrics' | 'relaySocket'
+type Own = Pick<Deps, Given | 'heartbeat' | 'log' | 'undeclaredError'>
+
+/** Adds what does not depend on where the server runs. Tests replace parts of it. */
+export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own: Own & Partial<Deps>): Deps {
+  const base = {
+    db,
+    locks,
+    localLocks: new LocalLocks(),
+    feed: new SessionFeed(),
+    events: new EventNotifier({ db, locks, log: own.log }),
+    instanceId: randomUUID(),
+    now: () => new Date(),
+    newId: () => randomUUID(),
+    randomBytes: (count: number) => randomBytes(count),
+    ...own,
+  }
+  const served = { ...base, apps: own.apps ?? new AppReconciler(base), checks: own.checks ?? new CheckReconciler(base) }
+  const pooled = { ...served, warm: own.warm ?? new WarmPool(served) }
+  return { ...pooled, sessions: own.sessions ?? new SessionReconciler(pooled) }
 }

@@ -2,85 +2,18 @@
 import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
-import { type CheckConfig, readChecks } from './config/checks.ts'
-import { type FileRepositories, type GitHostConfig, readFileRepositories, readGitHost } from './config/git-host.ts'
-import { type GitHubConfig, readGitHub } from './config/github.ts'
-import { readQuotas, type StorageConfig } from './config/quotas.ts'
-import { type OidcConfig, readOidc } from './config/oidc.ts'
-import { type ModelConfig, readModels } from './config/models.ts'
-import { type NetworkConfig, readNetwork } from './config/network.ts'
-import { type OperatorEgress, readSandboxes, type SandboxMax } from './config/sandboxes.ts'
+import { readChecks } from './config/checks.ts'
+import { readFileRepositories, readGitHost } from './config/git-host.ts'
+import { readGitHub } from './config/github.ts'
+import { readQuotas } from './config/quotas.ts'
+import { readOidc } from './config/oidc.ts'
+import { readModels } from './config/models.ts'
+import { readNetwork } from './config/network.ts'
+import { readSandboxes } from './config/sandboxes.ts'
 import { Settings } from './config/settings.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
-export interface Config extends ModelConfig, StorageConfig {
-  host: string
-  port: number
-  dataDir: string
-  /** A private folder for sockets, made by the user's login. */
-  runtimeDir: string | null
-  /** Without a trailing slash and without /v1. */
-  publicUrl: string
-  network: NetworkConfig
-  databaseUrl: string | null
-  bootstrapToken: string | null
-  /** Allows GET /metrics from other machines. */
-  metricsToken: string | null
-  sandboxDriver: 'auto' | 'local' | 'container' | 'none'
-  /** The limits of a single sandbox. */
-  sandboxMax: SandboxMax
-  egress: OperatorEgress
-  /** Paths of this machine that no sandbox may read. */
-  hiddenPaths: string[]
-  /** Sockets of container engines to look for, and the network for building a project's Dockerfile. */
-  containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
-  masterKeyFile: string
-  sessionLimit: number | null
-  /** How long an agent waits for an answer before its session stops. */
-  waitingMinutes: number
-  /** The total size of external repositories' mirrors above which the least recently used are emptied. */
-  mirrorBytesMax: number
-  /** Warm sandboxes: per project in use, and in all. */
-  warmSandboxes: { perProject: number; inAll: number }
-  previewDomain: string
-  allowPrivateGitHosts: boolean
-  fileRepositories: FileRepositories
-  github: GitHubConfig
-  hostPatience: HostPatience
-  /** How long a merge queues behind others on the same base. Below the usual one-minute timeout of a proxy in between. */
-  mergeWaitMs: number
-  /** How long a merge retries after outside pushes to its base. */
-  mergeTriesMs: number
-  /** The credential for projects on that host without one of their own, for the first account only. */
-  gitHost: GitHostConfig | null
-  /** The external sign-in provider; null when there is none. */
-  oidc: OidcConfig | null
-  /** Base address of Slack's API; ends in a slash. */
-  slackApiUrl: string
-  appProvider: 'local' | 'none'
-  connectorProvider: 'mcp' | 'none'
-  checks: CheckConfig
-  roles: { api: boolean; worker: boolean }
-  log: 'json' | 'pretty'
-  /** Where tests end, delay or fail the server; only when run from source. */
-  failpoints: Failpoint[]
-  /** Folders searched for programs that npm installed (PostgreSQL, the agent runtime). */
-  programDirs: string[]
-  /** Where `npm run release` puts programs for other platforms. */
-  releaseDirs: string[]
-}
-
-/** How long a read waits for a repository before it serves the stored tips. Not configurable: an answer has to leave within two seconds. */
-export interface HostPatience {
-  ms: number
-  /**
-   * The minimum wait for a hanging host. A random value between this and `ms` spreads out the answers to hundreds of
-   * simultaneous readers, which would otherwise all return at once.
-   */
-  msMin: number
-  /** The wait for a prefetch from the host. After it the host is asked in the usual order, and stored tips still leave in time. */
-  aheadMs: number
-}
+export type Config = ReturnType<typeof parseConfig>
 
 export class ConfigError extends Error {
   constructor(problems: string[]) {
@@ -115,7 +48,7 @@ export function settingNames(): string[] {
 }
 
 /** One warm sandbox per project in use if memory allows; all together take at most a fifth of the machine. */
-function warmSandboxes(perProject: number | null, memoryBytes: number): Config['warmSandboxes'] {
+function warmSandboxes(perProject: number | null, memoryBytes: number) {
   const inAll = Math.floor(memoryBytes / 5 / warmSandboxBytes)
   const chosen = perProject ?? (inAll > 0 ? 1 : 0)
   return { perProject: chosen, inAll: Math.max(inAll, chosen) }
@@ -124,53 +57,72 @@ function warmSandboxes(perProject: number | null, memoryBytes: number): Config['
 /** A daemon and an agent runtime after one turn. */
 const warmSandboxBytes = 400 * 1024 ** 2
 
-export function parseConfig(env: Record<string, string | undefined>): Config {
+export function parseConfig(env: Record<string, string | undefined>) {
   const settings = new Settings(env)
   const isLoopback = ['127.0.0.1', '::1', 'localhost'].includes(env.SVC_HOST || '127.0.0.1')
   // On a personal machine a repository on the same machine is the normal case; on a shared server it would be a way in.
   const isPersonal = !env.DATABASE_URL && isLoopback
   const allowPrivateGitHosts = settings.flag('SVC_ALLOW_PRIVATE_GIT_HOSTS', isPersonal)
-  const config: Config = {
+  const config = {
     ...readAddress(settings, isLoopback),
     ...readSecrets(settings),
     ...readSandboxes(settings),
     ...readQuotas(settings),
     ...readModels(settings),
     dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
+    /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     network: readNetwork(settings),
     sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'none']),
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
+    /** The total size of external repositories' mirrors above which the least recently used are emptied. */
     mirrorBytesMax: settings.integer('SVC_MIRRORS_MAX_MB', 20_480, 1, 100_000_000) * 1024 * 1024,
     sessionLimit: settings.integer('SVC_SESSION_LIMIT', null, 0, 100_000),
+    /** How long an agent waits for an answer before its session stops. */
     waitingMinutes: settings.integer('SVC_WAITING_MINUTES', 24 * 60, 1, 525_600),
+    /** Warm sandboxes: per project in use, and in all. */
     warmSandboxes: warmSandboxes(settings.integer('SVC_WARM_SANDBOXES', null, 0, 100), totalmem()),
     allowPrivateGitHosts,
     fileRepositories: readFileRepositories(settings, isPersonal && allowPrivateGitHosts),
+    /** The credential for projects on that host without one of their own, for the first account only. */
     gitHost: readGitHost(settings),
+    /** The external sign-in provider; null when there is none. */
     oidc: readOidc(settings),
+    /** Base address of Slack's API; ends in a slash. */
     slackApiUrl: `${settings.url('SVC_SLACK_API_URL') ?? 'https://slack.com/api'}/`,
     appProvider: settings.choice('SVC_APP_PROVIDER', ['local', 'none']),
     connectorProvider: settings.choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
     checks: readChecks(settings),
-    hostPatience: { ms: 1_500, msMin: 1_000, aheadMs: 400 },
+    /** How long a read waits for a repository before it serves the stored tips. Not configurable: an answer has to leave within two seconds. */
+    hostPatience: {
+      ms: 1_500,
+      /**
+       * The minimum wait for a hanging host. A random value between this and `ms` spreads out the answers to hundreds
+       * of simultaneous readers, which would otherwise all return at once.
+       */
+      msMin: 1_000,
+      /** The wait for a prefetch from the host. After it the host is asked in the usual order, and stored tips still leave in time. */
+      aheadMs: 400,
+    },
+    /** How long a merge queues behind others on the same base. Below the usual one-minute timeout of a proxy in between. */
     mergeWaitMs: 50_000,
+    /** How long a merge retries after outside pushes to its base. */
     mergeTriesMs: 10_000,
     github: readGitHub(settings),
     roles: readRoles(settings),
     log: settings.choice('SVC_LOG', ['json', 'pretty'], process.stdout.isTTY ? 'pretty' : 'json'),
+    /** Where tests end, delay or fail the server; only when run from source. */
     failpoints: readFailpoints(settings),
+    /** Where `npm run release` puts programs for other platforms. */
     releaseDirs: [join(process.execPath, '../release'), join(import.meta.dir, '../../../dist/release')],
+    /** Folders searched for programs that npm installed (PostgreSQL, the agent runtime). */
     programDirs: [join(process.execPath, '../../node_modules'), join(import.meta.dir, '../../../node_modules')],
   }
   if (settings.problems.length > 0) throw new ConfigError(settings.problems)
   return config
 }
 
-function readAddress(
-  settings: Settings,
-  isLoopback: boolean,
-): Pick<Config, 'host' | 'port' | 'publicUrl' | 'previewDomain'> {
+function readAddress(settings: Settings, isLoopback: boolean) {
   const aName = /^[A-Za-z0-9.:_-]{1,253}$/
   const aDomain = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/
   const host = settings.matching('SVC_HOST', '127.0.0.1', aName, 'has to be an address or a name of this machine')
@@ -179,12 +131,13 @@ function readAddress(
   return {
     host,
     port,
+    /** Without a trailing slash and without /v1. */
     publicUrl: settings.url('SVC_PUBLIC_URL') ?? `http://${name}:${port}`,
     previewDomain: settings.matching('SVC_PREVIEW_DOMAIN', 'localhost', aDomain, 'has to be a domain name'),
   }
 }
 
-function readSecrets(settings: Settings): Pick<Config, 'databaseUrl' | 'bootstrapToken' | 'metricsToken'> {
+function readSecrets(settings: Settings) {
   const isPostgres = (text: string) => /^postgres(ql)?:\/\//.test(text)
   const isMetricsToken = (text: string) => /^[\x21-\x7e]{16,512}$/.test(text)
   return {
@@ -194,6 +147,7 @@ function readSecrets(settings: Settings): Pick<Config, 'databaseUrl' | 'bootstra
       isWellFormedToken,
       'is not a well-formed svc_pat_ token (its checksum does not fit).',
     ),
+    /** Allows GET /metrics from other machines. */
     metricsToken: settings.secret(
       'SVC_METRICS_TOKEN',
       isMetricsToken,
@@ -202,7 +156,7 @@ function readSecrets(settings: Settings): Pick<Config, 'databaseUrl' | 'bootstra
   }
 }
 
-function readRoles(settings: Settings): Config['roles'] {
+function readRoles(settings: Settings) {
   const roles = settings.list('SVC_ROLES')
   for (const role of roles)
     if (role !== 'api' && role !== 'worker')

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { relative } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
@@ -89,7 +90,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, stopping.signal)
     await reconcileSessions(deps)
-    await untilAborted(stopping.signal)
+    if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
     await Promise.all([
       listener.close(),
@@ -114,11 +115,6 @@ async function offerModel(deps: Deps, ask: AskModel, signal: AbortSignal): Promi
   } catch (error) {
     deps.log.warn({ err: error }, 'failed to save the answer to the model question')
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** The shortest command by which the person at this terminal can run this program. */

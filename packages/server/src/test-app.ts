@@ -9,18 +9,15 @@ import pino from 'pino'
 import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
-import { AppReconciler } from './apps/reconciler.ts'
+import { assembleDeps } from './build-deps.ts'
 import { startDashboardSession } from './auth/dashboard-session.ts'
-import { CheckReconciler } from './checks/reconciler.ts'
 import { makeEgressGate } from './egress/gate.ts'
 import { type Config, operatorSecrets, parseConfig } from './config.ts'
-import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import { createTestDatabase } from './db/testing-cluster.ts'
 import type { Deps } from './deps.ts'
 import { DiskWatch } from './storage/disk-watch.ts'
-import { EventNotifier } from './events/notifier.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { managedDir } from './projects/repository.ts'
@@ -29,10 +26,8 @@ import { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { insertInstance } from './scheduler/instance-store.ts'
 import { Heartbeat } from './scheduler/heartbeat.ts'
-import { SessionFeed } from './sessions/conversation/feed.ts'
-import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
-import { WarmPool } from './sessions/warm/pool.ts'
 import { mintToken } from './tokens/mint.ts'
+import { updateRows } from './db/rows.ts'
 
 export interface TestRequest {
   /** The owner's when left out; null sends none. */
@@ -107,7 +102,6 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
       project_id: grant.project_id ?? null,
       session_id: grant.session_id ?? null,
       generation: grant.session_id ? 1 : null,
-      expires_at: null,
     })
     return secret_key
   }
@@ -203,11 +197,12 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
 
 /** No job runs here to write heartbeats, so this one stays fresh until the slowest test is over. */
 export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
-  await deps.db
-    .updateTable('server_instances')
-    .set({ heartbeat_at: new Date(Date.now() + 3_600_000) })
-    .where('instance_id', '=', deps.instanceId)
-    .execute()
+  await updateRows(
+    deps.db,
+    'server_instances',
+    { instance_id: deps.instanceId },
+    { heartbeat_at: new Date(Date.now() + 3_600_000) },
+  )
 }
 
 async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {
@@ -215,43 +210,24 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
   // A machine that is busy with other tests is not an unavailable database.
   const database = openDatabase(config.databaseUrl ?? '', log, 60_000)
   const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
-  const base = {
+  const deps = assembleDeps(database, {
     config,
     // Only a test makes the disk full, not the machine.
     disk: new DiskWatch({ config, log }),
     redaction,
-    db: database.db,
-    locks: database.locks,
-    localLocks: new LocalLocks(),
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     metrics: new Metrics(),
-    feed: new SessionFeed(),
-    events: new EventNotifier({ db: database.db, locks: database.locks, log }),
     relaySocket: join(config.dataDir, 'relay.sock'),
-    instanceId: randomUUID(),
     // No heartbeat runs here, so its clock stands still.
     heartbeat: new Heartbeat(() => 0),
-    now: () => new Date(),
-    newId: () => randomUUID(),
-    randomBytes: (count: number) => randomBytes(count),
     log,
-    undeclaredError(route: string, code: string) {
+    undeclaredError(route, code) {
       throw new Error(`${route} answered with ${code}: add it to the errors of its route.`)
     },
     ...replaced,
     keyring: watchedKeyring(replaced.keyring, redaction),
     sandboxes: replaced.sandboxes ? withKeyCleanup(replaced.sandboxes, redaction) : null,
-  }
-  const served = {
-    ...base,
-    apps: replaced.apps ?? new AppReconciler(base),
-    checks: replaced.checks ?? new CheckReconciler(base),
-  }
-  const pooled = { ...served, warm: replaced.warm ?? new WarmPool(served) }
-  const deps: Deps = {
-    ...pooled,
-    sessions: replaced.sessions ?? new SessionReconciler(pooled),
-  }
+  })
   await insertInstance(deps.db, deps.instanceId)
   await letLive(deps)
   const app = buildApp(deps)

@@ -2,9 +2,7 @@ import type { Deps } from '../deps.ts'
 import { firstOwner, insertAccountWithOwner, lockInstallation } from './store.ts'
 
 /** Creates the first account and its owner if there is none. The lock makes two servers that start together create one. */
-export async function ensureOwner(
-  deps: Pick<Deps, 'db' | 'newId'>,
-): Promise<{ user_id: string; account_id: string; isNew: boolean }> {
+export async function ensureOwner(deps: Pick<Deps, 'db' | 'newId'>) {
   return deps.db.transaction().execute(async (trx) => {
     await lockInstallation(trx)
     const found = await firstOwner(trx)

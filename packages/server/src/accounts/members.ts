@@ -15,10 +15,7 @@ interface Change {
   caller: Caller<UserActor>
 }
 
-export async function changeRole(
-  deps: Pick<Deps, 'db' | 'now'>,
-  input: Change & { userId: string; role: Role },
-): Promise<Member> {
+export async function changeRole(deps: Pick<Deps, 'db' | 'now'>, input: Change & { userId: string; role: Role }) {
   const { account, caller, userId, role } = input
   if (caller.actor.dashboard_session !== undefined) requireFresh(deps, caller.actor, 'any sign-in')
   return deps.db.transaction().execute(async (trx) => {

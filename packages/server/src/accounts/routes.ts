@@ -1,30 +1,10 @@
-import {
-  addMemberRoute,
-  changeRoleRoute,
-  confirmSignInRoute,
-  createAccountRoute,
-  createOwnerLinkRoute,
-  endDashboardSessionRoute,
-  getMeRoute,
-  getPasswordRoute,
-  listAccountsRoute,
-  listAuditRoute,
-  listDashboardSessionsRoute,
-  listMembersRoute,
-  removeMemberRoute,
-  ServiceError,
-  setPasswordRoute,
-  signInMethodsRoute,
-  signInRoute,
-  signInWithPasswordRoute,
-  signOutRoute,
-  updateAccountRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
+import { ServiceError } from '@svc/contract'
 import { listAudit } from '../audit/list.ts'
 import { projectIdNamed } from '../auth/allow.ts'
 import { listDashboardSessions } from '../auth/dashboard-session.ts'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { createAccount, updateAccount } from './change.ts'
 import { invite } from './invitations/invite.ts'
@@ -36,33 +16,34 @@ import { endSession, signInByLink, signInByPassword, signOut } from './sign-in/s
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
-    handle(getMeRoute, async ({ caller }) => {
+    handle(contract.getMeRoute, async ({ caller }) => {
       const accounts = await accountsOfUser(deps.db, caller.actor.user_id)
       const account = accounts[0]
       if (account === undefined) throw new ServiceError('forbidden', 'You are not a member of any account.')
       const user = await getUser(deps.db, caller.actor.user_id)
       return { user_id: user.user_id, email: user.email, user, account, accounts }
     }),
-    handle(listAccountsRoute, async ({ caller }) => ({
+    handle(contract.listAccountsRoute, async ({ caller }) => ({
       accounts: await accountsOfUser(deps.db, caller.actor.user_id),
     })),
-    handle(createAccountRoute, ({ body, caller, request }) =>
+    handle(contract.createAccountRoute, ({ body, caller, request }) =>
       createAccount(deps, { ...body, caller, accountId: request.resourceId }),
     ),
-    handle(updateAccountRoute, ({ account, body, caller }) => updateAccount(deps, { ...body, account, caller })),
-    handle(listMembersRoute, async ({ account, query }) => {
+    handle(contract.updateAccountRoute, ({ account, body, caller }) =>
+      updateAccount(deps, { ...body, account, caller }),
+    ),
+    handle(contract.listMembersRoute, async ({ account, query }) => {
       const { rows, next } = await listMembers(deps.db, account.account_id, query)
       return new Page(rows, next)
     }),
-    handle(addMemberRoute, ({ account, body, caller }) => invite(deps, { account, caller, ...body })),
-    handle(changeRoleRoute, async ({ account, body, caller, params }) =>
+    handle(contract.addMemberRoute, ({ account, body, caller }) => invite(deps, { account, caller, ...body })),
+    handle(contract.changeRoleRoute, async ({ account, body, caller, params }) =>
       changeRole(deps, { account, caller, userId: params.userId, role: body.role }),
     ),
-    handle(removeMemberRoute, async ({ account, caller, params }) => {
-      await removeMember(deps, { account, caller, userId: params.userId })
-      return { ok: true }
-    }),
-    handle(listAuditRoute, async ({ account, query, caller }) => {
+    handle(contract.removeMemberRoute, ({ account, caller, params }) =>
+      ok(removeMember(deps, { account, caller, userId: params.userId })),
+    ),
+    handle(contract.listAuditRoute, async ({ account, query, caller }) => {
       const { account_id: accountId } = account
       const { project_id: named } = query
       const of = {
@@ -80,33 +61,29 @@ export function accountRoutes(deps: Deps): Mounted[] {
 
 function signInRoutes(deps: Deps): Mounted[] {
   return [
-    handle(createOwnerLinkRoute, ({ caller }) => createOwnerLink(deps, caller)),
-    handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
-    handle(signInRoute, ({ body, request }) => signInByLink(deps, body.code, request)),
-    handle(signInWithPasswordRoute, ({ body, request }) => signInByPassword(deps, body, request)),
-    handle(getPasswordRoute, async ({ caller }) => {
+    handle(contract.createOwnerLinkRoute, ({ caller }) => createOwnerLink(deps, caller)),
+    handle(contract.signInMethodsRoute, async () => ({
+      password: true as const,
+      oidc: deps.config.oidc?.name ?? null,
+    })),
+    handle(contract.signInRoute, ({ body, request }) => signInByLink(deps, body.code, request)),
+    handle(contract.signInWithPasswordRoute, ({ body, request }) => signInByPassword(deps, body, request)),
+    handle(contract.getPasswordRoute, async ({ caller }) => {
       const found = await findPassword(deps.db, { user_id: caller.actor.user_id })
       return { email: found?.email ?? null, is_set: found?.hash != null }
     }),
-    handle(setPasswordRoute, async ({ caller, body }) => {
-      await setPassword(deps, caller, body)
-      return { ok: true }
-    }),
-    handle(confirmSignInRoute, async ({ caller, body }) => {
-      await confirmPassword(deps, caller, body.password)
-      return { ok: true }
-    }),
-    handle(listDashboardSessionsRoute, async ({ caller: { actor } }) => {
+    handle(contract.setPasswordRoute, ({ caller, body }) => ok(setPassword(deps, caller, body))),
+    handle(contract.confirmSignInRoute, ({ caller, body }) => ok(confirmPassword(deps, caller, body.password))),
+    handle(contract.listDashboardSessionsRoute, async ({ caller: { actor } }) => {
       const sessions = await listDashboardSessions(deps, actor.user_id)
       return sessions.map((session) => ({
         ...session,
         current: session.dashboard_session_id === actor.dashboard_session?.id,
       }))
     }),
-    handle(endDashboardSessionRoute, async ({ caller, params }) => {
-      await endSession(deps, caller, params.dashboardSessionId)
-      return { ok: true }
-    }),
-    handle(signOutRoute, ({ request }) => signOut(deps, request)),
+    handle(contract.endDashboardSessionRoute, ({ caller, params }) =>
+      ok(endSession(deps, caller, params.dashboardSessionId)),
+    ),
+    handle(contract.signOutRoute, ({ request }) => signOut(deps, request)),
   ]
 }

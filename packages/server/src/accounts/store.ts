@@ -1,8 +1,8 @@
 import { type Plan, type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { afterCursor } from '../db/after-cursor.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
 import { accountSlug } from './slug.ts'
+import { firstRow, hasRow, updateRows } from '../db/rows.ts'
 
 export async function getUser(db: DbOrTransaction, userId: string) {
   return db
@@ -43,47 +43,33 @@ export async function insertAccountWithOwner(
 }
 
 /** False when an earlier attempt of the same request inserted it. */
-export async function insertAccount(
-  db: DbOrTransaction,
-  row: { account_id: string; name: string; plan: Plan },
-): Promise<boolean> {
-  const inserted = await db
-    .insertInto('accounts')
-    .values(row)
-    .onConflict((conflict) => conflict.column('account_id').doNothing())
-    .returning('account_id')
-    .executeTakeFirst()
-  return inserted !== undefined
+export async function insertAccount(db: DbOrTransaction, row: { account_id: string; name: string; plan: Plan }) {
+  return hasRow(
+    db
+      .insertInto('accounts')
+      .values(row)
+      .onConflict((conflict) => conflict.column('account_id').doNothing())
+      .returning('account_id'),
+  )
 }
 
-export async function updateAccountRow(
-  db: DbOrTransaction,
-  accountId: string,
-  set: { name: string; plan: Plan },
-): Promise<void> {
-  await db.updateTable('accounts').set(set).where('account_id', '=', accountId).execute()
+export async function updateAccountRow(db: DbOrTransaction, accountId: string, set: { name: string; plan: Plan }) {
+  await updateRows(db, 'accounts', { account_id: accountId }, set)
 }
 
 /** Returns the cap it replaces. */
-export async function replaceModelCap(
-  db: DbOrTransaction,
-  accountId: string,
-  tokens: number | null,
-): Promise<number | null> {
+export async function replaceModelCap(db: DbOrTransaction, accountId: string, tokens: number | null) {
   const before = await db
     .selectFrom('accounts')
     .select('model_tokens_per_month')
     .where('account_id', '=', accountId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  await db.updateTable('accounts').set({ model_tokens_per_month: tokens }).where('account_id', '=', accountId).execute()
+  await updateRows(db, 'accounts', { account_id: accountId }, { model_tokens_per_month: tokens })
   return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
 }
 
-export async function insertMember(
-  db: DbOrTransaction,
-  member: { account_id: string; user_id: string; role: Role },
-): Promise<void> {
+export async function insertMember(db: DbOrTransaction, member: { account_id: string; user_id: string; role: Role }) {
   await db.insertInto('account_members').values(member).execute()
 }
 
@@ -96,26 +82,16 @@ function members(db: DbOrTransaction, accountId: string) {
 }
 
 /** Ordered by the time they joined. */
-export async function listMembers(
-  db: DbOrTransaction,
-  accountId: string,
-  page: { limit: number; cursor?: string | undefined },
-) {
-  const rows = await members(db, accountId)
-    .where(afterCursor(['account_members.created_at', 'users.user_id'], 'asc', readIdCursor(page.cursor)))
-    .orderBy('account_members.created_at')
-    .orderBy('users.user_id')
-    .limit(page.limit + 1)
-    .execute()
-  return cutPage(rows, page.limit, (last) => [last.created_at, last.user_id])
+export function listMembers(db: DbOrTransaction, accountId: string, page: PageQuery) {
+  return readPage(members(db, accountId), ['account_members.created_at', 'users.user_id'], 'asc', page)
 }
 
 export async function getMember(db: DbOrTransaction, accountId: string, userId: string) {
-  return (await members(db, accountId).where('users.user_id', '=', userId).executeTakeFirst()) ?? null
+  return firstRow(members(db, accountId).where('users.user_id', '=', userId))
 }
 
 export async function memberByEmail(db: DbOrTransaction, accountId: string, email: string) {
-  return (await members(db, accountId).where('users.email', '=', email).executeTakeFirst()) ?? null
+  return firstRow(members(db, accountId).where('users.email', '=', email))
 }
 
 /** Serializes changes to members until the transaction ends: two owners who remove each other would otherwise leave none. */
@@ -132,19 +108,13 @@ export async function countOwners(db: DbOrTransaction, accountId: string): Promi
   const { owners } = await db
     .selectFrom('account_members')
     .select(({ fn }) => fn.countAll<number>().as('owners'))
-    .where('account_id', '=', accountId)
-    .where('role', '=', 'owner')
+    .where((eb) => eb.and({ account_id: accountId, role: 'owner' }))
     .executeTakeFirstOrThrow()
   return Number(owners)
 }
 
 export async function setRole(db: DbOrTransaction, accountId: string, userId: string, role: Role): Promise<void> {
-  await db
-    .updateTable('account_members')
-    .set({ role })
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
-    .execute()
+  await updateRows(db, 'account_members', { account_id: accountId, user_id: userId }, { role })
 }
 
 export async function deleteMember(db: DbOrTransaction, accountId: string, userId: string): Promise<void> {
@@ -152,10 +122,7 @@ export async function deleteMember(db: DbOrTransaction, accountId: string, userI
 }
 
 /** Sets the address only if no other user has it. */
-export async function insertUser(
-  db: DbOrTransaction,
-  user: { user_id: string; email: string | null; name: string },
-): Promise<void> {
+export async function insertUser(db: DbOrTransaction, user: { user_id: string; email: string | null; name: string }) {
   const inserted = await db
     .insertInto('users')
     .values(user)
@@ -171,29 +138,23 @@ export async function insertUser(
 
 /** Whether the user ever signed in or changed anything, by the audit log. */
 export async function hasActed(db: DbOrTransaction, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('audit_events')
-    .select('event_id')
-    .where('actor_user_id', '=', userId)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(db.selectFrom('audit_events').select('event_id').where('actor_user_id', '=', userId).limit(1))
 }
 
 /** The first owner of the first account, whom a fresh server's owner link signs in. */
 export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string; account_id: string } | null> {
-  const row = await db
-    .selectFrom('account_members')
-    .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
-    .select(['account_members.user_id', 'account_members.account_id'])
-    .where('account_members.role', '=', 'owner')
-    // By the account's age: an owner added later must not make another account the first one.
-    .orderBy('accounts.created_at')
-    .orderBy('accounts.account_id')
-    .orderBy('account_members.created_at')
-    .orderBy('account_members.user_id')
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    db
+      .selectFrom('account_members')
+      .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
+      .select(['account_members.user_id', 'account_members.account_id'])
+      .where('account_members.role', '=', 'owner')
+      // By the account's age: an owner added later must not make another account the first one.
+      .orderBy('accounts.created_at')
+      .orderBy('accounts.account_id')
+      .orderBy('account_members.created_at')
+      .orderBy('account_members.user_id'),
+  )
 }
 
 /** Whether the account is the first one of this instance and, if given, `owner` owns it. */
@@ -212,17 +173,14 @@ export async function instanceOwnedBy(db: DbOrTransaction, userId: string): Prom
   return first.account_id
 }
 
-export async function findPassword(
-  db: DbOrTransaction,
-  by: { email: string } | { user_id: string },
-): Promise<{ user_id: string; email: string | null; hash: string | null } | null> {
+export async function findPassword(db: DbOrTransaction, by: { email: string } | { user_id: string }) {
   const users = db
     .selectFrom('users')
     .leftJoin('user_passwords', 'user_passwords.user_id', 'users.user_id')
     .select(['users.user_id', 'users.email', 'user_passwords.hash'])
   const found =
     'email' in by ? users.where('users.email', '=', by.email) : users.where('users.user_id', '=', by.user_id)
-  return (await found.executeTakeFirst()) ?? null
+  return firstRow(found)
 }
 
 /** Throws `conflict` when another user has the address. */
@@ -238,7 +196,7 @@ export async function setUserPassword(
     .where('user_id', '!=', user_id)
     .executeTakeFirst()
   if (other !== undefined) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
-  await db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
+  await updateRows(db, 'users', { user_id }, { email })
   await db
     .insertInto('user_passwords')
     .values({ user_id, hash, changed_at })

@@ -6,7 +6,7 @@ import {
   type Changes,
   deleteRows,
   findRow,
-  firstOrNull,
+  firstRow,
   insertIfNew,
   listRows,
   lockRow,
@@ -48,7 +48,7 @@ const hasNul = (slug: string) => slug.includes('\0')
 
 export async function getAppByHost(db: DbOrTransaction, host: string): Promise<AppRow | null> {
   const ofHost = db.selectFrom('apps').selectAll().where('host', '=', host)
-  return firstOrNull(ofHost.where(ofLiveProject(sql.ref('apps.project_id'))))
+  return firstRow(ofHost.where(ofLiveProject(sql.ref('apps.project_id'))))
 }
 
 export async function lockApps(trx: DbOrTransaction, projectId: string): Promise<AppRow[]> {

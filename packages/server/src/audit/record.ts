@@ -53,13 +53,6 @@ function auditRow(caller: Caller, event: AuditEvent): NewRow<'audit_events'> {
 }
 
 function eventColumns(event: AuditEvent) {
-  return {
-    account_id: event.account_id,
-    project_id: event.project_id,
-    action: event.action,
-    object_type: event.object_type,
-    object_id: event.object_id,
-    before: event.before ? JSON.stringify(event.before) : null,
-    after: event.after ? JSON.stringify(event.after) : null,
-  }
+  const json = (value: object | null | undefined) => (value ? JSON.stringify(value) : null)
+  return { ...event, before: json(event.before), after: json(event.after) }
 }

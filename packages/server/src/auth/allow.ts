@@ -52,7 +52,6 @@ function refuseOtherProject(actor: Actor, projectId: string): void {
 
 export interface AuthorizedAccount {
   account_id: string
-  /** The caller's role. */
   role: Role
 }
 

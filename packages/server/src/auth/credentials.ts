@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   cloneCredentialPrefix,
   isWellFormedToken,
@@ -14,9 +14,15 @@ import type { Deps } from '../deps.ts'
 import { recordTokenUse } from '../tokens/store.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
 import { type Found, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
+import { hasRow } from '../db/rows.ts'
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
+}
+
+/** Takes as long for any two texts, so that timing does not reveal how much of a guess is right. */
+export function isSameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected))
 }
 
 export function unauthenticated(
@@ -95,12 +101,7 @@ export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, cr
 /** Whether the key belongs to a sandbox that waits for a session, so that no session pays. */
 export async function isModelKeyOfWarmSandbox(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
   if (!key.startsWith(modelKeyPrefix)) return false
-  const row = await deps.db
-    .selectFrom('warm_sandboxes')
-    .select('sandbox_id')
-    .where('model_sha256', '=', sha256(key))
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(deps.db.selectFrom('warm_sandboxes').select('sandbox_id').where('model_sha256', '=', sha256(key)))
 }
 
 /** The project of a token reserved for a sandbox that waits for a session, otherwise null. */
@@ -133,8 +134,7 @@ export async function actorOfSandboxCredential(
   const row = await deps.db
     .selectFrom('sandbox_credentials')
     .select(['user_id', 'project_id', 'session_id', 'sandbox_id', 'generation', 'expires_at', 'revoked_at'])
-    .where('sha256', '=', sha256(credential))
-    .where('kind', '=', kind)
+    .where((eb) => eb.and({ sha256: sha256(credential), kind }))
     .where(ofLiveProject(sql.ref('sandbox_credentials.project_id')))
     .executeTakeFirst()
   if (row === undefined) throw unauthenticated('This credential is unknown.')
@@ -145,12 +145,7 @@ export async function actorOfSandboxCredential(
   return { kind: 'sandbox', user_id, project_id, session_id, sandbox_id, generation }
 }
 
-export function describeActor(actor: Actor): {
-  actor_kind: string
-  actor_user_id: string
-  token_id: string | null
-  session_id: string | null
-} {
+export function describeActor(actor: Actor) {
   return {
     actor_kind: actor.kind === 'project' && actor.session_id !== null ? 'agent' : actor.kind,
     actor_user_id: actor.user_id,

@@ -4,8 +4,10 @@ import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
+import type { Credentials } from './authenticate.ts'
 import { isOriginOf } from '../http/admission/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
+import { hasRow, updateRows } from '../db/rows.ts'
 
 const sessionDays = 30
 
@@ -16,13 +18,7 @@ export function cookieName(publicUrl: string): string {
 
 export async function actorOfCookie(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'log'>,
-  request: {
-    cookie: string | null
-    method: string
-    origin: string | null
-    secFetchSite: string | null
-    host: string | null
-  },
+  request: Omit<Credentials, 'authorization'>,
 ): Promise<UserActor> {
   const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
   if (value === undefined) throw unauthenticated('This needs a token.')
@@ -61,21 +57,19 @@ function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
 }
 
 /** The signed-in user of a browser, for the provider's redirect, which has a cookie of its own as protection. */
-export async function userOfCookie(
-  deps: Pick<Deps, 'db' | 'now' | 'config'>,
-  header: string | undefined,
-): Promise<string | null> {
+export async function userOfCookie(deps: Pick<Deps, 'db' | 'now' | 'config'>, header: string | undefined) {
   const value = header === undefined ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
   return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
 }
 
 /** Records that the user just entered their password. */
 export async function confirmDashboardSession(db: DbOrTransaction, id: string, at: Date): Promise<void> {
-  await db
-    .updateTable('dashboard_sessions')
-    .set({ confirmed_at: at, confirmed_by: 'password' })
-    .where('dashboard_session_id', '=', id)
-    .execute()
+  await updateRows(
+    db,
+    'dashboard_sessions',
+    { dashboard_session_id: id },
+    { confirmed_at: at, confirmed_by: 'password' },
+  )
 }
 
 /** The time of last use is informational, so recording it must neither slow nor fail the request. */
@@ -89,15 +83,7 @@ function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
 }
 
 /** Browsers send cookies with requests from other sites too, so check where a request comes from. */
-export function refuseForeignOrigin(
-  publicUrl: string,
-  request: {
-    method: string
-    origin: string | null
-    secFetchSite: string | null
-    host: string | null
-  },
-): void {
+export function refuseForeignOrigin(publicUrl: string, request: Omit<Credentials, 'authorization' | 'cookie'>): void {
   const site = request.secFetchSite
   const isSameSite = site === null || site === 'same-origin' || site === 'none'
   const isSameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')
@@ -152,24 +138,17 @@ export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, user
 }
 
 /** False when the user has no such session. */
-export async function endDashboardSessionById(
-  db: DbOrTransaction,
-  input: { id: string; userId: string },
-): Promise<boolean> {
-  const ended = await db
-    .deleteFrom('dashboard_sessions')
-    .where('dashboard_session_id', '=', input.id)
-    .where('user_id', '=', input.userId)
-    .returning('user_id')
-    .executeTakeFirst()
-  return ended !== undefined
+export async function endDashboardSessionById(db: DbOrTransaction, input: { id: string; userId: string }) {
+  return hasRow(
+    db
+      .deleteFrom('dashboard_sessions')
+      .where((eb) => eb.and({ dashboard_session_id: input.id, user_id: input.userId }))
+      .returning('user_id'),
+  )
 }
 
 /** A new password signs out every other browser. */
-export async function endOtherDashboardSessions(
-  db: DbOrTransaction,
-  input: { userId: string; keep: string },
-): Promise<void> {
+export async function endOtherDashboardSessions(db: DbOrTransaction, input: { userId: string; keep: string }) {
   await db
     .deleteFrom('dashboard_sessions')
     .where('user_id', '=', input.userId)
@@ -178,10 +157,7 @@ export async function endOtherDashboardSessions(
 }
 
 /** Ends the session of the request. Returns a Set-Cookie header that clears the cookie, and the user. */
-export async function endDashboardSession(
-  deps: Pick<Deps, 'db' | 'config'>,
-  header: string | null,
-): Promise<{ cookie: string; userId: string | null }> {
+export async function endDashboardSession(deps: Pick<Deps, 'db' | 'config'>, header: string | null) {
   const value = header === null ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
   const ended =
     value === undefined
@@ -201,5 +177,5 @@ function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string
 
 /** Whether any user has ever signed in with a browser and not signed out. */
 export async function hasDashboardSessions(db: DbOrTransaction): Promise<boolean> {
-  return (await db.selectFrom('dashboard_sessions').select('user_id').limit(1).executeTakeFirst()) !== undefined
+  return hasRow(db.selectFrom('dashboard_sessions').select('user_id').limit(1))
 }

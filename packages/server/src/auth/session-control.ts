@@ -29,8 +29,7 @@ export async function requireControl(
   const session = await db
     .selectFrom('project_sessions')
     .select(['session_id', 'ancestors'])
-    .where('session_id', '=', sessionId)
-    .where('project_id', '=', projectId)
+    .where((eb) => eb.and({ session_id: sessionId, project_id: projectId }))
     .executeTakeFirst()
   if (session !== undefined) refuseOtherSession(actor, session)
 }

@@ -21,7 +21,6 @@ export type TokenRow = Pick<Row<'tokens'>, (typeof tokenColumns)[number]>
 /** A project with the user's role, if they have one. */
 export type SeenProject = Row<'projects'> & { role: Role | null }
 
-/** The result of a project lookup. */
 export interface Found {
   project: SeenProject | undefined
 }
@@ -93,7 +92,6 @@ function ofMember(db: Db, actor: Actor) {
     .orderBy('projects.created_at')
 }
 
-/** Reads both in one query. */
 export async function tokenWithProject(
   db: Db,
   sha256: Buffer,
@@ -110,34 +108,17 @@ export async function tokenWithProject(
         .onRef('account_members.user_id', '=', 'tokens.user_id'),
     )
     .selectAll('projects')
-    .select([
-      'account_members.role as role',
-      'tokens.token_id as t_token_id',
-      'tokens.user_id as t_user_id',
-      'tokens.project_id as t_project_id',
-      'tokens.session_id as t_session_id',
-      'tokens.generation as t_generation',
-      'tokens.expires_at as t_expires_at',
-      'tokens.revoked_at as t_revoked_at',
-      'tokens.last_used_at as t_last_used_at',
-    ])
+    .select('account_members.role as role')
+    .select(tokenColumns.map((column) => `tokens.${column} as t_${column}` as const))
     .where('tokens.sha256', '=', sha256)
     .where(ofLiveProjects)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const {
-    t_token_id: token_id,
-    t_user_id: user_id,
-    t_project_id: project_id,
-    t_session_id: session_id,
-    t_generation: generation,
-    t_expires_at: expires_at,
-    t_revoked_at: revoked_at,
-    t_last_used_at: last_used_at,
-    ...project
-  } = row
+  const columns = Object.entries(row)
+  const ofToken = columns.filter(([name]) => name.startsWith('t_')).map(([name, value]) => [name.slice(2), value])
+  const ofProject = columns.filter(([name]) => !name.startsWith('t_'))
   return {
-    token: { token_id, user_id, project_id, session_id, generation, expires_at, revoked_at, last_used_at },
-    project: project.project_id === null ? undefined : (project as SeenProject),
+    token: Object.fromEntries(ofToken) as TokenRow,
+    project: row.project_id === null ? undefined : (Object.fromEntries(ofProject) as SeenProject),
   }
 }

@@ -1,4 +1,4 @@
-import type { AuditEvent } from '../audit/record.ts'
+import { type AuditEvent, auditEvent } from '../audit/record.ts'
 import type { ChangeRequestRow } from './store.ts'
 
 export function auditOf(
@@ -6,12 +6,5 @@ export function auditOf(
   action: 'open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request',
   change: Pick<AuditEvent, 'before' | 'after'>,
 ): AuditEvent {
-  return {
-    account_id: cr.account_id,
-    project_id: cr.project_id,
-    action: `change_request.${action}`,
-    object_type: 'change_request',
-    object_id: cr.cr_id,
-    ...change,
-  }
+  return { ...auditEvent(cr, `change_request.${action}`, 'change_request', cr.cr_id), ...change }
 }

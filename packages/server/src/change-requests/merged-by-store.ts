@@ -5,9 +5,7 @@ export async function userWhoMerged(db: DbOrTransaction, projectId: string, sha:
   const cr = await db
     .selectFrom('change_requests')
     .select('merged_by')
-    .where('project_id', '=', projectId)
-    .where('status', '=', 'merged')
-    .where('merge_commit_sha', '=', sha)
+    .where((eb) => eb.and({ project_id: projectId, status: 'merged', merge_commit_sha: sha }))
     .executeTakeFirst()
   return cr?.merged_by ?? null
 }

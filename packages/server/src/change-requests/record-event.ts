@@ -18,7 +18,6 @@ export async function recordChangeRequestEvent(
   await recordEvent(trx, changeRequestEvent(type, cr, more), actor)
 }
 
-/** Builds the event from `cr`, the row after the change. */
 export function changeRequestEvent(
   type: ChangeRequestEvent['type'],
   cr: ChangeRequestRow,

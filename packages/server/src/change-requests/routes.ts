@@ -1,20 +1,4 @@
-import {
-  closeChangeRequestRoute,
-  createReviewRoute,
-  diffChangeRequestRoute,
-  editChangeRequestRoute,
-  getChangeRequestRoute,
-  getProjectDeletionRoute,
-  getPullRequestRoute,
-  listChangeRequestsRoute,
-  listReviewsRoute,
-  mergeChangeRequestRoute,
-  openChangeRequestRoute,
-  openPullRequestRoute,
-  previewChangeRequestRoute,
-  reopenChangeRequestRoute,
-  verifyChangeRequestRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
@@ -37,24 +21,24 @@ import { withinTime } from '../projects/within-limits.ts'
 
 export function changeRequestRoutes(deps: Deps): Mounted[] {
   return [
-    handle(listChangeRequestsRoute, async ({ project, query }) => {
+    handle(contract.listChangeRequestsRoute, async ({ project, query }) => {
       const read = () => listChangeRequests(deps.db, project.project_id, query)
       const { rows, next } = await listWithTips(deps, project, read)
       return new Page({ change_requests: rows.map(presentChangeRequest) }, next)
     }),
-    handle(openChangeRequestRoute, async ({ project, caller, body, request }) => {
+    handle(contract.openChangeRequestRoute, async ({ project, caller, body, request }) => {
       const { resourceId: crId, signal } = request
       const cr = await openChangeRequest(deps, { ...body, project, caller, crId, signal })
       request.warnings.push(...(await verificationFailures(deps, { project, caller, cr, signal })))
       return presentChangeRequest(cr)
     }),
-    handle(getChangeRequestRoute, async ({ project, params }) => ({
+    handle(contract.getChangeRequestRoute, async ({ project, params }) => ({
       change_request: presentChangeRequest(await readChangeRequest(deps, project, params.crId)),
     })),
-    handle(editChangeRequestRoute, async ({ project, caller, params, body }) =>
+    handle(contract.editChangeRequestRoute, async ({ project, caller, params, body }) =>
       presentChangeRequest(await editChangeRequest(deps, { ...body, ...params, project, caller })),
     ),
-    handle(diffChangeRequestRoute, async ({ project, params, query, request: { headers, signal } }) =>
+    handle(contract.diffChangeRequestRoute, async ({ project, params, query, request: { headers, signal } }) =>
       withinTime(signal, (signal) =>
         diffChangeRequest(deps, {
           ...params,
@@ -67,35 +51,37 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
         }),
       ),
     ),
-    handle(previewChangeRequestRoute, async ({ project, caller, params, query, request: { signal } }) =>
+    handle(contract.previewChangeRequestRoute, async ({ project, caller, params, query, request: { signal } }) =>
       withinTime(signal, (signal) =>
         previewChangeRequest(deps, { ...params, project, caller, include: query.include, signal }),
       ),
     ),
-    handle(verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>
+    handle(contract.verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>
       withinTime(signal, (signal) => verifyChangeRequest(deps, { ...params, project, signal })),
     ),
-    handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request: { idempotencyKey, signal } }) =>
-      mergeChangeRequest(deps, { ...body, ...params, project, caller, idempotencyKey, signal }),
+    handle(
+      contract.mergeChangeRequestRoute,
+      async ({ project, caller, params, body, request: { idempotencyKey, signal } }) =>
+        mergeChangeRequest(deps, { ...body, ...params, project, caller, idempotencyKey, signal }),
     ),
-    handle(getPullRequestRoute, async ({ project, params }) => getPullRequest(deps, { ...params, project })),
-    handle(openPullRequestRoute, async ({ project, caller, params, request: { signal } }) =>
+    handle(contract.getPullRequestRoute, async ({ project, params }) => getPullRequest(deps, { ...params, project })),
+    handle(contract.openPullRequestRoute, async ({ project, caller, params, request: { signal } }) =>
       openHostPullRequest(deps, { ...params, project, caller, signal }),
     ),
-    handle(closeChangeRequestRoute, async ({ project, caller, params }) =>
+    handle(contract.closeChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await closeChangeRequest(deps, { ...params, project, caller })),
     ),
-    handle(reopenChangeRequestRoute, async ({ project, caller, params }) =>
+    handle(contract.reopenChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
     ),
-    handle(listReviewsRoute, async ({ project, params }) => {
+    handle(contract.listReviewsRoute, async ({ project, params }) => {
       const cr = await requireChangeRequest(deps.db, project.project_id, params.crId)
       return { reviews: await reviewsOf(deps.db, cr.cr_id) }
     }),
-    handle(createReviewRoute, async ({ project, caller, params, body, request }) =>
+    handle(contract.createReviewRoute, async ({ project, caller, params, body, request }) =>
       createReview(deps, { ...body, ...params, project, caller, reviewId: request.resourceId }),
     ),
     // Counts change requests, so it belongs here and not to projects.
-    handle(getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),
+    handle(contract.getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),
   ]
 }

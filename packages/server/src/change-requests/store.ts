@@ -1,10 +1,10 @@
-/** All SQL on change requests; merge attempts have a store of their own. */
 import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 import { takeChangeRequestNumber } from '../projects/store.ts'
+import { hasRow } from '../db/rows.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
 
@@ -12,22 +12,14 @@ export function presentChangeRequest(row: ChangeRequestRow): ChangeRequest {
   return { ...row, metadata: row.metadata as ChangeRequest['metadata'] }
 }
 
-export async function requireChangeRequest(
-  db: DbOrTransaction,
-  projectId: string,
-  crId: string,
-): Promise<ChangeRequestRow> {
+export async function requireChangeRequest(db: DbOrTransaction, projectId: string, crId: string) {
   const row = isUuid(crId) ? (await getChangeRequests(db, projectId, [crId]))[0] : undefined
   if (row === undefined) throw notFound('change request')
   return row
 }
 
 /** The given ones that exist in the project, in any order. */
-export async function getChangeRequests(
-  db: DbOrTransaction,
-  projectId: string,
-  crIds: string[],
-): Promise<ChangeRequestRow[]> {
+export async function getChangeRequests(db: DbOrTransaction, projectId: string, crIds: string[]) {
   return db
     .selectFrom('change_requests')
     .selectAll()
@@ -37,16 +29,11 @@ export async function getChangeRequests(
 }
 
 /** Locks the row until the transaction ends, so that a decision about it still holds when it is written. */
-export async function lockChangeRequest(
-  db: DbOrTransaction,
-  projectId: string,
-  crId: string,
-): Promise<ChangeRequestRow> {
+export async function lockChangeRequest(db: DbOrTransaction, projectId: string, crId: string) {
   const row = await db
     .selectFrom('change_requests')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('cr_id', '=', crId)
+    .where((eb) => eb.and({ project_id: projectId, cr_id: crId }))
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (row === undefined) throw notFound('change request')
@@ -97,16 +84,11 @@ export async function listChangeRequests(
 }
 
 /** Other open change requests on the same base, newest first. */
-export async function openOnBase(
-  db: DbOrTransaction,
-  { cr, limit }: { cr: ChangeRequestRow; limit: number },
-): Promise<ChangeRequestRow[]> {
+export async function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
   return db
     .selectFrom('change_requests')
     .selectAll()
-    .where('project_id', '=', cr.project_id)
-    .where('base_ref', '=', cr.base_ref)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ project_id: cr.project_id, base_ref: cr.base_ref, status: 'open' }))
     .where('cr_id', '!=', cr.cr_id)
     .orderBy('number', 'desc')
     .limit(limit)
@@ -183,13 +165,12 @@ export async function updateChangeRequest(
 
 /** Whether this commit was its head at any time. */
 export async function wasHead(db: DbOrTransaction, crId: string, sha: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('change_request_heads')
-    .select('head_sha')
-    .where('cr_id', '=', crId)
-    .where('head_sha', '=', sha)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(
+    db
+      .selectFrom('change_request_heads')
+      .select('head_sha')
+      .where((eb) => eb.and({ cr_id: crId, head_sha: sha })),
+  )
 }
 
 export interface FoundTips {
@@ -237,10 +218,7 @@ export interface MergeToMark {
  * Marks it as merged by an attempt, marks the attempt as landed, and records audit and event: one statement, all or
  * nothing. `found` has to match the row. Null, and nothing written: it was edited meanwhile, or is not open.
  */
-export async function markMerged(
-  db: DbOrTransaction,
-  { found, attempt, at, records }: MergeToMark,
-): Promise<ChangeRequestRow | null> {
+export async function markMerged(db: DbOrTransaction, { found, attempt, at, records }: MergeToMark) {
   const { audit, event } = records('merged')
   const { rows } = await sql<ChangeRequestRow>`
     with merged as (
@@ -261,10 +239,7 @@ export async function markMerged(
   return rows[0] ?? null
 }
 
-export async function countChangeRequestsOf(
-  db: DbOrTransaction,
-  projectId: string,
-): Promise<{ all: number; open: number }> {
+export async function countChangeRequestsOf(db: DbOrTransaction, projectId: string) {
   const { all, open } = await db
     .selectFrom('change_requests')
     .select(sql<string>`count(*)`.as('all'))

@@ -2,7 +2,7 @@ import { setDefaultTimeout } from 'bun:test'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import { commit, type Files } from '@svc/git/testing'
-import type { TestApp, TestReply, TestRequest } from '../test-app.ts'
+import type { TestApp, TestRequest } from '../test-app.ts'
 
 // A busy machine slows git down, which must not fail a test.
 setDefaultTimeout(60_000)
@@ -20,20 +20,10 @@ export interface MergeReply {
 
 export type Refusal = ErrorBody & { issues?: { path: string; message: string }[] }
 
-export interface TestProject {
-  project: Project
-  repo: Repository
-  /** Path of the project's change requests, of one of them, or of one's sub-resource. */
-  path(crId?: string, verb?: string): string
-  /** Commits `files` on a new branch and opens a change request for it. */
-  open(branch: string, files: Files, more?: object): Promise<ChangeRequest>
-  get(crId: string): Promise<ChangeRequest>
-  merge(crId: string, options?: TestRequest): Promise<TestReply<MergeReply>>
-  refusedMerge(crId: string, options?: TestRequest): Promise<TestReply<Refusal>>
-  tip(branch: string): Promise<string>
-}
+export type TestProject = ReturnType<typeof testProject>
 
-export function testProject(app: TestApp, { project, repo }: { project: Project; repo: Repository }): TestProject {
+export function testProject(app: TestApp, { project, repo }: { project: Project; repo: Repository }) {
+  /** Path of the project's change requests, of one of them, or of one's sub-resource. */
   const path = (crId?: string, verb?: string) =>
     ['', 'v1', 'projects', project.project_id, 'change-requests', crId, verb]
       .filter((part) => part !== undefined)
@@ -42,7 +32,8 @@ export function testProject(app: TestApp, { project, repo }: { project: Project;
     project,
     repo,
     path,
-    async open(branch, files, more = {}) {
+    /** Commits `files` on a new branch and opens a change request for it. */
+    async open(branch: string, files: Files, more: object = {}) {
       await commit(repo, branch, files)
       const made = await app.request<ChangeRequest>('POST', path(), {
         body: { title: `Work of ${branch}`, head_ref: branch, ...more },
@@ -50,12 +41,12 @@ export function testProject(app: TestApp, { project, repo }: { project: Project;
       if (made.status !== 201) throw new Error(`Not opened: ${made.status} ${made.text}`)
       return made.body
     },
-    async get(crId) {
+    async get(crId: string) {
       return (await app.request<{ change_request: ChangeRequest }>('GET', path(crId))).body.change_request
     },
-    merge: (crId, options) => app.request('POST', path(crId, 'merge'), options),
-    refusedMerge: (crId, options) => app.request('POST', path(crId, 'merge'), options),
-    tip: (branch) => gitText(repo, 'rev-parse', '--verify', `refs/heads/${branch}^{commit}`),
+    merge: (crId: string, options?: TestRequest) => app.request<MergeReply>('POST', path(crId, 'merge'), options),
+    refusedMerge: (crId: string, options?: TestRequest) => app.request<Refusal>('POST', path(crId, 'merge'), options),
+    tip: (branch: string) => gitText(repo, 'rev-parse', '--verify', `refs/heads/${branch}^{commit}`),
   }
 }
 

@@ -1,11 +1,11 @@
-import { ServiceError } from '@svc/contract'
+import { type BodyOf, type connectChannelRoute, ServiceError } from '@svc/contract'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { sealCredentials } from './credentials.ts'
-import { platformOf, type PlatformName } from './platforms.ts'
+import { platformOf } from './platforms.ts'
 import type { Identified } from './platform.ts'
 import {
   type ChannelRow,
@@ -21,16 +21,7 @@ type ConnectDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 /** Identifies the channel with the platform first, so that only working credentials are stored. */
 export async function connectChannel(
   deps: ConnectDeps,
-  input: {
-    project: ProjectRow
-    caller: Caller
-    channelId: string
-    platform: PlatformName
-    bot_token: string
-    signing_secret: string
-    conversation_id: string
-    allow_unlinked: boolean
-  },
+  input: BodyOf<typeof connectChannelRoute> & { project: ProjectRow; caller: Caller; channelId: string },
 ): Promise<ChannelRow> {
   const { project, platform, caller } = input
   const credentials = { botToken: input.bot_token, signingSecret: input.signing_secret }

@@ -36,10 +36,7 @@ export function openCredentials(
 }
 
 /** Null when the project was deleted in the meantime. */
-export async function credentialsOf(
-  deps: Pick<Deps, 'db' | 'keyring'>,
-  channel: ChannelRow,
-): Promise<{ project: ProjectRow; credentials: ChatCredentials } | null> {
+export async function credentialsOf(deps: Pick<Deps, 'db' | 'keyring'>, channel: ChannelRow) {
   const project = await getProject(deps.db, channel.project_id)
   return project === null ? null : { project, credentials: openCredentials(deps, project, channel) }
 }

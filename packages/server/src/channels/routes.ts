@@ -1,19 +1,8 @@
-import {
-  claimLinkCodeRoute,
-  connectChannelRoute,
-  disconnectChannelRoute,
-  editChannelRoute,
-  getChannelRoute,
-  linkChatUserRoute,
-  listChannelLinksRoute,
-  listChannelsRoute,
-  testChannelRoute,
-  unlinkChatUserRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { connectChannel, disconnectChannel, editChannel } from './connect.ts'
-import { linksOfUser, linksOfWorkspace, presentLink } from './links/link-store.ts'
+import { linksOfUser, linksOfWorkspace } from './links/link-store.ts'
 import { claimLinkCode, linkChatUser, unlinkChatUser } from './links/links.ts'
 import { newestMessages } from './outbox/outbox-store.ts'
 import { channelErrors } from './manifest-issues.ts'
@@ -25,43 +14,39 @@ const shown = 50
 
 export function channelRoutes(deps: Deps): Mounted[] {
   return [
-    handle(listChannelsRoute, async ({ project, request }) => ({
+    handle(contract.listChannelsRoute, async ({ project, request }) => ({
       errors: await channelErrors(deps, project, request.signal),
       channels: await presentChannels(deps.db, await listChannels(deps.db, project.project_id)),
       setup: setupsOf(deps, project.project_id),
     })),
-    handle(connectChannelRoute, async ({ project, caller, body, request }) => {
+    handle(contract.connectChannelRoute, async ({ project, caller, body, request }) => {
       const row = await connectChannel(deps, { ...body, project, caller, channelId: request.resourceId })
       return presentChannel(deps.db, row)
     }),
-    handle(getChannelRoute, async ({ project, params }) => {
+    handle(contract.getChannelRoute, async ({ project, params }) => {
       const row = await requireChannel(deps.db, project.project_id, params.channelId)
       const links = await linksOfWorkspace(deps.db, row)
       const threads = await newestThreads(deps.db, row.channel_id, shown)
       return {
         ...(await presentChannel(deps.db, row)),
-        links: links.map(presentLink),
+        links,
         threads: threads.map(({ chat_user_name, ...thread }) => ({ ...thread, author: chat_user_name })),
         deliveries: await newestMessages(deps.db, row.channel_id, shown),
       }
     }),
-    handle(editChannelRoute, async ({ project, caller, params, body }) => {
+    handle(contract.editChannelRoute, async ({ project, caller, params, body }) => {
       const row = await editChannel(deps, { ...params, ...body, project, caller })
       return presentChannel(deps.db, row)
     }),
-    handle(disconnectChannelRoute, async ({ project, caller, params }) => {
-      await disconnectChannel(deps, { ...params, project, caller })
-      return { ok: true }
-    }),
-    handle(testChannelRoute, async ({ project, caller, params }) => testChannel(deps, { ...params, project, caller })),
-    handle(claimLinkCodeRoute, async ({ caller, body }) => claimLinkCode(deps, { ...body, caller })),
-    handle(linkChatUserRoute, async ({ caller, body }) => presentLink(await linkChatUser(deps, { ...body, caller }))),
-    handle(listChannelLinksRoute, async ({ caller }) =>
-      (await linksOfUser(deps.db, caller.actor.user_id)).map(presentLink),
+    handle(contract.disconnectChannelRoute, ({ project, caller, params }) =>
+      ok(disconnectChannel(deps, { ...params, project, caller })),
     ),
-    handle(unlinkChatUserRoute, async ({ caller, params }) => {
-      await unlinkChatUser(deps, { ...params, caller })
-      return { ok: true }
-    }),
+    handle(contract.testChannelRoute, async ({ project, caller, params }) =>
+      testChannel(deps, { ...params, project, caller }),
+    ),
+    handle(contract.claimLinkCodeRoute, async ({ caller, body }) => claimLinkCode(deps, { ...body, caller })),
+    handle(contract.linkChatUserRoute, async ({ caller, body }) => linkChatUser(deps, { ...body, caller })),
+    handle(contract.listChannelLinksRoute, async ({ caller }) => linksOfUser(deps.db, caller.actor.user_id)),
+    handle(contract.unlinkChatUserRoute, ({ caller, params }) => ok(unlinkChatUser(deps, { ...params, caller }))),
   ]
 }

@@ -1,4 +1,3 @@
-/** SQL on channels and their threads. */
 import { type Channel, invariant } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
@@ -6,6 +5,7 @@ import { ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { PlatformName } from './platforms.ts'
+import { findRow, firstRow, updateRows } from '../db/rows.ts'
 
 export type ChannelRow = Row<'channels'>
 export type ThreadRow = Row<'channel_threads'>
@@ -19,23 +19,12 @@ export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Chann
   const seen = rows[0] === undefined ? null : await getDefaultBranch(db, rows[0].project_id)
   return rows.map((row) => {
     const entry = seen?.manifest.channels.find(({ platform }) => platform === row.platform)
+    const { sealed: _, version: __, ...shown } = row
     return {
-      channel_id: row.channel_id,
-      platform: row.platform,
-      workspace_id: row.workspace_id,
-      workspace_name: row.workspace_name,
-      bot_name: row.bot_name,
-      conversation_id: row.conversation_id,
-      conversation_name: row.conversation_name,
-      shared_externally: row.shared_externally,
-      allow_unlinked: row.allow_unlinked,
+      ...shown,
       agent: entry?.agent ?? null,
       events: entry?.events ?? [],
-      error: row.error,
       waiting: pending.get(row.channel_id) ?? 0,
-      connected_by: row.connected_by,
-      created_at: row.created_at,
-      updated_at: row.updated_at,
     }
   })
 }
@@ -75,20 +64,15 @@ export async function requireChannel(db: DbOrTransaction, projectId: string, cha
 }
 
 export async function getChannel(db: DbOrTransaction, channelId: string): Promise<ChannelRow | null> {
-  return (await db.selectFrom('channels').selectAll().where('channel_id', '=', channelId).executeTakeFirst()) ?? null
+  return findRow(db, 'channels', { channel_id: channelId })
 }
 
 /** The channels a platform request may target. */
-export async function channelsOfConversation(
-  db: DbOrTransaction,
-  platform: PlatformName,
-  conversationId: string,
-): Promise<ChannelRow[]> {
+export async function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
   return db
     .selectFrom('channels')
     .selectAll()
-    .where('platform', '=', platform)
-    .where('conversation_id', '=', conversationId)
+    .where((eb) => eb.and({ platform, conversation_id: conversationId }))
     .limit(20)
     .execute()
 }
@@ -98,28 +82,30 @@ export async function lockSameChannel(
   db: DbOrTransaction,
   same: Pick<ChannelRow, 'platform' | 'workspace_id' | 'conversation_id' | 'bot_user_id'>,
 ): Promise<ChannelRow | null> {
-  return (
-    (await db
+  return firstRow(
+    db
       .selectFrom('channels')
       .selectAll()
-      .where('platform', '=', same.platform)
-      .where('workspace_id', '=', same.workspace_id)
-      .where('conversation_id', '=', same.conversation_id)
-      .where('bot_user_id', '=', same.bot_user_id)
-      .forUpdate()
-      .executeTakeFirst()) ?? null
+      .where((eb) =>
+        eb.and({
+          platform: same.platform,
+          workspace_id: same.workspace_id,
+          conversation_id: same.conversation_id,
+          bot_user_id: same.bot_user_id,
+        }),
+      )
+      .forUpdate(),
   )
 }
 
 /** Null when another project connected that channel first. */
 export async function insertChannel(db: DbOrTransaction, row: NewRow<'channels'>): Promise<ChannelRow | null> {
-  return (
-    (await db
+  return firstRow(
+    db
       .insertInto('channels')
       .values(row)
       .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst()) ?? null
+      .returningAll(),
   )
 }
 
@@ -128,13 +114,12 @@ export async function updateChannel(
   channelId: string,
   set: Partial<Omit<NewRow<'channels'>, 'channel_id' | 'project_id' | 'account_id'>>,
 ): Promise<ChannelRow | null> {
-  return (
-    (await db
+  return firstRow(
+    db
       .updateTable('channels')
       .set({ ...set, updated_at: new Date() })
       .where('channel_id', '=', channelId)
-      .returningAll()
-      .executeTakeFirst()) ?? null
+      .returningAll(),
   )
 }
 
@@ -144,19 +129,12 @@ export async function deleteChannel(db: DbOrTransaction, channelId: string): Pro
 }
 
 export async function getThread(db: DbOrTransaction, channelId: string, key: string): Promise<ThreadRow | null> {
-  return (
-    (await db
-      .selectFrom('channel_threads')
-      .selectAll()
-      .where('channel_id', '=', channelId)
-      .where('thread_key', '=', key)
-      .executeTakeFirst()) ?? null
-  )
+  return findRow(db, 'channel_threads', { channel_id: channelId, thread_key: key })
 }
 
 export async function getThreadById(db: DbOrTransaction, threadId: string): Promise<ThreadRow | null> {
   const query = db.selectFrom('channel_threads').selectAll().where('thread_id', '=', threadId)
-  return (await query.executeTakeFirst()) ?? null
+  return firstRow(query)
 }
 
 export async function insertThread(db: DbOrTransaction, row: NewRow<'channel_threads'>): Promise<void> {
@@ -172,15 +150,14 @@ export async function setThread(
   threadId: string,
   set: Partial<Pick<ThreadRow, 'session_id' | 'started_by' | 'chat_user_name' | 'told'>>,
 ): Promise<void> {
-  await db.updateTable('channel_threads').set(set).where('thread_id', '=', threadId).execute()
+  await updateRows(db, 'channel_threads', { thread_id: threadId }, set)
 }
 
 /** Deletes a thread in which no session started. */
 export async function deleteUnstartedThread(db: DbOrTransaction, channelId: string, key: string): Promise<void> {
   await db
     .deleteFrom('channel_threads')
-    .where('channel_id', '=', channelId)
-    .where('thread_key', '=', key)
+    .where((eb) => eb.and({ channel_id: channelId, thread_key: key }))
     .where('told', 'is', null)
     .where('session_id', 'is', null)
     .execute()
@@ -198,10 +175,7 @@ export async function newestThreads(db: DbOrTransaction, channelId: string, limi
 }
 
 /** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */
-export async function threadsToNotify(
-  db: DbOrTransaction,
-  limit: number,
-): Promise<{ thread_id: string; session_id: string; state: string }[]> {
+export async function threadsToNotify(db: DbOrTransaction, limit: number) {
   const { rows } = await sql<{ thread_id: string; session_id: string; state: string }>`
     select t.thread_id, t.session_id, now.state from channel_threads t
     join project_sessions s on s.session_id = t.session_id

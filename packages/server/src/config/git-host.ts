@@ -1,14 +1,7 @@
 import type { Settings } from './settings.ts'
 
-export interface GitHostConfig {
-  /** Host name in lower case, with its port if it has one. */
-  host: string
-  username: string | null
-  token: string
-}
-
-/** Reads a host and the operator's token for it; both or neither have to be set. */
-export function readGitHost(settings: Settings): GitHostConfig | null {
+/** A host's name in lower case, with its port if it has one, and the operator's token for it; both or neither have to be set. */
+export function readGitHost(settings: Settings) {
   const [host, token] = [settings.text('SVC_GIT_HOST'), settings.text('SVC_GIT_HOST_TOKEN')]
   if (host === null && token === null) return null
   if (host === null || token === null) {

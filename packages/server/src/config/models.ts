@@ -13,17 +13,7 @@ export interface UpstreamConfig {
   models: string[]
 }
 
-export interface ModelConfig {
-  /** The upstream and model for sessions that name none. */
-  model: { url: string; key: string | null; name: string } | null
-  modelUpstreams: { file: string | null; list: UpstreamConfig[] }
-  /** Other models that sessions may choose. */
-  modelNames: string[]
-  /** Per session. */
-  modelCallsPerMinute: number
-}
-
-export function readModels(settings: Settings): ModelConfig {
+export function readModels(settings: Settings) {
   const { problems } = settings
   const url = settings.url('SVC_LLM_UPSTREAM_URL')
   const path = settings.text('SVC_LLM_UPSTREAMS_FILE')
@@ -45,9 +35,12 @@ export function readModels(settings: Settings): ModelConfig {
   if (first !== null && model === null && url === null)
     problems.push('SVC_LLM_MODEL has to name a model: the upstreams only list patterns.')
   return {
+    /** The upstream and model for sessions that name none. */
     model: first === null ? null : { url: first.url, key: first.keys[0] ?? null, name: model ?? '' },
     modelUpstreams: { file: url === null ? file : null, list },
+    /** Other models that sessions may choose. */
     modelNames,
+    /** Per session. */
     modelCallsPerMinute: settings.integer('SVC_LLM_CALLS_PER_MINUTE', 120, 1, 100_000),
   }
 }

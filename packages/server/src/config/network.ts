@@ -2,54 +2,37 @@
 import { compile } from 'proxy-addr'
 import type { Settings } from './settings.ts'
 
-export interface NetworkConfig {
-  /** Whether a connection's peer is a reverse proxy whose forwarding header counts. */
-  trustsProxy: (address: string) => boolean
-  /** The one header that carries the client's address. A proxy passes the other one through as the client wrote it. */
-  forwardedHeader: 'x-forwarded-for' | 'forwarded'
-  /** The public listener accepts connections only from trusted proxies, each with a PROXY header. */
-  proxyProtocol: boolean
-  limits: NetworkLimits
-}
+export type NetworkConfig = ReturnType<typeof readNetwork>
+export type NetworkLimits = NetworkConfig['limits']
 
-export interface NetworkLimits {
-  /** From the connection to the end of the first request's headers. */
-  headersMs: number
-  /** How long a request body may stall while the server waits for it. */
-  bodyIdleMs: number
-  bodyBytesPerSecond: number
-  /** For a body that the server reads whole, such as JSON. */
-  wholeBodyMs: number
-  connections: number
-  connectionsPerAddress: number
-  /** Event streams and WebSockets, counted apart from other connections. */
-  streams: number
-  streamsPerAddress: number
-  /** How often open streams are authorized again. Not configurable: docs/operate/server.md states it. */
-  judgeEveryMs: number
-}
-
-export function readNetwork(settings: Settings): NetworkConfig {
+export function readNetwork(settings: Settings) {
   return {
+    /** Whether a connection's peer is a reverse proxy whose forwarding header counts. */
     trustsProxy: readProxies(settings),
+    /** The one header that carries the client's address. A proxy passes the other one through as the client wrote it. */
     forwardedHeader: readHeader(settings),
+    /** The public listener accepts connections only from trusted proxies, each with a PROXY header. */
     proxyProtocol: readProxyProtocol(settings),
     limits: {
-      // Bun itself cuts headers that take longer than about 12 seconds.
+      /** From the connection to the end of the first request's headers. Bun itself cuts headers that take longer than about 12 seconds. */
       headersMs: settings.integer('SVC_HEADERS_SECONDS', 10, 1, 10) * 1000,
+      /** How long a request body may stall while the server waits for it. */
       bodyIdleMs: settings.integer('SVC_BODY_IDLE_SECONDS', 30, 1, 3600) * 1000,
       bodyBytesPerSecond: settings.integer('SVC_BODY_BYTES_PER_SECOND', 500, 0, 1_000_000),
+      /** For a body that the server reads whole, such as JSON. */
       wholeBodyMs: settings.integer('SVC_JSON_BODY_SECONDS', 60, 1, 3600) * 1000,
       connections: settings.integer('SVC_CONNECTIONS_MAX', 4000, 1, 1_000_000),
       connectionsPerAddress: settings.integer('SVC_CONNECTIONS_PER_ADDRESS', 500, 1, 1_000_000),
+      /** Event streams and WebSockets, counted apart from other connections. */
       streams: settings.integer('SVC_STREAMS_MAX', 4000, 1, 1_000_000),
       streamsPerAddress: settings.integer('SVC_STREAMS_PER_ADDRESS', 500, 1, 1_000_000),
+      /** How often open streams are authorized again. Not configurable: docs/operate/server.md states it. */
       judgeEveryMs: 15_000,
     },
   }
 }
 
-function readProxies(settings: Settings): NetworkConfig['trustsProxy'] {
+function readProxies(settings: Settings): (address: string) => boolean {
   try {
     const trusts = compile(settings.list('SVC_TRUSTED_PROXIES'))
     return (address) => trusts(address, 0)
@@ -71,7 +54,7 @@ function readProxyProtocol(settings: Settings): boolean {
   return isOn
 }
 
-function readHeader(settings: Settings): NetworkConfig['forwardedHeader'] {
+function readHeader(settings: Settings): 'x-forwarded-for' | 'forwarded' {
   const header = (settings.text('SVC_FORWARDED_HEADER') ?? 'x-forwarded-for').toLowerCase()
   if (header === 'x-forwarded-for' || header === 'forwarded') return header
   settings.refuse('SVC_FORWARDED_HEADER', 'has to be x-forwarded-for or forwarded')

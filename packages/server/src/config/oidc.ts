@@ -1,15 +1,7 @@
 import type { Settings } from './settings.ts'
 
-export interface OidcConfig {
-  issuer: string
-  clientId: string
-  clientSecret: string
-  /** The provider's name on the sign-in button. */
-  name: string
-}
-
 /** An OpenID Connect provider for signing in, besides links and passwords. */
-export function readOidc(settings: Settings): OidcConfig | null {
+export function readOidc(settings: Settings) {
   const issuer = settings.text('SVC_OIDC_ISSUER')
   const clientId = settings.text('SVC_OIDC_CLIENT_ID')
   const clientSecret = settings.text('SVC_OIDC_CLIENT_SECRET')
@@ -28,6 +20,7 @@ export function readOidc(settings: Settings): OidcConfig | null {
   }
   const name = (settings.text('SVC_OIDC_NAME') ?? url.host).trim()
   if (name.length > 60) settings.problems.push('SVC_OIDC_NAME has to be a name of at most 60 characters.')
+  /** `name` is the provider's name on the sign-in button. */
   return { issuer, clientId, clientSecret, name }
 }
 

@@ -1,15 +1,8 @@
 /** Storage quotas for what agents make, and the free space below which the server takes no new work. */
-import type { Quotas } from '@svc/contract'
 import { bytesOf } from '@svc/contract/schemas/quotas'
 import type { Settings } from './settings.ts'
 
-export interface StorageConfig {
-  quotas: Quotas
-  /** Null: the greater of 1 GiB and 2% of the file system. */
-  diskFreeBytesMin: number | null
-}
-
-export function readQuotas(settings: Settings): StorageConfig {
+export function readQuotas(settings: Settings) {
   const size = <T>(name: string, fallback: T, min: number): number | T => {
     const text = settings.text(name)
     if (text === null) return fallback
@@ -29,6 +22,7 @@ export function readQuotas(settings: Settings): StorageConfig {
       appArchiveBytes: quota('APP_ARCHIVE', '512MiB'),
       sessionsBytes: quota('SESSIONS', '20GiB'),
     },
+    /** Null: the greater of 1 GiB and 2% of the file system. */
     diskFreeBytesMin: size('SVC_DISK_FREE_MIN', null, 0),
   }
 }

@@ -8,18 +8,7 @@ import type { Settings } from './settings.ts'
 /** What sandboxes may reach if their project asks for it. */
 export type OperatorEgress = readonly EgressRule[] | 'any' | 'none'
 
-export interface SandboxMax {
-  cpu: number
-  memoryBytes: number
-  diskBytes: number
-}
-
-export function readSandboxes(settings: Settings): {
-  sandboxMax: SandboxMax
-  egress: OperatorEgress
-  hiddenPaths: string[]
-  containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
-} {
+export function readSandboxes(settings: Settings) {
   const size = (name: string, fallback: string): number => {
     const bytes = bytesOf(settings.text(name) ?? fallback)
     if (bytes !== null && bytes >= 64 * 1024 ** 2) return bytes
@@ -29,16 +18,19 @@ export function readSandboxes(settings: Settings): {
   const cpu = Number(settings.text('SVC_SANDBOX_CPU_MAX') ?? availableParallelism())
   if (!(cpu >= 0.1 && cpu <= 1024)) settings.refuse('SVC_SANDBOX_CPU_MAX', 'has to be a number of cores')
   return {
+    /** The limits of a single sandbox. */
     sandboxMax: {
       cpu,
       memoryBytes: size('SVC_SANDBOX_MEMORY_MAX', '16GiB'),
       diskBytes: size('SVC_SANDBOX_DISK_MAX', '32GiB'),
     },
+    /** Sockets of container engines to look for, and the network for building a project's Dockerfile. */
     containers: {
       sockets: engineSockets(settings.text('DOCKER_HOST') ?? undefined, settings.text('XDG_RUNTIME_DIR') ?? undefined),
       buildNetwork: settings.choice('SVC_BUILD_NETWORK', ['none', 'default']),
     },
     egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
+    /** Paths of this machine that no sandbox may read. */
     hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),
   }
 }

@@ -1,4 +1,5 @@
 /** Statements on the rows of one table that have these values in these columns. A list means any of its values. */
+import { invariant } from '@svc/contract'
 import { type ExpressionBuilder, type InsertObject, sql, type UpdateObject } from 'kysely'
 import type { DbOrTransaction, Row, Schema } from './schema.ts'
 
@@ -99,13 +100,20 @@ export function takeRow<T extends Table>(db: DbOrTransaction, table: T, where: W
   return first<T>(query.where(matches(where)).returningAll())
 }
 
-/** The first row of a query, or null. */
-export async function firstOrNull<R>(query: { executeTakeFirst(): Promise<R | undefined> }): Promise<R | null> {
+interface Query<Found> {
+  executeTakeFirst(): Promise<Found | undefined>
+}
+
+export async function firstRow<Found>(query: Query<Found>): Promise<Found | null> {
   return (await query.executeTakeFirst()) ?? null
 }
 
-async function first<T extends Table>(query: { executeTakeFirst(): Promise<unknown> }): Promise<Row<T> | null> {
-  return ((await query.executeTakeFirst()) as Row<T> | undefined) ?? null
+export async function hasRow(query: Query<unknown>): Promise<boolean> {
+  return (await query.executeTakeFirst()) !== undefined
+}
+
+async function first<T extends Table>(query: Query<unknown>): Promise<Row<T> | null> {
+  return (await firstRow(query)) as Row<T> | null
 }
 
 function insertion<T extends Table>(db: DbOrTransaction, table: T, row: Values<T>) {
@@ -117,8 +125,14 @@ function update<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>,
   return query.where(matches(where))
 }
 
+/** Refuses a value that is missing at run time: the condition would match no row. */
 function matches(where: object) {
-  const conditions = Object.entries(where).map(([column, value]) => {
+  const columns = Object.entries(where)
+  invariant(
+    columns.every(([, value]) => value !== undefined),
+    'rows are found by known values',
+  )
+  const conditions = columns.map(([column, value]) => {
     const ref = sql.ref(column)
     if (value === null) return sql<boolean>`${ref} is null`
     return Array.isArray(value) ? sql<boolean>`${ref} = any(${value})` : sql<boolean>`${ref} = ${value}`

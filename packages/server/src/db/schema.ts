@@ -2,19 +2,14 @@
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
 import type { AccountTables } from './tables/account-tables.ts'
 import type { AppTables } from './tables/app-tables.ts'
-import type { AttachmentTables } from './tables/attachment-tables.ts'
 import type { ChangeRequestTables } from './tables/change-request-tables.ts'
 import type { ChannelTables } from './tables/channel-tables.ts'
-import type { CheckTables } from './tables/check-tables.ts'
 import type { ConnectorTables } from './tables/connector-tables.ts'
 import type { CredentialTables } from './tables/credential-tables.ts'
 import type { EventTables } from './tables/event-tables.ts'
-import type { GitHostTables } from './tables/git-host-tables.ts'
 import type { ProjectTables } from './tables/project-tables.ts'
-import type { QuestionTables } from './tables/question-tables.ts'
 import type { ServerTables } from './tables/server-tables.ts'
 import type { SessionTables } from './tables/session-tables.ts'
-import type { SignInTables } from './tables/sign-in-tables.ts'
 import type { TriggerTables } from './tables/trigger-tables.ts'
 import type { UsageTables } from './tables/usage-tables.ts'
 
@@ -22,19 +17,14 @@ export interface Schema
   extends
     AccountTables,
     AppTables,
-    AttachmentTables,
     ChangeRequestTables,
     ChannelTables,
-    CheckTables,
     ConnectorTables,
     CredentialTables,
     EventTables,
-    GitHostTables,
     ProjectTables,
-    QuestionTables,
     ServerTables,
     SessionTables,
-    SignInTables,
     TriggerTables,
     UsageTables {}
 

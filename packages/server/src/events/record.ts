@@ -17,11 +17,7 @@ export type NewProjectEvent = ProjectEvent extends infer E
  * Records a change in the transaction that makes it, so that no event exists without its change. The event gets its number
  * as that transaction commits. `actor` is null when the service detected or made the change by itself.
  */
-export async function recordEvent(
-  trx: DbOrTransaction,
-  event: NewProjectEvent,
-  actor: Actor | null = null,
-): Promise<void> {
+export async function recordEvent(trx: DbOrTransaction, event: NewProjectEvent, actor: Actor | null = null) {
   await insertEvent(trx, eventRow(event, actor))
 }
 

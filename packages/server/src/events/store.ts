@@ -1,4 +1,3 @@
-/** All SQL on project events. */
 import { eventDaysKept, type ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
@@ -42,16 +41,11 @@ export function eventsAfter(db: Db, projectId: string, after: number, limit: num
 }
 
 /** Null when it is deleted already. */
-export async function eventNumbered(
-  db: DbOrTransaction,
-  projectId: string,
-  number: number,
-): Promise<ProjectEvent | null> {
+export async function eventNumbered(db: DbOrTransaction, projectId: string, number: number) {
   const row = await db
     .selectFrom('project_events')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', '=', number)
+    .where((eb) => eb.and({ project_id: projectId, number }))
     .executeTakeFirst()
   return row === undefined ? null : presentEvent(row)
 }

@@ -10,17 +10,6 @@ export interface Mark {
   id: number
 }
 
-export interface ProjectEventReader {
-  seen: (ProjectEvent | Mark)[]
-  events(): ProjectEvent[]
-  lastId(): string
-  /** The first event, past or future, that fits. */
-  find(what: string, fits: (event: ProjectEvent | Mark) => boolean): Promise<ProjectEvent | Mark>
-  /** Resolves when the server ended the stream. */
-  ended: Promise<void>
-  close(): Promise<void>
-}
-
 const isMark = (event: ProjectEvent | Mark): event is Mark => event.type === 'ready' || event.type === 'reset'
 
 export async function openProjectEvents(
@@ -39,7 +28,7 @@ export async function openProjectEvents(
   })
 }
 
-export function readProjectEvents(response: Response): ProjectEventReader {
+export function readProjectEvents(response: Response) {
   const seen: (ProjectEvent | Mark)[] = []
   let last = ''
   const parser = createParser({
@@ -64,7 +53,10 @@ export function readProjectEvents(response: Response): ProjectEventReader {
     seen,
     events: () => seen.filter((event): event is ProjectEvent => !isMark(event)),
     lastId: () => last,
-    find: (what, fits) => until(`an event comes: ${what}`, () => seen.find(fits) ?? null),
+    /** The first event, past or future, that fits. */
+    find: (what: string, fits: (event: ProjectEvent | Mark) => boolean) =>
+      until(`an event comes: ${what}`, () => seen.find(fits) ?? null),
+    /** Resolves when the server ended the stream. */
     ended,
     async close() {
       await reader.cancel()

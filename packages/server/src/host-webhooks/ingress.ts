@@ -1,7 +1,8 @@
 /** The ingress for git hosts: a call that proves the project's secret makes the service poll its repository. Nothing else in the call is trusted. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
 import { isUuid } from '../auth/allow.ts'
+import { isSameSecret } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { readBody } from '../http/bodies/body.ts'
 import { type App, requestInfo } from '../http/mount.ts'
@@ -65,11 +66,7 @@ export function senderOf(headers: Headers, body: Uint8Array, secret: string): st
   }
   for (const [header, sender] of bearing) {
     const given = headers.get(header)
-    if (given !== null) return timingSafeEqual(digest(given), digest(secret)) ? sender : null
+    if (given !== null) return isSameSecret(given, secret) ? sender : null
   }
   return null
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

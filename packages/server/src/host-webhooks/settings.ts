@@ -1,6 +1,6 @@
 /** The webhook that a git host calls after a push, and the secret it signs its calls with. */
 import type { HostWebhook } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -28,13 +28,7 @@ export async function rotateHostWebhook(
   const secret = deps.keyring.seal({ projectId, dataKey, aad: ['host webhook'], value })
   await deps.db.transaction().execute(async (trx) => {
     await replaceHostWebhook(trx, projectId, { secret, created_at: new Date() })
-    await recordAudit(trx, caller, {
-      account_id: project.account_id,
-      project_id: projectId,
-      action: 'host_webhook.rotate',
-      object_type: 'project',
-      object_id: projectId,
-    })
+    await recordAudit(trx, caller, auditEvent(project, 'host_webhook.rotate', 'project', projectId))
   })
   return readHostWebhook(deps, project)
 }

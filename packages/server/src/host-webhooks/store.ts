@@ -1,8 +1,8 @@
 import type { DbOrTransaction, Row } from '../db/schema.ts'
+import { findRow, updateRows } from '../db/rows.ts'
 
 export async function getHostWebhook(db: DbOrTransaction, projectId: string): Promise<Row<'host_webhooks'> | null> {
-  const row = await db.selectFrom('host_webhooks').selectAll().where('project_id', '=', projectId).executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'host_webhooks', { project_id: projectId })
 }
 
 /** A webhook with a fresh secret has had no call. */
@@ -20,9 +20,5 @@ export async function replaceHostWebhook(
 }
 
 export async function recordCall(db: DbOrTransaction, projectId: string, sender: string): Promise<void> {
-  await db
-    .updateTable('host_webhooks')
-    .set({ last_call_at: new Date(), last_sender: sender })
-    .where('project_id', '=', projectId)
-    .execute()
+  await updateRows(db, 'host_webhooks', { project_id: projectId }, { last_call_at: new Date(), last_sender: sender })
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, NewRow, Row } from '../db/schema.ts'
+import { findRow, updateRows } from '../db/rows.ts'
 
 /** Longer than any client retries. */
 const keptHours = 24
@@ -11,10 +12,7 @@ export interface KeyOfScope {
 }
 
 /** The resource id of the claim; null when the key is claimed already. */
-export async function insertKey(
-  db: Db,
-  row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>,
-): Promise<string | null> {
+export async function insertKey(db: Db, row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>) {
   const inserted = await db
     .insertInto('idempotency_keys')
     .values({ ...row, status: null, body: null })
@@ -25,13 +23,7 @@ export async function insertKey(
 }
 
 export async function getKey(db: Db, { scope, key }: KeyOfScope): Promise<Row<'idempotency_keys'> | null> {
-  const row = await db
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('scope', '=', scope)
-    .where('key', '=', key)
-    .executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'idempotency_keys', { scope, key })
 }
 
 /** The resource id of a claim whose request ended without an answer: in this server by an error, in another one with that server. */
@@ -43,8 +35,7 @@ export async function takeOverKey(
   const taken = await db
     .updateTable('idempotency_keys')
     .set({ instance_id: by.instanceId })
-    .where('scope', '=', scope)
-    .where('key', '=', key)
+    .where((eb) => eb.and({ scope, key }))
     .where('status', 'is', null)
     .where(({ eb, or, not }) =>
       or([
@@ -61,20 +52,14 @@ export async function storeAnswer(
   db: Db,
   { scope, key, status, body }: KeyOfScope & { status: number; body: string | null },
 ): Promise<void> {
-  await db
-    .updateTable('idempotency_keys')
-    .set({ status, body })
-    .where('scope', '=', scope)
-    .where('key', '=', key)
-    .execute()
+  await updateRows(db, 'idempotency_keys', { scope, key }, { status, body })
 }
 
 /** A refused request made nothing, so its key is free again. */
 export async function releaseKey(db: Db, { scope, key }: KeyOfScope): Promise<void> {
   await db
     .deleteFrom('idempotency_keys')
-    .where('scope', '=', scope)
-    .where('key', '=', key)
+    .where((eb) => eb.and({ scope, key }))
     .where('status', 'is', null)
     .execute()
 }

@@ -62,10 +62,7 @@ async function findOrInsertClaim(deps: IdempotencyDeps, input: KeyedRequest, may
   return findClaim(deps, { scope, key, hash, mayClaim })
 }
 
-async function findClaim(
-  deps: IdempotencyDeps,
-  input: KeyOfScope & { hash: Buffer; mayClaim: boolean },
-): Promise<Claim> {
+async function findClaim(deps: IdempotencyDeps, input: KeyOfScope & { hash: Buffer; mayClaim: boolean }) {
   const row = await getKey(deps.db, input)
   // No row: another request claimed the key in this process and has not inserted it, or was refused and released it.
   if (row === null)

@@ -63,6 +63,12 @@ export function handle<R extends Route>(
   return { route, run: run as unknown as Mounted['run'] }
 }
 
+/** The reply of a route that has nothing to tell but that its work is done. */
+export async function ok(work: Promise<unknown>): Promise<{ ok: true }> {
+  await work
+  return { ok: true }
+}
+
 export type App = Hono<{ Bindings: Bindings; Variables: { requestId: string } }>
 
 export function mount(app: App, deps: Deps, mounted: Mounted[]): void {

@@ -12,11 +12,7 @@ export class Page<Body> {
 }
 
 /** Takes rows queried with `limit + 1`; the extra row shows that there is a next page. */
-export function cutPage<T>(
-  rows: T[],
-  limit: number,
-  namesOf: (last: T) => (string | number)[],
-): { rows: T[]; next: string | null } {
+export function cutPage<T>(rows: T[], limit: number, namesOf: (last: T) => (string | number)[]) {
   if (rows.length <= limit) return { rows, next: null }
   const page = rows.slice(0, limit)
   return { rows: page, next: cursorOf(namesOf(page.at(-1)!)) }

@@ -1,7 +1,7 @@
 /** `GET /metrics`: Prometheus text for this machine, or for callers with the operator's metrics token. */
-import { timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
 import { Gauge, Registry } from 'prom-client'
+import { isSameSecret } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { type AppContext, clientAddress } from '../http/request-info.ts'
@@ -26,7 +26,7 @@ const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/
 /** A request through a proxy on this machine comes from elsewhere, whether or not the proxy is trusted. */
 function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void {
   const sent = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
-  if (config.metricsToken !== null && sent !== undefined && isSame(sent, config.metricsToken)) return
+  if (config.metricsToken !== null && sent !== undefined && isSameSecret(sent, config.metricsToken)) return
   const isProxied =
     !loopbackHost.test(c.req.header('host') ?? '') ||
     Object.keys(c.req.header()).some((name) => forwardingHeader.test(name.toLowerCase()))
@@ -34,11 +34,6 @@ function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void 
   throw new ServiceError('forbidden', 'Metrics are for the operator of this server.', {
     hint: "Send the request from the server's machine, or set SVC_METRICS_TOKEN and send `Authorization: Bearer <token>`.",
   })
-}
-
-function isSame(sent: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(sent), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** Also answers while the database is down, which is when an operator needs it. */

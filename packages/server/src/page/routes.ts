@@ -57,7 +57,6 @@ export function wantsPage(request: Request): boolean {
   )
 }
 
-/** The dashboard's not-found page. */
 export async function noSuchPage(request: Request): Promise<Response> {
   const { headers, body } = await document(request)
   return new Response(body, { status: errorStatus('not_found'), headers })

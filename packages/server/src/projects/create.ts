@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { ServiceError } from '@svc/contract'
+import { type BodyOf, type createProjectRoute, ServiceError } from '@svc/contract'
 import { checkedOutAt, createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
 import { accountsOfUser } from '../accounts/store.ts'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
 import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
@@ -16,15 +16,7 @@ import { getProjectOrDeleted, insertProject, type ProjectRow } from './store.ts'
 
 type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
-export interface CreateProject {
-  account_id?: string | undefined
-  repo_url?: string | undefined
-  name?: string | undefined
-  default_branch?: string | undefined
-  git_token?: string | undefined
-  git_username?: string | undefined
-  git_ssh_key?: 'generate' | undefined
-}
+type CreateProject = BodyOf<typeof createProjectRoute>
 
 /** The row comes last, so a project whose repository cannot be used leaves nothing behind. */
 export async function createProject(
@@ -200,11 +192,7 @@ async function insertWithFreeSlug(
       const inserted = await insertProject(trx, { ...row, slug: attempt === 1 ? slug : `${slug}-${attempt}` })
       if (inserted !== null)
         await recordAudit(trx, caller, {
-          account_id: inserted.account_id,
-          project_id: inserted.project_id,
-          action: 'project.create',
-          object_type: 'project',
-          object_id: inserted.project_id,
+          ...auditEvent(inserted, 'project.create', 'project', inserted.project_id),
           after: {
             slug: inserted.slug,
             repo_url: inserted.repo_url,

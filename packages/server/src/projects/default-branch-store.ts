@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { findRow, firstRow } from '../db/rows.ts'
 
 export type DefaultBranchRow = Row<'default_branches'>
 type Found = Pick<NewRow<'default_branches'>, 'branch' | 'sha' | 'manifest' | 'issues' | 'moved_at'>
@@ -9,22 +10,14 @@ const everySeconds = { managed: 3, external: 30 }
 const projectsAtOnce = 200
 
 export async function getDefaultBranch(db: DbOrTransaction, projectId: string): Promise<DefaultBranchRow | null> {
-  const row = await db.selectFrom('default_branches').selectAll().where('project_id', '=', projectId).executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'default_branches', { project_id: projectId })
 }
 
 /** Locked until the transaction ends: of several servers that detect a move, one records it. */
-export async function lockDefaultBranch(
-  trx: DbOrTransaction,
-  projectId: string,
-): Promise<Pick<DefaultBranchRow, 'branch' | 'sha'> | null> {
-  const row = await trx
-    .selectFrom('default_branches')
-    .select(['branch', 'sha'])
-    .where('project_id', '=', projectId)
-    .forUpdate()
-    .executeTakeFirst()
-  return row ?? null
+export async function lockDefaultBranch(trx: DbOrTransaction, projectId: string) {
+  return firstRow(
+    trx.selectFrom('default_branches').select(['branch', 'sha']).where('project_id', '=', projectId).forUpdate(),
+  )
 }
 
 /** False when a later poll has written already. */
@@ -68,10 +61,7 @@ export async function projectsToPoll(db: DbOrTransaction): Promise<string[]> {
 }
 
 /** Moves a project behind the others, so that two hundred unreachable hosts do not keep the rest waiting. */
-export async function postponePoll(
-  db: DbOrTransaction,
-  row: { project_id: string } & Omit<Found, 'moved_at'>,
-): Promise<void> {
+export async function postponePoll(db: DbOrTransaction, row: { project_id: string } & Omit<Found, 'moved_at'>) {
   const checked_at: RawBuilder<string> = sql`clock_timestamp()`
   await db
     .insertInto('default_branches')

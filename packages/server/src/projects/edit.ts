@@ -1,6 +1,6 @@
-import { projectSettings, type QuotaSetting, ServiceError } from '@svc/contract'
+import { type BodyOf, projectSettings, ServiceError, type updateProjectRoute } from '@svc/contract'
 import { probeRemote, readTips } from '@svc/git'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -12,35 +12,9 @@ import { judgeRemote, pinHostKey, openRepository, sealGitToken, unreachable } fr
 import { requireLowerQuotas } from './quotas.ts'
 import { isBranchOfLiveSession, type ProjectRow, updateProject } from './store.ts'
 
-export interface EditProject {
-  project: ProjectRow
-  caller: Caller
-  name?: string | undefined
-  default_branch?: string | undefined
-  git_token?: string | undefined
-  git_username?: string | undefined
-  git_ssh_key?: 'generate' | undefined
-  settings?:
-    | ({
-        agent_merge?: 'allow' | 'deny' | undefined
-        manifest_gate?: 'on' | 'off' | undefined
-        git_host?: 'auto' | 'plain' | 'github' | undefined
-        git_api_url?: string | null | undefined
-        model_tokens_per_session?: number | null | undefined
-        model_tokens_per_month?: number | null | undefined
-        session_depth_max?: number | undefined
-        session_descendants_max?: number | undefined
-        session_starts_per_hour_max?: number | undefined
-        webhook_sessions_max?: number | undefined
-        webhook_fires_per_hour_max?: number | undefined
-      } & Partial<Record<QuotaSetting, number | null | undefined>>)
-    | undefined
-}
+type EditProject = BodyOf<typeof updateProjectRoute> & { project: ProjectRow; caller: Caller }
 
-export async function editProject(
-  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>,
-  input: EditProject,
-): Promise<ProjectRow> {
+export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>, input: EditProject) {
   const { project } = input
   const isGiven = input.git_token !== undefined || input.git_username !== undefined
   await requireHonestApi(deps, input)
@@ -61,11 +35,7 @@ export async function editProject(
     // The new credential may be allowed what the host refused to the old one.
     if (access !== null) await forgetProtection(trx, { project_id: project.project_id })
     await recordAudit(trx, input.caller, {
-      account_id: project.account_id,
-      project_id: project.project_id,
-      action: 'project.update',
-      object_type: 'project',
-      object_id: project.project_id,
+      ...auditEvent(project, 'project.update', 'project', project.project_id),
       before: shown(project),
       after: { ...shown(after), ...(access === null ? {} : { git_token: 'changed' }) },
     })

@@ -19,10 +19,7 @@ export interface Poll {
 }
 
 /** Takes a poll that is due, so that no other server takes it. */
-export async function takePoll(
-  db: DbOrTransaction,
-  every: { managedSeconds: number; externalSeconds: number },
-): Promise<Poll | null> {
+export async function takePoll(db: DbOrTransaction, every: { managedSeconds: number; externalSeconds: number }) {
   const { rows } = await sql<Poll>`
     with due as (
       select p.project_id, coalesce(l.wanted_at > l.looked_at, false) as wanted

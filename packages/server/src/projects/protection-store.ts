@@ -1,6 +1,7 @@
 /** Branches that a git host does not let the service push to, found through the host's API or by its refusal. */
 import { branchRules, type Remote } from '@svc/git'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { findRow } from '../db/rows.ts'
 
 export type Protection = Row<'protected_branches'>
 
@@ -8,13 +9,7 @@ export async function protectionOf(
   db: DbOrTransaction,
   { project_id, branch }: Pick<Protection, 'project_id' | 'branch'>,
 ): Promise<Protection | null> {
-  const row = await db
-    .selectFrom('protected_branches')
-    .selectAll()
-    .where('project_id', '=', project_id)
-    .where('branch', '=', branch)
-    .executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'protected_branches', { project_id, branch })
 }
 
 export async function recordProtection(db: DbOrTransaction, row: NewRow<'protected_branches'>): Promise<void> {

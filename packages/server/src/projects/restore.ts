@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
@@ -19,11 +19,7 @@ export async function restoreProject(
       const row = await markRestored(trx, projectId, { slug, at: deps.now() })
       if (row !== null)
         await recordAudit(trx, caller, {
-          account_id: row.account_id,
-          project_id: projectId,
-          action: 'project.restore',
-          object_type: 'project',
-          object_id: projectId,
+          ...auditEvent(row, 'project.restore', 'project', projectId),
           before: { slug: before, deleted_at: project.deleted_at },
           after: { slug },
         })

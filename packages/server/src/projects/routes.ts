@@ -1,18 +1,5 @@
-import {
-  compareRefsRoute,
-  createProjectRoute,
-  getFileRoute,
-  getProjectRoute,
-  listBranchesRoute,
-  listCommitsRoute,
-  listProjectsRoute,
-  listTreeRoute,
-  restoreProjectRoute,
-  updateProjectRoute,
-  hasErrors,
-  parseManifest,
-  validateManifestRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
+import { hasErrors, parseManifest } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
@@ -27,13 +14,13 @@ import { withinTime } from './within-limits.ts'
 
 export function projectRoutes(deps: Deps): Mounted[] {
   return [
-    handle(createProjectRoute, async ({ body, caller, request }) => {
+    handle(contract.createProjectRoute, async ({ body, caller, request }) => {
       const created = await createProject(deps, { ...body, caller, projectId: request.resourceId })
       if (body.git_token !== undefined)
         request.warnings.push(...shortCredential('The git access token', body.git_token))
       return presentProject(deps.config, created)
     }),
-    handle(listProjectsRoute, async ({ query, caller }) => {
+    handle(contract.listProjectsRoute, async ({ query, caller }) => {
       const { user_id: userId } = caller.actor
       const { rows, next } = await (query.deleted === 'true'
         ? listDeletedProjects(deps.db, userId, { ...query, now: deps.now() })
@@ -43,37 +30,37 @@ export function projectRoutes(deps: Deps): Mounted[] {
         next,
       )
     }),
-    handle(getProjectRoute, async ({ project }) => presentProject(deps.config, project)),
-    handle(updateProjectRoute, async ({ body, project, caller, request }) => {
+    handle(contract.getProjectRoute, async ({ project }) => presentProject(deps.config, project)),
+    handle(contract.updateProjectRoute, async ({ body, project, caller, request }) => {
       const edited = await editProject(deps, { ...body, project, caller })
       if (body.git_token !== undefined)
         request.warnings.push(...shortCredential('The git access token', body.git_token))
       return presentProject(deps.config, edited)
     }),
-    handle(restoreProjectRoute, async ({ project, caller }) =>
+    handle(contract.restoreProjectRoute, async ({ project, caller }) =>
       presentProject(deps.config, await restoreProject(deps, { project, caller })),
     ),
-    handle(validateManifestRoute, async ({ body }) => {
+    handle(contract.validateManifestRoute, async ({ body }) => {
       const { issues } = parseManifest(body.raw)
       return { valid: !hasErrors(issues), issues }
     }),
-    handle(listBranchesRoute, async ({ project, query, request: { signal } }) => {
+    handle(contract.listBranchesRoute, async ({ project, query, request: { signal } }) => {
       const { rows, next } = await withinTime(signal, (signal) => branchesOf(deps, { ...query, project, signal }))
       return new Page({ branches: rows }, next)
     }),
-    handle(listCommitsRoute, async ({ project, query, request: { signal } }) => {
+    handle(contract.listCommitsRoute, async ({ project, query, request: { signal } }) => {
       const { rows, next, ref, sha } = await withinTime(signal, (signal) =>
         commitsOf(deps, { ...query, project, signal }),
       )
       return new Page({ ref, sha, commits: rows }, next)
     }),
-    handle(listTreeRoute, async ({ project, query, request: { signal } }) =>
+    handle(contract.listTreeRoute, async ({ project, query, request: { signal } }) =>
       withinTime(signal, (signal) => treeOf(deps, { ...query, project, signal })),
     ),
-    handle(getFileRoute, async ({ project, query, request: { headers, signal } }) =>
+    handle(contract.getFileRoute, async ({ project, query, request: { headers, signal } }) =>
       withinTime(signal, (signal) => fileOf(deps, { ...query, project, accept: headers.get('accept'), signal })),
     ),
-    handle(compareRefsRoute, async ({ project, query, request: { signal } }) =>
+    handle(contract.compareRefsRoute, async ({ project, query, request: { signal } }) =>
       withinTime(signal, (signal) => compareRefs(deps, { ...query, project, signal })),
     ),
   ]

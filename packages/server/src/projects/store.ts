@@ -1,11 +1,11 @@
-import type { Project } from '@svc/contract'
-import { projectSettings } from '@svc/contract'
+import { type Project, projectSettings, type Role, roles } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import { isUuid } from '../auth/allow.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
+import { findRow, firstRow, hasRow, updateRows } from '../db/rows.ts'
 
 export type ProjectRow = Row<'projects'>
 
@@ -38,41 +38,30 @@ export async function getProject(db: DbOrTransaction, projectId: string): Promis
 
 /** Includes deleted ones: for jobs that maintain a project's work and storage until it is restored or purged. */
 export async function getProjectOrDeleted(db: DbOrTransaction, projectId: string): Promise<ProjectRow | null> {
-  return (await db.selectFrom('projects').selectAll().where('project_id', '=', projectId).executeTakeFirst()) ?? null
+  return findRow(db, 'projects', { project_id: projectId })
 }
 
-export async function listProjectsOfUser(
-  db: DbOrTransaction,
-  userId: string,
-  page: { limit: number; cursor?: string | undefined; account_id?: string | undefined },
-) {
-  const after = readIdCursor(page.cursor)
-  let query = db
-    .selectFrom('projects')
-    .selectAll()
-    .where('account_id', 'in', (members) =>
-      members.selectFrom('account_members').select('account_id').where('user_id', '=', userId),
-    )
-    .where('deleted_at', 'is', null)
-    .orderBy('created_at', 'desc')
-    .orderBy('project_id', 'desc')
-    .limit(page.limit + 1)
-  if (page.account_id !== undefined) query = query.where(inAccount(page.account_id))
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'project_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.project_id])
+type ProjectPage = PageQuery & { account_id?: string | undefined }
+
+export function listProjectsOfUser(db: DbOrTransaction, userId: string, page: ProjectPage) {
+  const live = ofMember(db, { userId, roles }, page).where('deleted_at', 'is', null)
+  return readPage(live, ['created_at', 'project_id'], 'desc', page)
 }
 
 /** Those the user can restore now, last deleted first. */
-export async function listDeletedProjects(
+export function listDeletedProjects(db: DbOrTransaction, userId: string, page: ProjectPage & { now: Date }) {
+  const restorable = ofMember(db, { userId, roles: ['owner', 'admin'] }, page)
+    .where('purge_at', '>', page.now.toISOString())
+    .whereRef('purge_at', '>', 'deleted_at')
+  return readPage(restorable, ['deleted_at', 'project_id'], 'desc', page)
+}
+
+function ofMember(
   db: DbOrTransaction,
-  userId: string,
-  page: { limit: number; cursor?: string | undefined; account_id?: string | undefined; now: Date },
+  { userId, roles }: { userId: string; roles: readonly Role[] },
+  { account_id }: ProjectPage,
 ) {
-  const after = readIdCursor(page.cursor)
-  let query = db
+  const projects = db
     .selectFrom('projects')
     .selectAll()
     .where('account_id', 'in', (members) =>
@@ -80,19 +69,9 @@ export async function listDeletedProjects(
         .selectFrom('account_members')
         .select('account_id')
         .where('user_id', '=', userId)
-        .where('role', 'in', ['owner', 'admin']),
+        .where('role', 'in', roles),
     )
-    .where('purge_at', '>', page.now.toISOString())
-    .whereRef('purge_at', '>', 'deleted_at')
-    .orderBy('deleted_at', 'desc')
-    .orderBy('project_id', 'desc')
-    .limit(page.limit + 1)
-  if (page.account_id !== undefined) query = query.where(inAccount(page.account_id))
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('deleted_at', 'project_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.deleted_at!, last.project_id])
+  return account_id === undefined ? projects : projects.where(inAccount(account_id))
 }
 
 /** A value that is no id names no account. */
@@ -101,13 +80,13 @@ const inAccount = (accountId: string) =>
 
 /** Null when the slug is taken in that account. A retry with the same id returns the existing row. */
 export async function insertProject(db: DbOrTransaction, row: NewRow<'projects'>): Promise<ProjectRow | null> {
-  const inserted = await db
-    .insertInto('projects')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['account_id', 'slug']).doNothing())
-    .returningAll()
-    .executeTakeFirst()
-  return inserted ?? null
+  return firstRow(
+    db
+      .insertInto('projects')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['account_id', 'slug']).doNothing())
+      .returningAll(),
+  )
 }
 
 export async function updateProject(
@@ -137,14 +116,13 @@ export async function updateProject(
 }
 
 export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
-  const session = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('project_id', '=', projectId)
-    .where('branch_name', '=', branch)
-    .where('status', 'not in', ['stopped', 'failed', 'completed'])
-    .executeTakeFirst()
-  return session !== undefined
+  return hasRow(
+    db
+      .selectFrom('project_sessions')
+      .select('session_id')
+      .where((eb) => eb.and({ project_id: projectId, branch_name: branch }))
+      .where('status', 'not in', ['stopped', 'failed', 'completed']),
+  )
 }
 
 /** Prevents deleting, restoring and purging until the transaction ends. */
@@ -154,14 +132,14 @@ export async function lockProject(trx: DbOrTransaction, projectId: string): Prom
 
 /** Prevents deleting until the transaction ends. False when it is deleted or gone. */
 export async function holdLiveProject(trx: DbOrTransaction, projectId: string): Promise<boolean> {
-  const row = await trx
-    .selectFrom('projects')
-    .select('project_id')
-    .where('project_id', '=', projectId)
-    .where('deleted_at', 'is', null)
-    .forShare()
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(
+    trx
+      .selectFrom('projects')
+      .select('project_id')
+      .where('project_id', '=', projectId)
+      .where('deleted_at', 'is', null)
+      .forShare(),
+  )
 }
 
 /** Frees its slug: until it is restored its own id is its slug. Null when it is deleted already, or gone. */
@@ -170,20 +148,20 @@ export async function markDeleted(
   projectId: string,
   set: { at: Date; by: string; purgeAt: Date },
 ): Promise<ProjectRow | null> {
-  const row = await db
-    .updateTable('projects')
-    .set({
-      deleted_at: set.at,
-      deleted_by: set.by,
-      deleted_slug: sql`slug`,
-      slug: sql`project_id::text`,
-      purge_at: set.purgeAt,
-    })
-    .where('project_id', '=', projectId)
-    .where('deleted_at', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    db
+      .updateTable('projects')
+      .set({
+        deleted_at: set.at,
+        deleted_by: set.by,
+        deleted_slug: sql`slug`,
+        slug: sql`project_id::text`,
+        purge_at: set.purgeAt,
+      })
+      .where('project_id', '=', projectId)
+      .where('deleted_at', 'is', null)
+      .returningAll(),
+  )
 }
 
 /**
@@ -201,7 +179,7 @@ export async function markPurging(
     .where('project_id', '=', projectId)
     .where('deleted_at', 'is not', null)
   if (dueBy !== null) query = query.where('purge_at', '<=', dueBy.toISOString())
-  return (await query.returningAll().executeTakeFirst()) ?? null
+  return firstRow(query.returningAll())
 }
 
 /** Whether a deleted project cannot be restored any more. */
@@ -211,31 +189,27 @@ export function isPurging(row: Pick<ProjectRow, 'deleted_at' | 'purge_at'>, now:
 }
 
 /** Null when it is not deleted, when its time is over, or when the slug is taken. Runs in its own transaction: of two that take one slug at once, the later one fails. */
-export async function markRestored(
-  db: DbOrTransaction,
-  projectId: string,
-  set: { slug: string; at: Date },
-): Promise<ProjectRow | null> {
+export async function markRestored(db: DbOrTransaction, projectId: string, set: { slug: string; at: Date }) {
   const none = { deleted_at: null, deleted_by: null, deleted_slug: null, purge_at: null }
-  const row = await db
-    .updateTable('projects')
-    .set({ ...none, slug: set.slug, restored_at: set.at, updated_at: set.at })
-    .where('project_id', '=', projectId)
-    .where('purge_at', '>', set.at.toISOString())
-    .whereRef('purge_at', '>', 'deleted_at')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('projects as other')
-            .select('other.project_id')
-            .whereRef('other.account_id', '=', 'projects.account_id')
-            .where('other.slug', '=', set.slug),
+  return firstRow(
+    db
+      .updateTable('projects')
+      .set({ ...none, slug: set.slug, restored_at: set.at, updated_at: set.at })
+      .where('project_id', '=', projectId)
+      .where('purge_at', '>', set.at.toISOString())
+      .whereRef('purge_at', '>', 'deleted_at')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('projects as other')
+              .select('other.project_id')
+              .whereRef('other.account_id', '=', 'projects.account_id')
+              .where('other.slug', '=', set.slug),
+          ),
         ),
-      ),
-    )
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+      )
+      .returningAll(),
+  )
 }
 
 /** Whether another project took the slug first. */
@@ -309,14 +283,14 @@ export async function replaceDataKey(
   trx: DbOrTransaction,
   key: { projectId: string; before: Buffer; after: Buffer; wrappedBy: string },
 ): Promise<void> {
-  await trx
-    .updateTable('projects')
-    .set({ data_key: key.after, data_key_wrapped_by: key.wrappedBy })
-    .where('project_id', '=', key.projectId)
-    .where('data_key', '=', key.before)
-    .execute()
+  await updateRows(
+    trx,
+    'projects',
+    { project_id: key.projectId, data_key: key.before },
+    { data_key: key.after, data_key_wrapped_by: key.wrappedBy },
+  )
 }
 
 export async function setConfigDir(db: DbOrTransaction, projectId: string, configDir: string): Promise<void> {
-  await db.updateTable('projects').set({ config_dir: configDir }).where('project_id', '=', projectId).execute()
+  await updateRows(db, 'projects', { project_id: projectId }, { config_dir: configDir })
 }

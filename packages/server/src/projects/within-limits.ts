@@ -5,7 +5,6 @@ import { withDeadline } from '../deadline.ts'
 /** The time limit of one answer: clients give up soon after, and the work may never end. */
 export const answerMsMax = 9_000
 
-/** An answer in progress. */
 interface Answer {
   /** The refusal when its time is up. Null once its commits are present: from then on the content is what takes time. */
   late: (() => ServiceError) | null

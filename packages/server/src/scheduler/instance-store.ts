@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { deleteRows } from '../db/rows.ts'
 
 /** A row without a lock: other servers know this one by its heartbeat. */
 export async function insertInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
@@ -33,7 +34,7 @@ export async function recordLock(db: DbOrTransaction, instanceId: string): Promi
 }
 
 export async function deleteInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
-  await db.deleteFrom('server_instances').where('instance_id', '=', instanceId).execute()
+  await deleteRows(db, 'server_instances', { instance_id: instanceId })
 }
 
 /** With the embedded database this server is alone on its data, so every other row belongs to a dead server. */

@@ -18,11 +18,7 @@ export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps):
   await Promise.all(jobs.map((job) => runForEver(job, signal, { ...deps, trouble })))
 }
 
-async function runForEver(
-  job: Job,
-  signal: AbortSignal,
-  { metrics, trouble }: LoopDeps & { trouble: JobTrouble },
-): Promise<void> {
+async function runForEver(job: Job, signal: AbortSignal, { metrics, trouble }: LoopDeps & { trouble: JobTrouble }) {
   while (!signal.aborted) {
     const started = performance.now()
     const seconds = () => (performance.now() - started) / 1000

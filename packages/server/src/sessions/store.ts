@@ -2,7 +2,7 @@ import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
 import { afterCursor } from '../db/after-cursor.ts'
-import { type Changes, findRow, firstOrNull, takeRow, updateRow, updateRows } from '../db/rows.ts'
+import { type Changes, findRow, firstRow, takeRow, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 import type { SandboxRow } from '../sandboxes/store.ts'
@@ -179,7 +179,7 @@ export async function beginGeneration(trx: DbOrTransaction, sessionId: string, a
 export async function lockSession(db: DbOrTransaction, sessionId: string, mode: 'share' | 'update') {
   const columns = ['status', 'desired', 'generation'] as const
   const row = db.selectFrom('project_sessions').select(columns).where('session_id', '=', sessionId)
-  return firstOrNull(mode === 'share' ? row.forShare() : row.forUpdate())
+  return firstRow(mode === 'share' ? row.forShare() : row.forUpdate())
 }
 
 /** The session whose next sandbox has that id. */

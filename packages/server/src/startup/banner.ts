@@ -30,14 +30,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
     const token = await mintToken(
       deps,
       deps.db,
-      {
-        name: 'first start',
-        user_id: owner.user_id,
-        project_id: null,
-        session_id: null,
-        generation: null,
-        expires_at: null,
-      },
+      { name: 'first start', user_id: owner.user_id },
       deps.config.bootstrapToken ?? undefined,
     )
     const storedAt = await hooks.rememberOwner({ url: publicUrl, token: token.secret_key, dataDir })

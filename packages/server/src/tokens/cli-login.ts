@@ -3,12 +3,11 @@
  * without the verifier that only this terminal has. The code is exchanged for a token of one minute, which mints the
  * client's own token with `POST /v1/accounts/tokens` once and is then revoked.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { base62, type MintedToken, ServiceError } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { recordAudit } from '../audit/record.ts'
 import { type Caller, type UserActor, userActor } from '../auth/actor.ts'
-import { sha256 } from '../auth/credentials.ts'
+import { isSameSecret, sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { mintToken } from './mint.ts'
@@ -61,13 +60,10 @@ export async function redeemCliLogin(
       .where('expires_at', '>', now.toISOString())
       .returning(['user_id', 'name', 'challenge'])
       .executeTakeFirst()
-    if (row === undefined || !isVerifierOf(input.verifier, row.challenge)) return null
+    if (row === undefined || !isSameSecret(sha256(input.verifier).toString('base64url'), row.challenge)) return null
     const token = await mintToken(deps, trx, {
       name: `sign-in of ${row.name}`.slice(0, 100),
       user_id: row.user_id,
-      project_id: null,
-      session_id: null,
-      generation: null,
       expires_at: new Date(now.getTime() + tokenMs).toISOString(),
       mints_once: true,
     })
@@ -86,10 +82,4 @@ export async function redeemCliLogin(
       hint: 'Start again with `svc login`.',
     },
   )
-}
-
-function isVerifierOf(verifier: string, challenge: string): boolean {
-  const made = Buffer.from(createHash('sha256').update(verifier).digest('base64url'))
-  const wanted = Buffer.from(challenge)
-  return made.length === wanted.length && timingSafeEqual(made, wanted)
 }

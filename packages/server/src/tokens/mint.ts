@@ -8,10 +8,10 @@ import { lockMinter, insertToken, spendMint } from './store.ts'
 export interface TokenGrant {
   name: string
   user_id: string
-  project_id: string | null
-  session_id: string | null
-  generation: number | null
-  expires_at: string | null
+  project_id?: string | null
+  session_id?: string | null
+  generation?: number | null
+  expires_at?: string | null
   minted_by?: string | null
   mints_once?: boolean
 }
@@ -26,9 +26,8 @@ export async function mintToken(
   const { last_used_at: _, ...row } = await insertToken(db, {
     token_id: deps.newId(),
     sha256: sha256(secret),
-    ...grant,
-    expires_at: grant.expires_at === null ? null : expiryOf(grant.expires_at, deps.now()),
-    minted_by: grant.minted_by ?? null,
+    ...{ project_id: null, session_id: null, generation: null, minted_by: null, ...grant },
+    expires_at: grant.expires_at == null ? null : expiryOf(grant.expires_at, deps.now()),
     revoked_at: null,
     last_used_at: null,
   })

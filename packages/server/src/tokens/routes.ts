@@ -1,15 +1,5 @@
-import {
-  approveCliLoginRoute,
-  listProjectTokensRoute,
-  listUserTokensRoute,
-  type MintedToken,
-  mintProjectTokenRoute,
-  mintUserTokenRoute,
-  redeemCliLoginRoute,
-  revokeProjectTokenRoute,
-  revokeUserTokenRoute,
-  whoAmIRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
+import { type MintedToken } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
 import { auditEvent, recordAudit } from '../audit/record.ts'
@@ -17,7 +7,7 @@ import { boundSession, type Caller, type ProjectActor, type UserActor } from '..
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { getProject } from '../projects/store.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
 import { mintFor } from './mint.ts'
@@ -25,7 +15,7 @@ import { listTokens, revokeToken } from './store.ts'
 
 export function tokenRoutes(deps: Deps): Mounted[] {
   return [
-    handle(whoAmIRoute, async ({ caller: { actor } }) => ({
+    handle(contract.whoAmIRoute, async ({ caller: { actor } }) => ({
       kind: actor.kind,
       token_id: actor.token_id,
       user: await getUser(deps.db, actor.user_id),
@@ -34,24 +24,23 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       session_id: boundSession(actor),
       expires_at: actor.expires_at,
     })),
-    handle(mintUserTokenRoute, async ({ caller, body }) => {
+    handle(contract.mintUserTokenRoute, async ({ caller, body }) => {
       const { account_id } = await onUser(deps.db, 'token.create', caller.actor.user_id)
       return mint(deps, caller, { account_id, project_id: null }, body)
     }),
-    handle(listUserTokensRoute, async ({ caller, query }) => {
+    handle(contract.listUserTokensRoute, async ({ caller, query }) => {
       const { rows, next } = await listTokens(deps.db, { userId: caller.actor.user_id }, query)
       return new Page(rows, next)
     }),
-    handle(revokeUserTokenRoute, async ({ caller, params }) => {
-      await revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)
-      return { ok: true }
-    }),
-    handle(approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
-    handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
-    handle(mintProjectTokenRoute, ({ caller, body, project }) =>
+    handle(contract.revokeUserTokenRoute, ({ caller, params }) =>
+      ok(revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)),
+    ),
+    handle(contract.approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
+    handle(contract.redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
+    handle(contract.mintProjectTokenRoute, ({ caller, body, project }) =>
       mint(deps, caller, project, { name: body?.name ?? 'cli', expires_at: body?.expires_at }),
     ),
-    handle(listProjectTokensRoute, async ({ caller, query, project }) => {
+    handle(contract.listProjectTokensRoute, async ({ caller, query, project }) => {
       const { rows, next } = await listTokens(
         deps.db,
         { projectId: project.project_id, sessionId: boundSession(caller.actor) },
@@ -59,16 +48,17 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       )
       return new Page(rows, next)
     }),
-    handle(revokeProjectTokenRoute, async ({ caller, params, project }) => {
-      await revoke(
-        deps,
-        caller,
-        params.tokenId,
-        { projectId: project.project_id, sessionId: boundSession(caller.actor) },
-        project.account_id,
-      )
-      return { ok: true }
-    }),
+    handle(contract.revokeProjectTokenRoute, ({ caller, params, project }) =>
+      ok(
+        revoke(
+          deps,
+          caller,
+          params.tokenId,
+          { projectId: project.project_id, sessionId: boundSession(caller.actor) },
+          project.account_id,
+        ),
+      ),
+    ),
   ]
 }
 

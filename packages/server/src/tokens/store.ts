@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
-import { afterCursor } from '../db/after-cursor.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
+import { firstRow, updateRows } from '../db/rows.ts'
 
 const shown = ['token_id', 'name', 'project_id', 'session_id', 'expires_at', 'created_at', 'last_used_at'] as const
 
@@ -10,10 +10,7 @@ export async function insertToken(db: DbOrTransaction, row: NewRow<'tokens'>) {
 }
 
 /** Locks the minting token until the transaction ends; null if it is revoked. A stop of its session waits for the session's row, a revocation for its own. */
-export async function lockMinter(
-  db: DbOrTransaction,
-  token: { token_id: string; session_id: string | null },
-): Promise<{ mints_once: boolean } | null> {
+export async function lockMinter(db: DbOrTransaction, token: { token_id: string; session_id: string | null }) {
   if (token.session_id !== null)
     await db
       .selectFrom('project_sessions')
@@ -21,24 +18,24 @@ export async function lockMinter(
       .where('session_id', '=', token.session_id)
       .forShare()
       .execute()
-  const row = await db
-    .selectFrom('tokens')
-    .select('mints_once')
-    .where('token_id', '=', token.token_id)
-    .where('revoked_at', 'is', null)
-    // Serializes requests of a token that mints once.
-    .forUpdate()
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    db
+      .selectFrom('tokens')
+      .select('mints_once')
+      .where('token_id', '=', token.token_id)
+      .where('revoked_at', 'is', null)
+      // Serializes requests of a token that mints once.
+      .forUpdate(),
+  )
 }
 
 /** From now on the token mints within its own limits. */
 export async function spendMint(trx: DbOrTransaction, tokenId: string): Promise<void> {
-  await trx.updateTable('tokens').set({ mints_once: false }).where('token_id', '=', tokenId).execute()
+  await updateRows(trx, 'tokens', { token_id: tokenId }, { mints_once: false })
 }
 
 export async function recordTokenUse(db: DbOrTransaction, tokenId: string, at: Date): Promise<void> {
-  await db.updateTable('tokens').set({ last_used_at: at }).where('token_id', '=', tokenId).execute()
+  await updateRows(db, 'tokens', { token_id: tokenId }, { last_used_at: at })
 }
 
 type Owner = { userId: string } | { projectId: string; sessionId: string | null }
@@ -51,19 +48,8 @@ function ofOwner(db: DbOrTransaction, owner: Owner) {
 }
 
 /** Valid tokens, newest first. A caller bound to a session sees only that session's tokens. */
-export async function listTokens(
-  db: DbOrTransaction,
-  owner: Owner,
-  page: { limit: number; cursor?: string | undefined },
-) {
-  const rows = await ofOwner(db, owner)
-    .select(shown)
-    .where(afterCursor(['created_at', 'token_id'], 'desc', readIdCursor(page.cursor)))
-    .orderBy('created_at', 'desc')
-    .orderBy('token_id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return cutPage(rows, page.limit, (last) => [last.created_at, last.token_id])
+export function listTokens(db: DbOrTransaction, owner: Owner, page: PageQuery) {
+  return readPage(ofOwner(db, owner).select(shown), ['created_at', 'token_id'], 'desc', page)
 }
 
 /** Revokes a token of this owner and every token it minted. False when there is no valid one. */

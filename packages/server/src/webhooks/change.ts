@@ -1,6 +1,12 @@
-/** Creating, changing and deleting webhooks. */
-import { ServiceError, type Webhook, webhooksPerProjectMax } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import {
+  type BodyOf,
+  type createWebhookRoute,
+  ServiceError,
+  type updateWebhookRoute,
+  type Webhook,
+  webhooksPerProjectMax,
+} from '@svc/contract'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
@@ -32,7 +38,7 @@ type OnWebhook = OnProject & { webhookId: string }
 
 export async function createWebhook(
   deps: ChangeDeps,
-  input: OnWebhook & { url: string; events: string[]; secret?: string | undefined; isRepetition: boolean },
+  input: OnWebhook & BodyOf<typeof createWebhookRoute> & { isRepetition: boolean },
 ): Promise<Webhook & { secret: string }> {
   const { project, caller, webhookId } = input
   const made = await madeBefore(deps, input)
@@ -75,17 +81,7 @@ async function madeBefore(
   return null
 }
 
-export async function editWebhook(
-  deps: ChangeDeps,
-  input: OnWebhook & {
-    url?: string | undefined
-    events?: string[] | undefined
-    paused?: boolean | undefined
-    from_now?: boolean | undefined
-    rotate_secret?: boolean | undefined
-    secret?: string | undefined
-  },
-): Promise<Webhook & { secret: string | null }> {
+export async function editWebhook(deps: ChangeDeps, input: OnWebhook & BodyOf<typeof updateWebhookRoute>) {
   const { project, caller, events, paused } = input
   const found = await requireWebhook(deps.db, project.project_id, input.webhookId)
   const url = input.url === undefined ? undefined : await requireUrl(deps, input.url)
@@ -128,7 +124,7 @@ export async function pingWebhook(
   return deps.db.transaction().execute(async (trx) => {
     const earlier = await getDelivery(trx, row.webhook_id, deliveryId)
     if (earlier !== null) return earlier
-    const delivery = await insertPing(trx, { deliveryId, webhookId: row.webhook_id })
+    const delivery = await insertPing(trx, { delivery_id: deliveryId, webhook_id: row.webhook_id })
     await recordAudit(trx, caller, auditOf(project, row, 'ping', { after: { delivery_id: delivery.delivery_id } }))
     return delivery
   })
@@ -181,12 +177,5 @@ function open(deps: Pick<Deps, 'keyring'>, project: ProjectRow, { webhook_id, se
 
 /** The address without its path, which is often a secret of the receiver. */
 function auditOf(project: ProjectRow, row: WebhookRow, verb: string, change: { before?: object; after?: object }) {
-  return {
-    account_id: project.account_id,
-    project_id: project.project_id,
-    action: `webhook.${verb}`,
-    object_type: 'webhook',
-    object_id: row.webhook_id,
-    ...change,
-  }
+  return { ...auditEvent(project, `webhook.${verb}`, 'webhook', row.webhook_id), ...change }
 }

@@ -1,33 +1,23 @@
-/** All SQL on webhooks and their deliveries. */
 import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
+import { deleteRows, findRow, firstRow } from '../db/rows.ts'
 
 export type WebhookRow = Row<'webhooks'>
 export type DeliveryRow = Row<'webhook_deliveries'>
 
 export function presentWebhook(row: WebhookRow): Webhook {
-  const { webhook_id, project_id, url, events, cursor, attempts, next_attempt_at, paused_reason } = row
-  const { created_by, created_at, updated_at } = row
-  const state = paused_reason !== null ? 'paused' : attempts > 0 ? 'retrying' : 'active'
-  return {
-    ...{ webhook_id, project_id, url, events, state, last_event: cursor, attempts, next_attempt_at },
-    reason: paused_reason ?? row.last_error,
-    ...{ created_by, created_at, updated_at },
-  }
+  const { secret: _, cursor: last_event, paused_reason, last_error, ...shown } = row
+  const state = paused_reason !== null ? 'paused' : row.attempts > 0 ? 'retrying' : 'active'
+  return { ...shown, state, last_event, reason: paused_reason ?? last_error }
 }
 
 export function presentDelivery(row: DeliveryRow): WebhookDelivery {
-  const { delivery_id, event_number, event_type, status, attempts, http_status } = row
-  const { error, answer, ms, created_at, last_attempt_at } = row
-  return {
-    ...{ delivery_id, event_id: event_number, event_type, status, attempts, http_status },
-    ...{ error, answer, ms, created_at, last_attempt_at },
-  }
+  return { ...row, event_id: row.event_number }
 }
 
 export async function listWebhooks(db: DbOrTransaction, projectId: string): Promise<WebhookRow[]> {
@@ -39,8 +29,7 @@ export async function requireWebhook(db: DbOrTransaction, projectId: string, web
     ? await db
         .selectFrom('webhooks')
         .selectAll()
-        .where('project_id', '=', projectId)
-        .where('webhook_id', '=', webhookId)
+        .where((eb) => eb.and({ project_id: projectId, webhook_id: webhookId }))
         .executeTakeFirst()
     : undefined
   if (row === undefined) throw notFound('webhook')
@@ -69,70 +58,39 @@ export async function updateWebhook(
 }
 
 export async function deleteWebhookRow(trx: DbOrTransaction, webhookId: string): Promise<void> {
-  await trx.deleteFrom('webhooks').where('webhook_id', '=', webhookId).execute()
+  await deleteRows(trx, 'webhooks', { webhook_id: webhookId })
 }
 
-export async function listDeliveries(
-  db: DbOrTransaction,
-  webhookId: string,
-  page: { limit: number; cursor?: string | undefined },
-) {
-  const after = readIdCursor(page.cursor)
-  let query = db
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .orderBy('created_at', 'desc')
-    .orderBy('delivery_id', 'desc')
-    .limit(page.limit + 1)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'delivery_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.delivery_id])
+export function listDeliveries(db: DbOrTransaction, webhookId: string, page: PageQuery) {
+  const deliveries = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', webhookId)
+  return readPage(deliveries, ['created_at', 'delivery_id'], 'desc', page)
 }
 
 /** A ping or a redelivery: tried once, as soon as its webhook's turn comes. */
-export async function insertPing(trx: DbOrTransaction, input: { deliveryId: string; webhookId: string }) {
+export async function insertPing(trx: DbOrTransaction, input: { delivery_id: string; webhook_id: string }) {
   return trx
     .insertInto('webhook_deliveries')
-    .values({
-      delivery_id: input.deliveryId,
-      webhook_id: input.webhookId,
-      event_number: null,
-      event_type: 'ping',
-      by_hand: true,
-    })
+    .values({ ...input, event_number: null, event_type: 'ping', by_hand: true })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
 /** Null when it does not exist, or waits anyway. */
-export async function queueRedelivery(
-  trx: DbOrTransaction,
-  input: { webhookId: string; deliveryId: string },
-): Promise<DeliveryRow | null> {
+export async function queueRedelivery(trx: DbOrTransaction, input: { webhookId: string; deliveryId: string }) {
   if (!isUuid(input.deliveryId)) return null
-  const row = await trx
-    .updateTable('webhook_deliveries')
-    .set({ status: 'waiting', by_hand: true })
-    .where('webhook_id', '=', input.webhookId)
-    .where('delivery_id', '=', input.deliveryId)
-    .where('status', '!=', 'waiting')
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    trx
+      .updateTable('webhook_deliveries')
+      .set({ status: 'waiting', by_hand: true })
+      .where((eb) => eb.and({ webhook_id: input.webhookId, delivery_id: input.deliveryId }))
+      .where('status', '!=', 'waiting')
+      .returningAll(),
+  )
 }
 
 export async function getDelivery(db: DbOrTransaction, webhookId: string, deliveryId: string) {
   if (!isUuid(deliveryId)) return null
-  const row = await db
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .where('delivery_id', '=', deliveryId)
-    .executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'webhook_deliveries', { webhook_id: webhookId, delivery_id: deliveryId })
 }
 
 export interface Lease {
@@ -142,10 +100,7 @@ export interface Lease {
 }
 
 /** Leases a webhook that has something to send and no sender, longest waiting first. A dead server's lease does not count. */
-export async function takeWebhook(
-  db: Db,
-  lease: Omit<Lease, 'webhookId'> & { staleSeconds: number },
-): Promise<WebhookRow | null> {
+export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'> & { staleSeconds: number }) {
   const { rows } = await sql<WebhookRow>`
     update webhooks set lease_by = ${lease.instanceId}, lease_until = now() + make_interval(secs => ${lease.seconds})
     where webhook_id = (
@@ -184,16 +139,16 @@ export async function isDue(db: Db, webhookId: string): Promise<boolean> {
 }
 
 export async function nextByHand(db: Db, webhookId: string): Promise<DeliveryRow | null> {
-  const row = await db
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .where('by_hand', '=', true)
-    .where('status', '=', 'waiting')
-    .orderBy('created_at')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
+  return firstRow(
+    db
+      .selectFrom('webhook_deliveries')
+      .selectAll()
+      .where('webhook_id', '=', webhookId)
+      .where('by_hand', '=', true)
+      .where('status', '=', 'waiting')
+      .orderBy('created_at')
+      .limit(1),
+  )
 }
 
 /** The row of an event's delivery, the same at every try: receivers deduplicate by its id. */

@@ -9,18 +9,9 @@ export interface Letter {
   raw: string
 }
 
-export interface Receiver {
-  url: string
-  /** Every request in order of arrival, accepted or not. */
-  letters: Letter[]
-  /** The most requests in progress at once. */
-  atOnceMax: number
-  /** The response: a status, or a function that writes it. */
-  answer: number | ((letter: Letter, response: ServerResponse) => void)
-  close(): Promise<void>
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
   const letters: Letter[] = []
   let atOnce = 0
   const server = createServer((request, response) => {
@@ -40,13 +31,16 @@ export async function startReceiver(): Promise<Receiver> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const receiver: Receiver = {
+  const receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/take?from=svc`,
+    /** Every request in order of arrival, accepted or not. */
     letters,
+    /** The most requests in progress at once. */
     atOnceMax: 0,
-    answer: 200,
+    /** The response: a status, or a function that writes it. */
+    answer: 200 as number | ((letter: Letter, response: ServerResponse) => void),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.closeAllConnections()
         server.close(() => resolve())
       }),

@@ -390,7 +390,11 @@ describe('addresses', () => {
   test('of services that hand out credentials of the machine are refused wherever private ones are welcome', async () => {
     for (const url of ['http://169.254.169.254/latest', 'http://[fd00:ec2::254]/', 'http://[fe80::1]/']) {
       const reply = await app.request('POST', path(), { body: { url } })
-      expect([url, reply.status, reply.text]).toEqual([url, 400, expect.stringContaining('does not call such addresses')])
+      expect([url, reply.status, reply.text]).toEqual([
+        url,
+        400,
+        expect.stringContaining('does not call such addresses'),
+      ])
     }
   })
 

@@ -1,5 +1,5 @@
 /** An owner or admin invites someone by e-mail address. An invitation belongs to the account and grants nothing until it is accepted. */
-import { base62, type Member, type Role, ServiceError } from '@svc/contract'
+import { base62, type Role, ServiceError } from '@svc/contract'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import { type AuthorizedAccount, isUuid, notFound } from '../../auth/allow.ts'
@@ -25,10 +25,7 @@ interface Link {
 }
 
 /** The same address and role return the same invitation. Only a browser gets the link. */
-export async function invite(
-  deps: InviteDeps,
-  input: By & { email: string; name?: string | undefined; role: Role },
-): Promise<{ member: Member; invitation_id: string; sign_in: Link | null }> {
+export async function invite(deps: InviteDeps, input: By & { email: string; name?: string | undefined; role: Role }) {
   const { account, caller, email, role } = input
   requireOwnerFor(account, role)
   const isBrowser = caller.actor.dashboard_session !== undefined

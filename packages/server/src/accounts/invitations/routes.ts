@@ -1,14 +1,7 @@
-import {
-  acceptInvitationRoute,
-  linkInvitationRoute,
-  listInvitationsRoute,
-  listReceivedInvitationsRoute,
-  readInvitationRoute,
-  revokeInvitationRoute,
-} from '@svc/contract'
+import * as contract from '@svc/contract'
 import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
-import { handle, type Mounted } from '../../http/mount.ts'
+import { handle, type Mounted, ok } from '../../http/mount.ts'
 import { Page } from '../../http/page.ts'
 import { acceptInvitation, unusableInvitation } from './accept.ts'
 import { linkInvitation, revokeInvitation } from './invite.ts'
@@ -17,7 +10,7 @@ import { listInvitations, receivedInvitations } from './store.ts'
 
 export function invitationRoutes(deps: Deps): Mounted[] {
   return [
-    handle(listInvitationsRoute, async ({ account, query }) => {
+    handle(contract.listInvitationsRoute, async ({ account, query }) => {
       const { rows, next } = await listInvitations(deps.db, account.account_id, deps.now(), query)
       const invitations = rows.map(({ sha256, invited_by, inviter, ...row }) => ({
         ...row,
@@ -26,23 +19,22 @@ export function invitationRoutes(deps: Deps): Mounted[] {
       }))
       return new Page({ invitations }, next)
     }),
-    handle(linkInvitationRoute, ({ account, caller, params }) =>
+    handle(contract.linkInvitationRoute, ({ account, caller, params }) =>
       linkInvitation(deps, { account, caller, id: params.invitationId }),
     ),
-    handle(revokeInvitationRoute, async ({ account, caller, params }) => {
-      await revokeInvitation(deps, { account, caller, id: params.invitationId })
-      return { ok: true }
-    }),
-    handle(readInvitationRoute, async ({ body }) => {
+    handle(contract.revokeInvitationRoute, ({ account, caller, params }) =>
+      ok(revokeInvitation(deps, { account, caller, id: params.invitationId })),
+    ),
+    handle(contract.readInvitationRoute, async ({ body }) => {
       const [found] = (await receivedInvitations(deps.db, { sha256: sha256(body.code) }, deps.now())).rows
       if (found === undefined) throw unusableInvitation()
       return found
     }),
-    handle(listReceivedInvitationsRoute, async ({ caller, query }) => {
+    handle(contract.listReceivedInvitationsRoute, async ({ caller, query }) => {
       const emails = await verifiedAddresses(deps.db, caller.actor.user_id)
       const { rows, next } = await receivedInvitations(deps.db, { emails }, deps.now(), query)
       return new Page({ invitations: rows }, next)
     }),
-    handle(acceptInvitationRoute, ({ caller, body }) => acceptInvitation(deps, caller, body)),
+    handle(contract.acceptInvitationRoute, ({ caller, body }) => acceptInvitation(deps, caller, body)),
   ]
 }

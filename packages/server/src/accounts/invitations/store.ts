@@ -2,8 +2,8 @@
 import type { Role } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { sql } from 'kysely'
-import { afterCursor } from '../../db/after-cursor.ts'
-import { cutPage, readIdCursor } from '../../http/page.ts'
+import { type PageQuery, readPage } from '../../db/read-page.ts'
+import { firstRow, updateRows } from '../../db/rows.ts'
 
 export type InvitationRow = Row<'invitations'>
 
@@ -21,31 +21,21 @@ function pending(db: DbOrTransaction, now: Date) {
 
 export async function pendingOf(db: DbOrTransaction, accountId: string, email: string, now: Date) {
   const found = pending(db, now).selectAll().where('account_id', '=', accountId).where('email', '=', email)
-  return (await found.executeTakeFirst()) ?? null
+  return firstRow(found)
 }
 
 export async function pendingById(db: DbOrTransaction, accountId: string, id: string, now: Date) {
   const found = pending(db, now).selectAll().where('account_id', '=', accountId).where('invitation_id', '=', id)
-  return (await found.executeTakeFirst()) ?? null
+  return firstRow(found)
 }
 
-interface PageQuery {
-  limit: number
-  cursor?: string | undefined
-}
-
-function pendingPage(db: DbOrTransaction, now: Date, page: PageQuery) {
+function pendingWithInviter(db: DbOrTransaction, now: Date) {
   return pending(db, now)
     .leftJoin('users', 'users.user_id', 'invitations.invited_by')
     .select(['invitation_id', 'invitations.email', 'role', 'invitations.created_at', 'invitations.expires_at'])
-    .where(afterCursor(['invitations.created_at', 'invitation_id'], 'desc', readIdCursor(page.cursor)))
-    .orderBy('invitations.created_at', 'desc')
-    .orderBy('invitation_id', 'desc')
-    .limit(page.limit + 1)
 }
 
-const cut = <R extends { created_at: string; invitation_id: string }>(rows: R[], { limit }: PageQuery) =>
-  cutPage(rows, limit, (last) => [last.created_at, last.invitation_id])
+const newestFirst = [['invitations.created_at', 'invitation_id'], 'desc'] as [[string, string], 'desc']
 
 /** The invited user's view: by the code of a link, or all that a verified address admits to. */
 export async function receivedInvitations(
@@ -54,40 +44,28 @@ export async function receivedInvitations(
   now: Date,
   page: PageQuery = { limit: 1 },
 ) {
-  let query = pendingPage(db, now, page)
+  let query = pendingWithInviter(db, now)
     .innerJoin('accounts', 'accounts.account_id', 'invitations.account_id')
     .select(['accounts.name as account_name', 'users.name as invited_by'])
   if ('sha256' in by) query = query.where('sha256', '=', by.sha256)
   else query = query.where('admits_address', '=', true).where('invitations.email', '=', sql<string>`any(${by.emails})`)
-  return cut(await query.execute(), page)
+  return readPage(query, ...newestFirst, page)
 }
 
 export async function listInvitations(db: DbOrTransaction, accountId: string, now: Date, page: PageQuery) {
-  const query = pendingPage(db, now, page)
+  const query = pendingWithInviter(db, now)
     .select(['invitations.name', 'sha256', 'invited_by', 'users.name as inviter'])
     .where('account_id', '=', accountId)
-  return cut(await query.execute(), page)
+  return readPage(query, ...newestFirst, page)
 }
 
-export async function setLink(
-  trx: DbOrTransaction,
-  id: string,
-  link: { sha256: Buffer; expires_at: Date },
-): Promise<void> {
-  await trx
-    .updateTable('invitations')
-    .set({ ...link, admits_address: true })
-    .where('invitation_id', '=', id)
-    .execute()
+export async function setLink(trx: DbOrTransaction, id: string, link: { sha256: Buffer; expires_at: Date }) {
+  await updateRows(trx, 'invitations', { invitation_id: id }, { ...link, admits_address: true })
 }
 
 /** Revokes the link, because it was made for another role. */
 export async function setInvitedRole(trx: DbOrTransaction, id: string, role: Role): Promise<void> {
-  await trx
-    .updateTable('invitations')
-    .set({ role, sha256: null, admits_address: false })
-    .where('invitation_id', '=', id)
-    .execute()
+  await updateRows(trx, 'invitations', { invitation_id: id }, { role, sha256: null, admits_address: false })
 }
 
 function unanswered(trx: DbOrTransaction) {
@@ -103,7 +81,7 @@ export async function revokePending(
   let query = unanswered(trx).set({ revoked_at: now }).where('account_id', '=', of.accountId)
   query =
     'invitationId' in of ? query.where('invitation_id', '=', of.invitationId) : query.where('email', '=', of.email)
-  return (await query.executeTakeFirst()) ?? null
+  return firstRow(query)
 }
 
 /** The condition makes an invitation work once, even for concurrent requests. */
@@ -119,5 +97,5 @@ export async function takeInvitation(
       .where('invitation_id', '=', by.invitationId)
       .where('email', 'in', by.emails)
       .where('admits_address', '=', true)
-  return (await query.executeTakeFirst()) ?? null
+  return firstRow(query)
 }

@@ -1,5 +1,5 @@
-/** SQL on the identities of users at the OpenID Connect provider. */
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { hasRow, updateRows } from '../../db/rows.ts'
 
 interface Identity {
   issuer: string
@@ -7,45 +7,30 @@ interface Identity {
   email: string | null
 }
 
-export async function userOfSubject(
-  db: DbOrTransaction,
-  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
-): Promise<string | null> {
+export async function userOfSubject(db: DbOrTransaction, { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>) {
   const row = await db
     .selectFrom('user_identities')
     .select('user_id')
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
+    .where((eb) => eb.and({ issuer, subject }))
     .executeTakeFirst()
   return row?.user_id ?? null
 }
 
-/** Whether the user has an identity at this provider. */
 export async function hasIdentity(db: DbOrTransaction, issuer: string, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('user_identities')
-    .select('subject')
-    .where('issuer', '=', issuer)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row !== undefined
+  return hasRow(
+    db
+      .selectFrom('user_identities')
+      .select('subject')
+      .where((eb) => eb.and({ issuer, user_id: userId })),
+  )
 }
 
-export async function insertIdentity(
-  db: DbOrTransaction,
-  { issuer, subject, email }: Identity,
-  userId: string,
-): Promise<void> {
+export async function insertIdentity(db: DbOrTransaction, { issuer, subject, email }: Identity, userId: string) {
   await db.insertInto('user_identities').values({ issuer, subject, user_id: userId, email }).execute()
 }
 
 export async function setIdentityEmail(db: DbOrTransaction, { issuer, subject, email }: Identity): Promise<void> {
-  await db
-    .updateTable('user_identities')
-    .set({ email })
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .execute()
+  await updateRows(db, 'user_identities', { issuer, subject }, { email })
 }
 
 /** Addresses a provider verified for this user. An address that someone typed proves nothing. */

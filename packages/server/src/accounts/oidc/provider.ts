@@ -1,6 +1,6 @@
 /** Client of the OpenID Connect provider: starts a sign-in and verifies its result. */
 import * as client from 'openid-client'
-import type { OidcConfig } from '../../config/oidc.ts'
+import type { Config } from '../../config.ts'
 import { guardedFetch } from '../../egress/guarded-fetch.ts'
 
 /** State of a sign-in, in a cookie of its browser, so that no other browser can finish it. */
@@ -24,12 +24,12 @@ const timeoutSeconds = 10
 const answerBytesMax = 1024 * 1024
 
 export class OidcProvider {
-  readonly #config: OidcConfig
+  readonly #config: NonNullable<Config['oidc']>
   readonly #redirectUri: () => string
   /** Only a successful discovery is cached. */
   #found: Promise<client.Configuration> | null = null
 
-  constructor(config: OidcConfig, redirectUri: () => string) {
+  constructor(config: NonNullable<Config['oidc']>, redirectUri: () => string) {
     this.#config = config
     this.#redirectUri = redirectUri
   }

@@ -11,14 +11,7 @@ export interface TestPerson {
   email_verified?: boolean
 }
 
-export interface TestProvider {
-  issuer: string
-  clientId: string
-  clientSecret: string
-  /** The person who signs in; null declines. */
-  person: TestPerson | null
-  close(): Promise<void>
-}
+export type TestProvider = Awaited<ReturnType<typeof startTestProvider>>
 
 export async function startTestProvider(input: {
   /** Read at the first request: a server on a random port learns its URL after the start. */
@@ -26,7 +19,7 @@ export async function startTestProvider(input: {
   clientAuth?: 'client_secret_post' | 'client_secret_basic'
   /** Where the provider puts the address. Both occur in practice. */
   claimsIn?: 'id_token' | 'userinfo'
-}): Promise<TestProvider> {
+}) {
   const { redirectUri, clientAuth = 'client_secret_post', claimsIn = 'userinfo' } = input
   const server = createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -67,13 +60,14 @@ export async function startTestProvider(input: {
         return grant
       },
     })
-  const test: TestProvider = {
+  const test = {
     issuer,
     clientId,
     clientSecret,
-    person: null,
+    /** The person who signs in; null declines. */
+    person: null as TestPerson | null,
     close: () =>
-      new Promise((done) => {
+      new Promise<void>((done) => {
         server.close(() => done())
         server.closeAllConnections()
       }),

@@ -38,10 +38,7 @@ export async function createOwnerLink(deps: LinkDeps, caller: Caller<UserActor>)
 }
 
 /** For the operator, over the socket in the data folder: signs in the first owner, or the user with this address. */
-export async function operatorsLink(
-  deps: LinkDeps,
-  input: { email: string | null; requestId: string },
-): Promise<OwnerLink> {
+export async function operatorsLink(deps: LinkDeps, input: { email: string | null; requestId: string }) {
   const { email } = input
   const user = email === null ? await firstOwner(deps.db) : await findPassword(deps.db, { email })
   if (user === null)

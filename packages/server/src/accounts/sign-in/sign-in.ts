@@ -1,4 +1,3 @@
-/** Starts and ends dashboard sessions. */
 import { ServiceError, type SignInWay } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
 import {

@@ -1,6 +1,6 @@
-/** SQL on owner links, sign-in limits and trusted devices. */
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { deleteRows, hasRow } from '../../db/rows.ts'
 
 export async function insertOwnerLink(
   db: DbOrTransaction,
@@ -34,11 +34,7 @@ interface NewTry {
 }
 
 /** Returns the number of tries in the window, or the end of the delay. A single statement counts, so that several servers agree. */
-export async function countTries(
-  db: DbOrTransaction,
-  hash: Buffer,
-  { at, until, free, longestSeconds }: NewTry,
-): Promise<number | { allowedAt: string }> {
+export async function countTries(db: DbOrTransaction, hash: Buffer, { at, until, free, longestSeconds }: NewTry) {
   await db.deleteFrom('sign_in_limits').where('expires_at', '<', at.toISOString()).execute()
   const { rows } = await sql<{ tries: number }>`
     insert into sign_in_limits as known (sha256, tries, allowed_at, expires_at)
@@ -67,7 +63,7 @@ export async function uncountTry(db: DbOrTransaction, hash: Buffer): Promise<voi
 }
 
 export async function resetTries(db: DbOrTransaction, hash: Buffer): Promise<void> {
-  await db.deleteFrom('sign_in_limits').where('sha256', '=', hash).execute()
+  await deleteRows(db, 'sign_in_limits', { sha256: hash })
 }
 
 const devicesMax = 50
@@ -92,21 +88,17 @@ export async function upsertTrustedDevice(
   await db.deleteFrom('trusted_devices').where('user_id', '=', user_id).where('sha256', 'not in', newest).execute()
 }
 
-export async function isTrustedDevice(
-  db: DbOrTransaction,
-  device: { sha256: Buffer; userId: string; now: Date },
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('trusted_devices')
-    .select('user_id')
-    .where('sha256', '=', device.sha256)
-    .where('user_id', '=', device.userId)
-    .where('expires_at', '>', device.now.toISOString())
-    .executeTakeFirst()
-  return row !== undefined
+export async function isTrustedDevice(db: DbOrTransaction, device: { sha256: Buffer; userId: string; now: Date }) {
+  return hasRow(
+    db
+      .selectFrom('trusted_devices')
+      .select('user_id')
+      .where((eb) => eb.and({ sha256: device.sha256, user_id: device.userId }))
+      .where('expires_at', '>', device.now.toISOString()),
+  )
 }
 
 /** A new password ends the trust in every browser; signing in renews it. */
 export async function deleteTrustedDevices(db: DbOrTransaction, userId: string): Promise<void> {
-  await db.deleteFrom('trusted_devices').where('user_id', '=', userId).execute()
+  await deleteRows(db, 'trusted_devices', { user_id: userId })
 }

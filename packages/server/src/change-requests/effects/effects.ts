@@ -73,12 +73,7 @@ const nothing: MergeEffects = {
 }
 
 /** Maps each file or folder to the id of its content. */
-async function namesIn(
-  repository: Repository,
-  sha: string | null,
-  path: string,
-  signal: AbortSignal,
-): Promise<Map<string, string>> {
+async function namesIn(repository: Repository, sha: string | null, path: string, signal: AbortSignal) {
   if (sha === null) return new Map()
   const entries = await listTree(repository, { sha, path }, { signal })
   return new Map((entries ?? []).map((entry) => [entry.name, entry.sha]))

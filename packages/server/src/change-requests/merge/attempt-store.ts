@@ -1,6 +1,7 @@
 /** All SQL on merge attempts. An attempt is the intent row that is written before the branch moves. */
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { firstRow, hasRow, updateRows } from '../../db/rows.ts'
 
 export type MergeAttempt = Row<'merge_attempts'>
 
@@ -37,27 +38,21 @@ export async function insertAttempt(db: DbOrTransaction, row: NewAttempt): Promi
 const attempts = (db: DbOrTransaction) => db.selectFrom('merge_attempts').selectAll()
 
 /** At most one: an index enforces it, as merges into one base take turns. */
-export async function intendedAttempt(
-  db: DbOrTransaction,
-  base: { project_id: string; base_ref: string },
-): Promise<MergeAttempt | null> {
+export async function intendedAttempt(db: DbOrTransaction, base: { project_id: string; base_ref: string }) {
   const { project_id, base_ref } = base
   const intended = attempts(db).where((eb) => eb.and({ project_id, base_ref, state: 'intended' }))
-  return (await intended.executeTakeFirst()) ?? null
+  return firstRow(intended)
 }
 
 /** Bases with a merge that is unsettled or still running. */
-export async function intendedBases(
-  db: DbOrTransaction,
-  limit: number,
-): Promise<{ project_id: string; base_ref: string }[]> {
+export async function intendedBases(db: DbOrTransaction, limit: number) {
   const intended = db.selectFrom('merge_attempts').select(['project_id', 'base_ref']).where('state', '=', 'intended')
   return intended.orderBy('created_at').limit(limit).execute()
 }
 
 export async function isBeingMerged(db: DbOrTransaction, crId: string): Promise<boolean> {
   const intended = attempts(db).where((eb) => eb.and({ cr_id: crId, state: 'intended' }))
-  return (await intended.executeTakeFirst()) !== undefined
+  return hasRow(intended)
 }
 
 /** The result of an earlier request with this idempotency key. */
@@ -67,7 +62,7 @@ export async function landedAttempt(
 ): Promise<MergeAttempt | null> {
   const { cr_id, idempotency_key, merged_by } = request
   const landed = attempts(db).where((eb) => eb.and({ cr_id, idempotency_key, merged_by, state: 'landed' }))
-  return (await landed.executeTakeFirst()) ?? null
+  return firstRow(landed)
 }
 
 /** The attempt that produced a merged change request. */
@@ -77,7 +72,7 @@ export async function receiptOf(
 ): Promise<MergeAttempt | null> {
   if (merge_commit_sha === null) return null
   const landed = attempts(db).where((eb) => eb.and({ cr_id, result_sha: merge_commit_sha, state: 'landed' }))
-  return (await landed.orderBy('settled_at', 'desc').executeTakeFirst()) ?? null
+  return firstRow(landed.orderBy('settled_at', 'desc'))
 }
 
 const abandoned = (db: DbOrTransaction, crId: string) =>
@@ -95,23 +90,19 @@ export async function abandonedAttempts(
 
 /** The newest abandoned attempt that had commits to merge. */
 export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
-  return (await abandoned(db, crId).where('kind', '<>', 'up-to-date').executeTakeFirst()) ?? null
+  return firstRow(abandoned(db, crId).where('kind', '<>', 'up-to-date'))
 }
 
 /** The branch contains its result, which overrides an earlier decision to abandon it. */
 export async function markLanded(db: DbOrTransaction, attemptId: string, at: Date): Promise<void> {
-  await db
-    .updateTable('merge_attempts')
-    .set({ state: 'landed', reason: null, settled_at: at })
-    .where('attempt_id', '=', attemptId)
-    .execute()
+  await updateRows(db, 'merge_attempts', { attempt_id: attemptId }, { state: 'landed', reason: null, settled_at: at })
 }
 
 export async function markAbandoned(db: DbOrTransaction, attemptId: string, reason: string, at: Date): Promise<void> {
-  await db
-    .updateTable('merge_attempts')
-    .set({ state: 'abandoned', reason, settled_at: at })
-    .where('attempt_id', '=', attemptId)
-    .where('state', '=', 'intended')
-    .execute()
+  await updateRows(
+    db,
+    'merge_attempts',
+    { attempt_id: attemptId, state: 'intended' },
+    { state: 'abandoned', reason, settled_at: at },
+  )
 }

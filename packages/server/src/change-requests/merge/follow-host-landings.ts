@@ -3,7 +3,7 @@ import { fetchObjects, isAncestor, readPullRequest, readTips, type Repository } 
 import type { Deps } from '../../deps.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
-import { insertAttempt, lastRefusedAttempt, type MergeAttempt } from './attempt-store.ts'
+import { insertAttempt, lastRefusedAttempt } from './attempt-store.ts'
 import { type HostLanding, takeHostLandings } from './host-landing-store.ts'
 import { inTurn } from './lock.ts'
 import { pullRequestRemote } from './pull-request.ts'
@@ -60,15 +60,8 @@ async function follow(deps: ReconcileDeps & Pick<Deps, 'newId'>, landing: HostLa
   })
 }
 
-type Facts = Pick<MergeAttempt, 'base_sha' | 'head_sha' | 'result_sha'>
-
 /** The commits of the base decide, whatever the host's API reports. Null: not merged there yet. */
-async function landedOnHost(
-  deps: ReconcileDeps,
-  repository: Repository,
-  cr: ChangeRequestRow,
-  landing: HostLanding,
-): Promise<Facts | null> {
+async function landedOnHost(deps: ReconcileDeps, repository: Repository, cr: ChangeRequestRow, landing: HostLanding) {
   const outcome = await readTips(repository, [cr.base_ref, cr.head_ref])
   if (outcome.kind === 'unreachable') return null
   const tip = outcome.tips.get(cr.base_ref)
@@ -92,10 +85,7 @@ async function landedOnHost(
   return { base_sha: refused.base_sha, head_sha: head, result_sha: tip }
 }
 
-async function mergedByPullRequest(
-  repository: Repository,
-  { number }: HostLanding,
-): Promise<{ baseSha: string | null; headSha: string; mergeSha: string } | null> {
+async function mergedByPullRequest(repository: Repository, { number }: HostLanding) {
   const remote = pullRequestRemote(repository)
   if (number === null || remote === null) return null
   const outcome = await readPullRequest(remote, number)

@@ -3,12 +3,12 @@ import { sql } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { ChangeRequestRow } from '../store.ts'
+import { findRow } from '../../db/rows.ts'
 
 export type HostLanding = Row<'host_landings'>
 
 export async function getHostLanding(db: DbOrTransaction, crId: string): Promise<HostLanding | null> {
-  const row = await db.selectFrom('host_landings').selectAll().where('cr_id', '=', crId).executeTakeFirst()
-  return row ?? null
+  return findRow(db, 'host_landings', { cr_id: crId })
 }
 
 /** Sets the newest pull request. Without one the row stays as it is. */

@@ -1,4 +1,4 @@
-import { type ChangeRequest, ServiceError } from '@svc/contract'
+import { type BodyOf, type mergeChangeRequestRoute, ServiceError } from '@svc/contract'
 import { type MergePlan, planMerge, readTips, type Repository, type TipsOutcome } from '@svc/git'
 import { getUser } from '../../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
@@ -28,15 +28,12 @@ export type MergeDeps = Pick<
   'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
 >
 
-export interface MergeChangeRequest {
+type MergeChangeRequest = BodyOf<typeof mergeChangeRequestRoute> & {
   project: ProjectRow
   caller: Caller<UserActor | ProjectActor>
   crId: string
   idempotencyKey: string | null
   signal: AbortSignal
-  message?: string | undefined
-  expected_head_sha?: string | undefined
-  expected_base_sha?: string | undefined
 }
 
 /** Pushes to a host that loses them are retried up to this often. */
@@ -53,10 +50,7 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
 }
 
 /** Refuses what can be refused before the merge's turn. `earlier` is the result of a first request with the same key. */
-async function mayMerge(
-  deps: MergeDeps,
-  input: MergeChangeRequest,
-): Promise<{ cr: ChangeRequestRow; earlier: Merged | null }> {
+async function mayMerge(deps: MergeDeps, input: MergeChangeRequest) {
   const { project, caller } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   await refuseAgentMerge(deps.db, { project, actor: caller.actor, cr })
@@ -181,11 +175,7 @@ async function plan(
 }
 
 /** The live tips, provided they are those the caller expects. */
-function expectedTips(
-  outcome: TipsOutcome,
-  cr: ChangeRequestRow,
-  input: MergeChangeRequest,
-): { baseSha: string; headSha: string } {
+function expectedTips(outcome: TipsOutcome, cr: ChangeRequestRow, input: MergeChangeRequest) {
   if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
   const [headSha, baseSha] = [outcome.tips.get(cr.head_ref), outcome.tips.get(cr.base_ref)]
   if (headSha === undefined) throw refMissing(cr.head_ref)
@@ -222,11 +212,7 @@ async function planVerified(
 }
 
 /** The result of an earlier request with the same Idempotency-Key. */
-async function mergedBefore(
-  deps: Pick<Deps, 'db'>,
-  input: MergeChangeRequest,
-  cr: ChangeRequestRow,
-): Promise<Merged | null> {
+async function mergedBefore(deps: Pick<Deps, 'db'>, input: MergeChangeRequest, cr: ChangeRequestRow) {
   if (input.idempotencyKey === null || cr.status !== 'merged') return null
   const attempt = await landedAttempt(deps.db, {
     cr_id: cr.cr_id,
@@ -236,16 +222,7 @@ async function mergedBefore(
   return attempt === null ? null : { cr, attempt }
 }
 
-function answerOf({ cr, attempt }: Merged): {
-  change_request: ChangeRequest
-  merge: {
-    merge_commit_sha: string
-    fast_forward: boolean
-    up_to_date: boolean
-    base_sha_before: string
-    base_sha_after: string
-  }
-} {
+function answerOf({ cr, attempt }: Merged) {
   return {
     change_request: presentChangeRequest(cr),
     merge: {

@@ -23,10 +23,7 @@ export function pullRequestRemote({ remote }: Pick<Repository, 'remote'>): HostR
   return { ...remote, github: remote.github }
 }
 
-export async function getPullRequest(
-  deps: PullDeps,
-  { project, crId }: { project: ProjectRow; crId: string },
-): Promise<HostPullRequest> {
+export async function getPullRequest(deps: PullDeps, { project, crId }: { project: ProjectRow; crId: string }) {
   const cr = await requireChangeRequest(deps.db, project.project_id, crId)
   const [protection, landing] = await Promise.all([
     protectionOf(deps.db, { project_id: cr.project_id, branch: cr.base_ref }),

@@ -39,12 +39,7 @@ export async function recordMerge(
 }
 
 /** Null, and nothing written, when it is not open or differs from `found`. */
-function mark(
-  db: DbOrTransaction,
-  deps: Pick<Deps, 'now'>,
-  attempt: MergeAttempt,
-  found: ChangeRequestRow,
-): Promise<ChangeRequestRow | null> {
+function mark(db: DbOrTransaction, deps: Pick<Deps, 'now'>, attempt: MergeAttempt, found: ChangeRequestRow) {
   const { kind, base_sha, head_sha, result_sha, caller } = attempt
   const shas = { base_commit_sha: base_sha, head_commit_sha: head_sha, merge_commit_sha: result_sha }
   const audit = auditOf(found, 'merge', {

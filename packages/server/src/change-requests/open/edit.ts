@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isDraft, ServiceError } from '@svc/contract'
+import { type BodyOf, type editChangeRequestRoute, isDraft, ServiceError } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
 import { type Actor, boundSession, type Caller } from '../../auth/actor.ts'
 import { controlledOf } from '../../auth/session-control.ts'
@@ -11,19 +11,9 @@ import { requireMove } from './moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
-export interface EditChangeRequest {
-  project: ProjectRow
-  caller: Caller
-  crId: string
-  title?: string | undefined
-  description?: string | undefined
-  metadata?: object | undefined
-}
+type EditChangeRequest = BodyOf<typeof editChangeRequestRoute> & { project: ProjectRow; caller: Caller; crId: string }
 
-export async function editChangeRequest(
-  deps: Pick<Deps, 'db' | 'now'>,
-  input: EditChangeRequest,
-): Promise<ChangeRequestRow> {
+export async function editChangeRequest(deps: Pick<Deps, 'db' | 'now'>, input: EditChangeRequest) {
   const { title, description, metadata } = input
   const set = {
     ...(title === undefined ? {} : { title }),

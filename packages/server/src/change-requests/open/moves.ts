@@ -1,7 +1,6 @@
 import { type ChangeRequestMove, isDraft, refuseMove, ServiceError } from '@svc/contract'
 import { type ChangeRequestRow, presentChangeRequest } from '../store.ts'
 
-/** Throws unless the table of moves allows this move. */
 export function requireMove(move: ChangeRequestMove, cr: ChangeRequestRow): void {
   const refusal = refuseMove(move, cr.status)
   if (refusal === null && move === 'merge' && isDraft(presentChangeRequest(cr)))

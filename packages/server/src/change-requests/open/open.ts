@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/contract'
+import { type BodyOf, type openChangeRequestRoute, ServiceError } from '@svc/contract'
 import { readTips } from '@svc/git'
 import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
@@ -12,18 +12,12 @@ import { refuseAliasAsBase } from './alias-as-base.ts'
 import { type ChangeRequestRow, getChangeRequests, insertChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
-export interface OpenChangeRequest {
+type OpenChangeRequest = BodyOf<typeof openChangeRequestRoute> & {
   project: ProjectRow
   caller: Caller
   /** The id of the new row, the same when the request is a retry. */
   crId: string
   signal: AbortSignal
-  title: string
-  description: string
-  head_ref: string
-  base_ref?: string | undefined
-  session_id?: string | null | undefined
-  metadata?: object | undefined
 }
 
 export async function openChangeRequest(

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, readTips, type TipsOutcome } from '@svc/git'
 import { LRUCache } from 'lru-cache'
-import type { HostPatience } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { readTogether } from '../../db/read-together.ts'
 import { withDeadline } from '../../deadline.ts'
 import type { Deps } from '../../deps.ts'
@@ -22,11 +22,7 @@ const branchesOfOpen = new LRUCache<string, Branches>({ max: 20_000 })
  * known the repository is polled in parallel. Each reader waits for the repository on its own: joining a poll that
  * runs into its time limit would add that wait to one's own.
  */
-export async function readChangeRequest(
-  deps: RefreshDeps,
-  project: ProjectRow,
-  crId: string,
-): Promise<ChangeRequestRow> {
+export async function readChangeRequest(deps: RefreshDeps, project: ProjectRow, crId: string) {
   const key = `${project.project_id} ${crId}`
   const known = branchesOfOpen.get(key)
   const ahead = known && tipsIfReachable(deps, project, [known.base_ref, known.head_ref])
@@ -77,11 +73,7 @@ function isSure(rows: ChangeRequestRow[], early: Map<string, string>): boolean {
 }
 
 /** Adds the live tips to the rows: one request to the repository for all of them, and one write for those that moved. */
-export async function refreshTips(
-  deps: RefreshDeps,
-  project: ProjectRow,
-  rows: ChangeRequestRow[],
-): Promise<ChangeRequestRow[]> {
+export async function refreshTips(deps: RefreshDeps, project: ProjectRow, rows: ChangeRequestRow[]) {
   const branches = branchesOf(rows)
   if (branches.length === 0) return rows
   const tips = await tipsIfReachable(deps, project, branches)
@@ -167,7 +159,7 @@ async function tipsIfReachable(
   return null
 }
 
-const between = ({ msMin, ms }: HostPatience) => msMin + Math.round(Math.random() * (ms - msMin))
+const between = ({ msMin, ms }: Config['hostPatience']) => msMin + Math.round(Math.random() * (ms - msMin))
 
 const skipped = 'tips were not refreshed: the repository is unreachable'
 

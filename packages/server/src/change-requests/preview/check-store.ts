@@ -1,13 +1,9 @@
-/** SQL on the last recorded mergeability of change requests. */
 import type { Db, DbOrTransaction, NewRow } from '../../db/schema.ts'
 
 export type Checked = Pick<NewRow<'change_request_checks'>, 'cr_id' | 'base_sha' | 'head_sha' | 'can_merge'>
 
 /** Those whose current pair of commits has no check yet. */
-export async function uncheckedOf<P extends { cr: { cr_id: string }; base: string; head: string }>(
-  db: Db,
-  pairs: P[],
-): Promise<P[]> {
+export async function uncheckedOf<P extends { cr: { cr_id: string }; base: string; head: string }>(db: Db, pairs: P[]) {
   if (pairs.length === 0) return []
   const rows = await db
     .selectFrom('change_request_checks')

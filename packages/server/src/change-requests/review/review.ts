@@ -1,4 +1,4 @@
-import { promptBytesMax, type Review, type ReviewComment, ServiceError } from '@svc/contract'
+import { type BodyOf, type createReviewRoute, promptBytesMax, type Review, ServiceError } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
 import { boundSession, type Caller } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -11,16 +11,12 @@ import { getReview, insertReview } from './store.ts'
 import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
-export interface CreateReview {
+type CreateReview = BodyOf<typeof createReviewRoute> & {
   project: ProjectRow
   caller: Caller
   crId: string
   /** The id of the review and its prompt, the same when the request is a retry. */
   reviewId: string
-  head_sha: string
-  body: string
-  comments: ReviewComment[]
-  send: boolean
 }
 
 /** Stored and sent in one transaction, so a session gets a prompt exactly when its review exists. */

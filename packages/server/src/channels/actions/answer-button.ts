@@ -1,4 +1,3 @@
-/** Handles the answer buttons of an agent's question. */
 import { getProject } from '../../projects/store.ts'
 import { answerQuestion } from '../../questions/answer.ts'
 import { getQuestion } from '../../sessions/questions/store.ts'

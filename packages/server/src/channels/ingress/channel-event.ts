@@ -8,7 +8,6 @@ import type { ChannelPayload } from './incoming.ts'
 export type EventDeps = MergeDeps &
   Pick<Deps, 'instanceId' | 'heartbeat' | 'sessions' | 'warm' | 'feed' | 'disk' | 'sandboxes' | 'randomBytes'>
 
-/** A claimed event with its channel. */
 export interface ChannelEvent<P = ChannelPayload> {
   channel: ChannelRow
   row: EventRow

@@ -1,8 +1,8 @@
-/** SQL on incoming events. */
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { updateRows } from '../../db/rows.ts'
 
 export type EventRow = Row<'channel_events'>
 
@@ -17,10 +17,7 @@ export async function insertEvent(db: DbOrTransaction, row: NewRow<'channel_even
 }
 
 /** Claims the oldest waiting event that is first in its thread and that no live server holds. */
-export async function claimEvent(
-  db: DbOrTransaction,
-  input: { instanceId: string; now: Date; staleSeconds: number },
-): Promise<EventRow | null> {
+export async function claimEvent(db: DbOrTransaction, input: { instanceId: string; now: Date; staleSeconds: number }) {
   const { rows } = await sql<EventRow>`
     update channel_events set instance_id = ${input.instanceId}, claimed_at = now(), attempts = attempts + 1
     where event_row_id = (
@@ -41,24 +38,16 @@ export async function finishEvent(
   row: EventRow,
   result: { status: 'done' | 'refused'; reason: string | null },
 ): Promise<void> {
-  await db
-    .updateTable('channel_events')
-    .set({ ...result, claimed_at: null })
-    .where('event_row_id', '=', row.event_row_id)
-    .execute()
+  await updateRows(db, 'channel_events', { event_row_id: row.event_row_id }, { ...result, claimed_at: null })
 }
 
-export async function postponeEvent(
-  db: DbOrTransaction,
-  row: EventRow,
-  input: { reason: string; until: Date },
-): Promise<void> {
-  await db
-    .updateTable('channel_events')
-    .set({ reason: input.reason, next_try_at: input.until, claimed_at: null })
-    .where('event_row_id', '=', row.event_row_id)
-    .where('status', '=', 'waiting')
-    .execute()
+export async function postponeEvent(db: DbOrTransaction, row: EventRow, input: { reason: string; until: Date }) {
+  await updateRows(
+    db,
+    'channel_events',
+    { event_row_id: row.event_row_id, status: 'waiting' },
+    { reason: input.reason, next_try_at: input.until, claimed_at: null },
+  )
 }
 
 /** Counts the threads started in this channel during the minute before the event. */

@@ -2,9 +2,9 @@
  * Endpoints for platform requests. They take no token but require a signature over the exact bytes. They are no
  * contract routes because the platform defines the bodies.
  */
-import { createHash } from 'node:crypto'
 import { ServiceError, webhookBytesMax } from '@svc/contract'
 import { isUuid } from '../../auth/allow.ts'
+import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
 import { readBody } from '../../http/bodies/body.ts'
 import { type App, requestInfo } from '../../http/mount.ts'
@@ -89,7 +89,7 @@ async function signedBy(deps: IngressDeps, request: SignedRequest, channels: Cha
   const now = deps.now()
   const signed: ChannelRow[] = []
   // Verify against a dummy secret too, so that timing does not reveal which channels exist.
-  platformOf(deps.config, 'slack').isSigned(request, createHash('sha256').update('none').digest('hex'), now)
+  platformOf(deps.config, 'slack').isSigned(request, sha256('none').toString('hex'), now)
   for (const channel of channels) {
     const opened = await credentialsOf(deps, channel)
     if (opened === null) continue

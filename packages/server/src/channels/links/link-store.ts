@@ -1,24 +1,24 @@
-/** SQL on links between chat users and users. */
-import type { ChannelLink } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { firstRow } from '../../db/rows.ts'
 
 export type LinkRow = Row<'channel_links'>
-
-export const presentLink = (row: LinkRow): ChannelLink => row
 
 export async function linkedUser(
   db: DbOrTransaction,
   who: { accountId: string; platform: LinkRow['platform']; workspaceId: string; chatUserId: string },
 ): Promise<LinkRow | null> {
-  return (
-    (await db
+  return firstRow(
+    db
       .selectFrom('channel_links')
       .selectAll()
-      .where('account_id', '=', who.accountId)
-      .where('platform', '=', who.platform)
-      .where('workspace_id', '=', who.workspaceId)
-      .where('chat_user_id', '=', who.chatUserId)
-      .executeTakeFirst()) ?? null
+      .where((eb) =>
+        eb.and({
+          account_id: who.accountId,
+          platform: who.platform,
+          workspace_id: who.workspaceId,
+          chat_user_id: who.chatUserId,
+        }),
+      ),
   )
 }
 
@@ -36,9 +36,7 @@ export async function linksOfWorkspace(
   of: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
 ): Promise<LinkRow[]> {
   return newestLinks(db)
-    .where('account_id', '=', of.account_id)
-    .where('platform', '=', of.platform)
-    .where('workspace_id', '=', of.workspace_id)
+    .where((eb) => eb.and({ account_id: of.account_id, platform: of.platform, workspace_id: of.workspace_id }))
     .execute()
 }
 
@@ -58,13 +56,11 @@ export async function upsertLink(db: DbOrTransaction, row: NewRow<'channel_links
 }
 
 export async function deleteLink(db: DbOrTransaction, linkId: string, userId: string): Promise<LinkRow | null> {
-  return (
-    (await db
+  return firstRow(
+    db
       .deleteFrom('channel_links')
-      .where('link_id', '=', linkId)
-      .where('user_id', '=', userId)
-      .returningAll()
-      .executeTakeFirst()) ?? null
+      .where((eb) => eb.and({ link_id: linkId, user_id: userId }))
+      .returningAll(),
   )
 }
 
@@ -80,16 +76,15 @@ interface CodeUse {
 
 /** Binds the code to the first user who opens it. Null when it is unknown, used, expired or bound to another user. */
 export async function claimCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
-  const claimed = await validCode(db, use)
-    .set({ user_id: use.userId })
-    .where(({ eb, or }) => or([eb('user_id', 'is', null), eb('user_id', '=', use.userId)]))
-    .executeTakeFirst()
-  return claimed ?? null
+  return firstRow(
+    validCode(db, use)
+      .set({ user_id: use.userId })
+      .where(({ eb, or }) => or([eb('user_id', 'is', null), eb('user_id', '=', use.userId)])),
+  )
 }
 
 export async function useCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
-  const used = await validCode(db, use).set({ used_at: use.now }).where('user_id', '=', use.userId).executeTakeFirst()
-  return used ?? null
+  return firstRow(validCode(db, use).set({ used_at: use.now }).where('user_id', '=', use.userId))
 }
 
 function validCode(db: DbOrTransaction, { sha256, now }: CodeUse) {
@@ -103,17 +98,16 @@ function validCode(db: DbOrTransaction, { sha256, now }: CodeUse) {
 
 /** The channel with the names of its project and account. Null unless the user is a member of the account. */
 export async function channelOfMember(db: DbOrTransaction, channelId: string, userId: string) {
-  const found = await db
-    .selectFrom('channels')
-    .innerJoin('projects', 'projects.project_id', 'channels.project_id')
-    .innerJoin('accounts', 'accounts.account_id', 'channels.account_id')
-    .innerJoin('account_members', 'account_members.account_id', 'channels.account_id')
-    .select(['channels.platform', 'channels.workspace_name', 'channels.project_id', 'channels.account_id'])
-    .select(['projects.name as project_name', 'accounts.name as account_name'])
-    .where('channels.channel_id', '=', channelId)
-    .where('account_members.user_id', '=', userId)
-    .executeTakeFirst()
-  return found ?? null
+  return firstRow(
+    db
+      .selectFrom('channels')
+      .innerJoin('projects', 'projects.project_id', 'channels.project_id')
+      .innerJoin('accounts', 'accounts.account_id', 'channels.account_id')
+      .innerJoin('account_members', 'account_members.account_id', 'channels.account_id')
+      .select(['channels.platform', 'channels.workspace_name', 'channels.project_id', 'channels.account_id'])
+      .select(['projects.name as project_name', 'accounts.name as account_name'])
+      .where((eb) => eb.and({ 'channels.channel_id': channelId, 'account_members.user_id': userId })),
+  )
 }
 
 export async function deleteOldCodes(db: DbOrTransaction, before: Date): Promise<void> {

@@ -1,13 +1,11 @@
-/** SQL on outgoing messages. */
-import type { channelDelivery } from '@svc/contract'
 import { sql } from 'kysely'
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ChannelRow } from '../store.ts'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { StoredMessage } from './message.ts'
+import { findRow } from '../../db/rows.ts'
 
 export type MessageRow = Row<'channel_messages'>
 
@@ -97,42 +95,23 @@ export async function recordSent(
     .execute()
 }
 
-export async function recordLater(
-  db: DbOrTransaction,
-  claim: Claim,
-  input: { reason: string; until: Date },
-): Promise<void> {
+export async function recordLater(db: DbOrTransaction, claim: Claim, input: { reason: string; until: Date }) {
   await mine(db, claim)
     .set({ error: input.reason, next_try_at: input.until, claimed_at: null, updated_at: new Date() })
     .execute()
 }
 
-export async function recordGivenUp(
-  db: DbOrTransaction,
-  claim: Claim,
-  input: { reason: string; at: Date },
-): Promise<void> {
+export async function recordGivenUp(db: DbOrTransaction, claim: Claim, input: { reason: string; at: Date }) {
   await mine(db, claim)
     .set({ error: input.reason, given_up_at: input.at, claimed_at: null, updated_at: new Date() })
     .execute()
 }
 
 export async function getMessage(db: DbOrTransaction, channelId: string, key: string): Promise<MessageRow | null> {
-  return (
-    (await db
-      .selectFrom('channel_messages')
-      .selectAll()
-      .where('channel_id', '=', channelId)
-      .where('message_key', '=', key)
-      .executeTakeFirst()) ?? null
-  )
+  return findRow(db, 'channel_messages', { channel_id: channelId, message_key: key })
 }
 
-export async function newestMessages(
-  db: DbOrTransaction,
-  channelId: string,
-  limit: number,
-): Promise<z.infer<typeof channelDelivery>[]> {
+export async function newestMessages(db: DbOrTransaction, channelId: string, limit: number) {
   const rows = await db
     .selectFrom('channel_messages')
     .select(['kind', 'wanted', 'sent', 'given_up_at', 'attempts', 'error', 'updated_at', 'sent_at'])
@@ -140,10 +119,10 @@ export async function newestMessages(
     .orderBy('updated_at', 'desc')
     .limit(limit)
     .execute()
-  return rows.map(({ wanted, sent, given_up_at, ...row }) => ({
-    ...row,
-    status: given_up_at !== null ? 'failed' : wanted > sent ? 'waiting' : 'sent',
-  }))
+  return rows.map(({ wanted, sent, given_up_at, ...row }) => {
+    const status = given_up_at !== null ? 'failed' : wanted > sent ? 'waiting' : 'sent'
+    return { ...row, status } as const
+  })
 }
 
 /** Ephemeral replies expire after a week. Other messages stay until their channel is deleted. */

@@ -1,14 +1,11 @@
-/** SQL on the cards of change requests. */
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
+import { updateRows } from '../../db/rows.ts'
 
 /** Claims the channels whose last poll is older than the interval. */
-export async function channelsToPoll(
-  db: DbOrTransaction,
-  seconds: { managed: number; external: number },
-): Promise<ChannelRow[]> {
+export async function channelsToPoll(db: DbOrTransaction, seconds: { managed: number; external: number }) {
   const { rows } = await sql<ChannelRow>`
     update channels set looked_at = now() where channel_id in (
       select c.channel_id from channels c join projects p on p.project_id = c.project_id
@@ -31,11 +28,7 @@ export interface CardCandidate {
 const candidatesMax = 200
 
 /** Open change requests and those that ended within a day, but none that ended before the channel was connected. */
-export async function cardCandidates(
-  db: DbOrTransaction,
-  channel: ChannelRow,
-  input: { wholeProject: boolean },
-): Promise<CardCandidate[]> {
+export async function cardCandidates(db: DbOrTransaction, channel: ChannelRow, input: { wholeProject: boolean }) {
   const { rows } = await sql<CardCandidate>`
     select cr.cr_id, t.thread_key, card.compared, card.facts, card.told
     from change_requests cr
@@ -64,11 +57,6 @@ export async function saveCard(
 
 /** The next poll, which is due immediately, renders the card again. */
 export async function invalidateCard(db: DbOrTransaction, channelId: string, crId: string): Promise<void> {
-  await db
-    .updateTable('channel_cards')
-    .set({ told: null })
-    .where('channel_id', '=', channelId)
-    .where('cr_id', '=', crId)
-    .execute()
-  await db.updateTable('channels').set({ looked_at: null }).where('channel_id', '=', channelId).execute()
+  await updateRows(db, 'channel_cards', { channel_id: channelId, cr_id: crId }, { told: null })
+  await updateRows(db, 'channels', { channel_id: channelId }, { looked_at: null })
 }

@@ -78,11 +78,7 @@ async function placeOf(db: Db, threadId: string): Promise<Place | null> {
 }
 
 /** Posts the first message of a thread, in the transaction that starts it, so that it precedes all others. */
-export async function postStarting(
-  deps: Pick<Deps, 'config' | 'newId'>,
-  trx: DbOrTransaction,
-  place: Place,
-): Promise<void> {
+export async function postStarting(deps: Pick<Deps, 'config' | 'newId'>, trx: DbOrTransaction, place: Place) {
   await enqueueMessage(deps, trx, place.channel, stateMessage(deps, place, null))
 }
 

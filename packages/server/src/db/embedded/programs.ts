@@ -125,12 +125,7 @@ async function majorOf(prefix: string[], binDir: string, signal: AbortSignal | u
 }
 
 /** Runs a program as PostgreSQL runs and returns its output. Rejects on any exit code but 0. */
-export async function runPrefixed(
-  prefix: string[],
-  program: string,
-  args: string[],
-  signal: AbortSignal | undefined,
-): Promise<{ stdout: string; stderr: string }> {
+export async function runPrefixed(prefix: string[], program: string, args: string[], signal: AbortSignal | undefined) {
   const [first = program, ...rest] = [...prefix, program, ...args]
   return await run(first, rest, { env: postgresEnvironment(), cwd: '/', maxBuffer: 1 << 20, signal })
 }

@@ -1,5 +1,4 @@
-/** The tables of change requests and their merges. */
-import type { ChangeRequestStatus, ReviewComment } from '@svc/contract'
+import type { ChangeRequestStatus, CheckLogLine, CheckStatus, ReviewComment } from '@svc/contract'
 import type { JSONColumnType } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import type { Default, Json, Now, Timestamp } from './columns.ts'
@@ -58,5 +57,53 @@ export interface ChangeRequestTables {
     reason: string | null
     created_at: Now
     settled_at: Timestamp | null
+  }
+  change_request_trees: {
+    cr_id: string
+    project_id: string
+    base_sha: string
+    head_sha: string
+    kind: 'tree' | 'conflicted' | 'up-to-date' | 'unavailable'
+    tree_sha: string | null
+    reason: string | null
+    looked_at: Now
+  }
+  check_runs: {
+    run_id: string
+    account_id: string
+    project_id: string
+    tree_sha: string
+    definition_hash: string
+    name: string
+    command: string
+    status: Default<CheckStatus>
+    attempt: Default<number>
+    exit_code: number | null
+    reason: string | null
+    instance_id: string | null
+    sandbox_id: string | null
+    starts: Default<number>
+    log_cut: Default<boolean>
+    created_at: Now
+    started_at: Timestamp | null
+    ended_at: Timestamp | null
+  }
+  check_log_chunks: { chunk_id: Default<number>; run_id: string; lines: JSONColumnType<CheckLogLine[]>; bytes: number }
+  protected_branches: {
+    project_id: string
+    branch: string
+    reason: string
+    found_by: 'api' | 'push'
+    found_at: Timestamp
+  }
+  host_landings: {
+    cr_id: string
+    project_id: string
+    number: number | null
+    url: string | null
+    created_by: string | null
+    caller: JSONColumnType<Caller<UserActor | ProjectActor>>
+    created_at: Timestamp
+    checked_at: Now
   }
 }

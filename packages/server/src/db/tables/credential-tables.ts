@@ -1,4 +1,3 @@
-/** The tables of tokens, sandbox credentials and secrets. */
 import type { Default, Now, Timestamp } from './columns.ts'
 
 export interface CredentialTables {

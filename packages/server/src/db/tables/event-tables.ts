@@ -1,4 +1,3 @@
-/** The tables of project events and the webhooks that deliver them. */
 import type { Generated, JSONColumnType } from 'kysely'
 import type { Default, Now, Timestamp } from './columns.ts'
 

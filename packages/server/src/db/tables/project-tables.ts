@@ -1,4 +1,3 @@
-/** The tables of projects and their repositories. */
 import type { Manifest, ManifestIssue } from '@svc/contract'
 import type { JSONColumnType } from 'kysely'
 import type { Default, Json, Now, Timestamp } from './columns.ts'

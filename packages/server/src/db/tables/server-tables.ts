@@ -1,4 +1,3 @@
-/** The tables of the installation and its servers. */
 import type { ColumnType, Generated } from 'kysely'
 import type { Default, Now, Timestamp } from './columns.ts'
 

@@ -1,5 +1,12 @@
-/** The tables of sessions and their sandboxes. */
-import type { PromptStatus, SandboxStatus, SessionRefresh, SessionStatus, TurnError } from '@svc/contract'
+import type {
+  PromptStatus,
+  QuestionKind,
+  QuestionStatus,
+  SandboxStatus,
+  SessionRefresh,
+  SessionStatus,
+  TurnError,
+} from '@svc/contract'
 import type { Generated, JSONColumnType } from 'kysely'
 import type { InForce } from '../../sessions/refresh/in-force.ts'
 import type { Default, Json, Now, Timestamp } from './columns.ts'
@@ -134,5 +141,35 @@ export interface SessionTables {
     created_at: Now
     expires_at: Timestamp
     token_id: string | null
+  }
+  session_attachments: {
+    attachment_id: string
+    session_id: string
+    prompt_id: string
+    position: number
+    name: string
+    content_type: string
+    bytes: number
+    content: Buffer
+    created_at: Now
+  }
+  session_questions: {
+    question_id: string
+    session_id: string
+    generation: number
+    kind: QuestionKind
+    runtime_id: string | null
+    position: Default<number>
+    multiple: Default<boolean>
+    title: string
+    detail: string
+    options: JSONColumnType<{ value: string; label: string }[]>
+    status: Default<QuestionStatus>
+    answer: string | null
+    answered_by: string | null
+    answered_at: Timestamp | null
+    reason: string | null
+    asked_at: Now
+    expires_at: Timestamp | null
   }
 }

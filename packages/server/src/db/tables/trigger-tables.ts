@@ -1,4 +1,3 @@
-/** The tables of triggers. */
 import type { ManifestTrigger } from '@svc/contract'
 import type { JSONColumnType } from 'kysely'
 import type { SlotPlan } from '../../triggers/slot-plan.ts'

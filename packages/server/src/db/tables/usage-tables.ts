@@ -1,4 +1,3 @@
-/** Accounts, their usage, and the stored model upstream. */
 import type { Default, Now, Timestamp } from './columns.ts'
 
 export interface UsageTables {

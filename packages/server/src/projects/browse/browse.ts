@@ -13,10 +13,7 @@ interface Input {
 }
 
 /** By name, in git's order. The cursor is a name, so branches that come or go shift nothing. */
-export async function branchesOf(
-  deps: BrowseDeps,
-  input: Input & { limit: number; cursor?: string | undefined },
-): Promise<{ rows: { name: string; sha: string; is_default: boolean }[]; next: string | null }> {
+export async function branchesOf(deps: BrowseDeps, input: Input & { limit: number; cursor?: string | undefined }) {
   const { project } = input
   const after = readPair(input.cursor)
   if (after !== null && after[0] !== 'branch') throw invalidCursor()

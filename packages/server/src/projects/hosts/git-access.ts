@@ -41,11 +41,7 @@ export function keyWithoutSsh(): ServiceError {
 }
 
 /** A token goes with http and a key with ssh, so that neither is ever shown to the other's host. */
-export function requireFitting(
-  access: GitAccess | null,
-  protocol: 'ssh' | 'other',
-  policy: { allowPrivate: boolean },
-): void {
+export function requireFitting(access: GitAccess | null, protocol: 'ssh' | 'other', policy: { allowPrivate: boolean }) {
   if (access?.kind === 'ssh-key' && protocol !== 'ssh')
     throw accessRefused('A private key requires an ssh:// address.', 'is a key, but the address is not ssh')
   if (access?.kind === 'token' && protocol === 'ssh')

@@ -8,10 +8,7 @@ import { storedRepositories } from './stored-repositories.ts'
 const restMs = 3_600_000
 
 /** The job. When the mirrors exceed their total size, empties the least recently used. They are fetched again when needed. */
-export async function evictMirrors(
-  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'now'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function evictMirrors(deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'now'>, signal: AbortSignal) {
   const found: { projectId: string; usedAt: Date; bytes: number }[] = []
   for (const { dir, projectId } of await storedRepositories(deps, 'mirrors')) {
     const use = projectId === null ? null : await useOfMirror(dir)

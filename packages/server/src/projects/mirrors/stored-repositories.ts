@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import type { Deps } from '../../deps.ts'
 
 /** The folders on disk; `projectId` is null for one that is no repository. */
-export async function storedRepositories(
-  { config }: Pick<Deps, 'config'>,
-  folder: 'repositories' | 'mirrors',
-): Promise<{ dir: string; projectId: string | null }[]> {
+export async function storedRepositories({ config }: Pick<Deps, 'config'>, folder: 'repositories' | 'mirrors') {
   const parent = join(config.dataDir, folder)
   const names = await readdir(parent).catch(whenAbsent)
   return names.map((name) => ({

@@ -1,6 +1,6 @@
 import type { Attachment } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
-import { firstOrNull, insertRow } from '../../db/rows.ts'
+import { firstRow, insertRow } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 
 export interface StoredAttachment extends Attachment {
@@ -34,11 +34,11 @@ function selectAttachment(db: DbOrTransaction, sessionId: string, attachmentId: 
 }
 
 export function attachmentOf(db: DbOrTransaction, sessionId: string, attachmentId: string) {
-  return firstOrNull(selectAttachment(db, sessionId, attachmentId).select('content'))
+  return firstRow(selectAttachment(db, sessionId, attachmentId).select('content'))
 }
 
 export function attachmentWithoutContent(db: DbOrTransaction, sessionId: string, attachmentId: string) {
-  return firstOrNull(selectAttachment(db, sessionId, attachmentId))
+  return firstRow(selectAttachment(db, sessionId, attachmentId))
 }
 
 const pieceBytes = 256 * 1024
