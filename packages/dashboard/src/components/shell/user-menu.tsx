@@ -16,12 +16,12 @@ const themes = [
 ] as const
 
 const pages = [
-  ['Members', paths.members],
-  ['Tokens', paths.tokens],
-  ['Usage', paths.usage],
-  ['Audit', paths.audit],
-  ['Model', paths.modelSettings],
-  ['Profile', paths.profile],
+  [paths.members, 'Members'],
+  [paths.tokens, 'Tokens'],
+  [paths.usage, 'Usage'],
+  [paths.audit, 'Audit'],
+  [paths.modelSettings, 'Model'],
+  [paths.profile, 'Profile'],
 ] as const
 
 interface Account {
@@ -67,7 +67,7 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
             )}
             <Menu.Separator className="my-1.5 border-t border-line" />
             {pages.map(
-              ([label, to]) =>
+              ([to, label]) =>
                 (isOwner || to !== paths.modelSettings) && (
                   <Menu.Item key={to} className={item} onClick={() => void navigate({ to })}>
                     {label}

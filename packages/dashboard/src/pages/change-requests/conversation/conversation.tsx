@@ -10,11 +10,11 @@ import { Time } from '../../../ui/time.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** Comments and events, oldest first. */
-export function Conversation({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const found = useQuery(reviews(projectId, cr.cr_id))
+export function Conversation({ cr }: { cr: ChangeRequest }) {
+  const found = useQuery(reviews(cr))
   return (
     <ol aria-label="Timeline" className="flex flex-col gap-4">
-      {cr.origin_session_id !== null && <FirstPrompt projectId={projectId} sessionId={cr.origin_session_id} />}
+      {cr.origin_session_id !== null && <FirstPrompt projectId={cr.project_id} sessionId={cr.origin_session_id} />}
       <li className="flex flex-col gap-2">
         <p className="text-sm text-dim">
           {cr.origin_session_id === null ? 'Opened' : 'Opened by a session'} <Time at={cr.created_at} />
@@ -32,7 +32,7 @@ export function Conversation({ projectId, cr }: { projectId: string; cr: ChangeR
       )}
       {found.data?.map((review) => (
         <li key={review.review_id}>
-          <ReviewCard projectId={projectId} cr={cr} review={review} />
+          <ReviewCard cr={cr} review={review} />
         </li>
       ))}
       {cr.merged_at !== null && (
@@ -49,7 +49,7 @@ export function Conversation({ projectId, cr }: { projectId: string; cr: ChangeR
   )
 }
 
-function ReviewCard({ projectId, cr, review }: { projectId: string; cr: ChangeRequest; review: Review }) {
+function ReviewCard({ cr, review }: { cr: ChangeRequest; review: Review }) {
   return (
     <article className="flex flex-col gap-3 rounded-lg border border-line px-4 py-3">
       <p className="text-sm text-dim">
@@ -75,17 +75,17 @@ function ReviewCard({ projectId, cr, review }: { projectId: string; cr: ChangeRe
           </div>
         </figure>
       ))}
-      <SinceReview projectId={projectId} cr={cr} review={review} />
+      <SinceReview cr={cr} review={review} />
     </article>
   )
 }
 
 /** Whether the agent pushed changes since the review, with a link to them. */
-function SinceReview({ projectId, cr, review }: { projectId: string; cr: ChangeRequest; review: Review }) {
+function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
   const { slug } = useProject()
   const hasNewHead = cr.head_commit_sha !== null && cr.head_commit_sha !== review.head_sha
   const range = useQuery({
-    ...commitsOf(projectId, { ...cr, base_commit_sha: review.head_sha }),
+    ...commitsOf({ ...cr, base_commit_sha: review.head_sha }),
     enabled: hasNewHead && cr.status !== 'merged',
   })
   if (!hasNewHead) return cr.status === 'open' && <p className="text-sm text-dim">No new commits since this review.</p>
