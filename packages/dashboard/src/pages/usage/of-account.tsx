@@ -105,12 +105,12 @@ function ByProject({ usage }: { usage: Usage }) {
             {known.name}
           </Link>
         ),
-      sandboxSeconds: ran.reduce((total, { seconds }) => total + seconds, 0),
-      tokensIn: calls.reduce((total, { tokens_in }) => total + tokens_in, 0),
-      tokensOut: calls.reduce((total, { tokens_out }) => total + tokens_out, 0),
+      sandbox_seconds: ran.reduce((total, { seconds }) => total + seconds, 0),
+      tokens_in: calls.reduce((total, { tokens_in }) => total + tokens_in, 0),
+      tokens_out: calls.reduce((total, { tokens_out }) => total + tokens_out, 0),
     }
   })
-  rows.sort((a, b) => b.tokensIn + b.tokensOut - a.tokensIn - a.tokensOut || b.sandboxSeconds - a.sandboxSeconds)
+  rows.sort((a, b) => b.tokens_in + b.tokens_out - a.tokens_in - a.tokens_out || b.sandbox_seconds - a.sandbox_seconds)
   return <UsedTable title="By project" of="Project" rows={rows} empty="No usage in this period." />
 }
 
@@ -122,6 +122,7 @@ function BySession({ usage }: { usage: Usage }) {
     const known = all.find(({ project_id }) => project_id === row.project_id)
     const cap = known?.settings.model_tokens_per_session ?? null
     return {
+      ...row,
       key: row.session_id,
       name:
         row.name === null || known === undefined ? (
@@ -134,9 +135,6 @@ function BySession({ usage }: { usage: Usage }) {
             <span className="block text-dim">{known.name}</span>
           </>
         ),
-      sandboxSeconds: row.sandbox_seconds,
-      tokensIn: row.tokens_in,
-      tokensOut: row.tokens_out,
       reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
     }
   })

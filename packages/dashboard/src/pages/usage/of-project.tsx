@@ -81,6 +81,7 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
       of="Session"
       empty="No sessions ran in this period."
       rows={sessions.map((row) => ({
+        ...row,
         key: row.session_id,
         name:
           row.name === null ? (
@@ -90,9 +91,6 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
               {row.name}
             </SessionLink>
           ),
-        sandboxSeconds: row.sandbox_seconds,
-        tokensIn: row.tokens_in,
-        tokensOut: row.tokens_out,
         reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
       }))}
     />
