@@ -38,7 +38,7 @@ export const api: ApiClient = createApiClient({
   },
 })
 
-interface Answer<T> {
+export interface Answer<T> {
   data?: T
   error?: unknown
   response: Response

@@ -29,7 +29,7 @@ const signIn = createRoute({
   path: paths.signIn,
   validateSearch: (search): { next?: string; problem?: string } => ({
     ...(isOwnPath(search.next) ? { next: search.next } : {}),
-    ...(typeof search.problem === 'string' ? { problem: search.problem } : {}),
+    ...texts(search, 'problem'),
   }),
   component: lazy(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 })
@@ -64,18 +64,10 @@ const shell = createRoute({
   },
 })
 
-const inShell = <P extends string>(path: P, component: RouteComponent) =>
-  createRoute({ getParentRoute: () => shell, path, component })
+type Module = Record<string, unknown>
 
-const home = inShell(paths.home, HomePage)
-const projects = inShell(
-  paths.projects,
-  lazy(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
-)
-const newProject = inShell(
-  paths.newProject,
-  lazy(() => import('./pages/projects/new.tsx'), 'NewProjectPage'),
-)
+const inShell = <P extends string, M extends Module>(path: P, load: () => Promise<M>, name: keyof M & string) =>
+  createRoute({ getParentRoute: () => shell, path, component: lazy(load, name) as RouteComponent })
 
 const project = createRoute({
   getParentRoute: () => shell,
@@ -86,8 +78,11 @@ const project = createRoute({
 const below = <P extends `/projects/$project/${string}`>(path: P) =>
   path.slice(paths.project.length) as P extends `/projects/$project${infer Rest}` ? Rest : never
 
-const inProject = <P extends `/projects/$project/${string}`>(path: P, component: RouteComponent) =>
-  createRoute({ getParentRoute: () => project, path: below(path), component })
+const inProject = <P extends `/projects/$project/${string}`, M extends Module>(
+  path: P,
+  load: () => Promise<M>,
+  name: keyof M & string,
+) => createRoute({ getParentRoute: () => project, path: below(path), component: lazy(load, name) as RouteComponent })
 
 const projectIndex = createRoute({
   getParentRoute: () => project,
@@ -103,9 +98,7 @@ const changeRequests = createRoute({
   validateSearch: (search): { status?: ListedStatus; search?: string } => ({
     ...(isListedStatus(search.status) ? { status: search.status } : {}),
     // The router parses a number in the URL as a number.
-    ...(typeof search.search === 'string' || typeof search.search === 'number'
-      ? { search: String(search.search) }
-      : {}),
+    ...(typeof search.search === 'number' ? { search: String(search.search) } : texts(search, 'search')),
   }),
   component: lazy(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
 })
@@ -113,15 +106,8 @@ const changeRequests = createRoute({
 const newChangeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.newChangeRequest),
-  validateSearch: (search): { head?: string } => (typeof search.head === 'string' ? { head: search.head } : {}),
+  validateSearch: (search) => texts(search, 'head'),
   component: lazy(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
-})
-
-const sessions = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.sessions),
-  validateSearch: cursorOf,
-  component: lazy(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
 })
 
 const changeRequest = createRoute({
@@ -134,46 +120,20 @@ const changeRequest = createRoute({
   component: lazy(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
 })
 
-const session = inProject(
-  paths.session,
-  lazy(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
-)
-const terminal = inProject(
-  paths.terminal,
-  lazy(() => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
-)
-const branches = inProject(
-  paths.branches,
-  lazy(() => import('./pages/projects/branches.tsx'), 'BranchesPage'),
-)
-const triggers = inProject(
-  paths.triggers,
-  lazy(() => import('./pages/triggers/list.tsx'), 'TriggersPage'),
-)
-const apps = inProject(
-  paths.apps,
-  lazy(() => import('./pages/apps/list.tsx'), 'AppsPage'),
-)
+const sessions = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.sessions),
+  // The start of the page. The service rejects a cursor that it did not issue.
+  validateSearch: (search) => texts(search, 'cursor'),
+  component: lazy(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
+})
 
 const openApp = createRoute({
   getParentRoute: () => project,
   path: below(paths.openApp),
-  validateSearch: (search): { path?: string } => ({ ...(isOwnPath(search.path) ? { path: search.path } : {}) }),
+  validateSearch: (search): { path?: string } => (isOwnPath(search.path) ? { path: search.path } : {}),
   component: lazy(() => import('./pages/apps/open.tsx'), 'OpenAppPage'),
 })
-
-const secrets = inProject(
-  paths.secrets,
-  lazy(() => import('./pages/projects/secrets.tsx'), 'SecretsPage'),
-)
-const projectTokens = inProject(
-  paths.projectTokens,
-  lazy(() => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
-)
-const webhooks = inProject(
-  paths.webhooks,
-  lazy(() => import('./pages/webhooks/list.tsx'), 'WebhooksPage'),
-)
 
 const projectUsage = createRoute({
   getParentRoute: () => project,
@@ -182,39 +142,10 @@ const projectUsage = createRoute({
   component: lazy(() => import('./pages/usage/of-project.tsx'), 'ProjectUsagePage'),
 })
 
-const settings = inProject(
-  paths.settings,
-  lazy(() => import('./pages/projects/settings.tsx'), 'SettingsPage'),
-)
-const channels = inProject(
-  paths.channels,
-  lazy(() => import('./pages/channels/list.tsx'), 'ChannelsPage'),
-)
-const connectors = inProject(
-  paths.connectors,
-  lazy(() => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
-)
-const linkChat = inShell(
-  paths.linkChat,
-  lazy(() => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
-)
-const members = inShell(
-  paths.members,
-  lazy(() => import('./pages/account/members.tsx'), 'MembersPage'),
-)
-const tokens = inShell(
-  paths.tokens,
-  lazy(() => import('./pages/account/tokens.tsx'), 'UserTokensPage'),
-)
-
 const audit = createRoute({
   getParentRoute: () => shell,
   path: paths.audit,
-  validateSearch: (search): { action?: string; member?: string; project?: string } => ({
-    ...(typeof search.action === 'string' ? { action: search.action } : {}),
-    ...(typeof search.member === 'string' ? { member: search.member } : {}),
-    ...(typeof search.project === 'string' ? { project: search.project } : {}),
-  }),
+  validateSearch: (search) => texts(search, 'action', 'member', 'project'),
   component: lazy(() => import('./pages/audit/page.tsx'), 'AuditPage'),
 })
 
@@ -225,14 +156,7 @@ const usage = createRoute({
   component: lazy(() => import('./pages/usage/of-account.tsx'), 'AccountUsagePage'),
 })
 
-const profile = inShell(
-  paths.profile,
-  lazy(() => import('./pages/account/profile.tsx'), 'ProfilePage'),
-)
-const modelSettings = inShell(
-  paths.modelSettings,
-  lazy(() => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
-)
+const home = createRoute({ getParentRoute: () => shell, path: paths.home, component: HomePage })
 
 const ofProject = project.addChildren([
   projectIndex,
@@ -240,36 +164,37 @@ const ofProject = project.addChildren([
   newChangeRequest,
   changeRequest,
   sessions,
-  session,
-  terminal,
-  branches,
-  triggers,
-  connectors,
-  channels,
-  apps,
+  inProject(paths.session, () => import('./pages/sessions/detail.tsx'), 'SessionPage'),
+  inProject(paths.terminal, () => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
+  inProject(paths.branches, () => import('./pages/projects/branches.tsx'), 'BranchesPage'),
+  inProject(paths.triggers, () => import('./pages/triggers/list.tsx'), 'TriggersPage'),
+  inProject(paths.connectors, () => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
+  inProject(paths.channels, () => import('./pages/channels/list.tsx'), 'ChannelsPage'),
+  inProject(paths.apps, () => import('./pages/apps/list.tsx'), 'AppsPage'),
   openApp,
-  secrets,
-  projectTokens,
-  webhooks,
+  inProject(paths.secrets, () => import('./pages/projects/secrets.tsx'), 'SecretsPage'),
+  inProject(paths.projectTokens, () => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
+  inProject(paths.webhooks, () => import('./pages/webhooks/list.tsx'), 'WebhooksPage'),
   projectUsage,
-  settings,
+  inProject(paths.settings, () => import('./pages/projects/settings.tsx'), 'SettingsPage'),
 ])
+
 const tree = root.addChildren([
   signIn,
   authorize,
   invitations,
   shell.addChildren([
-    linkChat,
     home,
-    projects,
-    newProject,
+    inShell(paths.linkChat, () => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
+    inShell(paths.projects, () => import('./pages/projects/list.tsx'), 'ProjectsPage'),
+    inShell(paths.newProject, () => import('./pages/projects/new.tsx'), 'NewProjectPage'),
     ofProject,
-    members,
-    tokens,
+    inShell(paths.members, () => import('./pages/account/members.tsx'), 'MembersPage'),
+    inShell(paths.tokens, () => import('./pages/account/tokens.tsx'), 'UserTokensPage'),
     audit,
     usage,
-    profile,
-    modelSettings,
+    inShell(paths.profile, () => import('./pages/account/profile.tsx'), 'ProfilePage'),
+    inShell(paths.modelSettings, () => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
   ]),
 ])
 
@@ -299,9 +224,10 @@ function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value)
 }
 
-/** The start of a list page. The service rejects a cursor that it did not issue. */
-function cursorOf(search: Record<string, unknown>): { cursor?: string } {
-  return typeof search.cursor === 'string' ? { cursor: search.cursor } : {}
+/** The search parameters with these names that are texts. */
+function texts<Name extends string>(search: Record<string, unknown>, ...names: Name[]): Partial<Record<Name, string>> {
+  const found = names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []))
+  return Object.fromEntries(found) as Partial<Record<Name, string>>
 }
 
 /** The range of a usage page in days. */

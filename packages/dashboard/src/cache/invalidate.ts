@@ -1,19 +1,7 @@
-import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query'
-
-/**
- * For `onSettled` of a mutation: refetches everything below these keys. A success waits for the new answers, so that the page
- * changes once. An error shows at once, because the answers may take long.
- */
-export function useInvalidate(...queryKeys: QueryKey[]) {
-  const queries = useQueryClient()
-  return (_reply: unknown, error: Error | null): Promise<unknown> | void => {
-    const refetched = Promise.all(queryKeys.map((queryKey) => restart(queries, queryKey)))
-    if (error === null) return refetched
-  }
-}
+import type { QueryClient, QueryKey } from '@tanstack/react-query'
 
 /** A request sent before the mutation may answer with the state before it, and the cache would keep that answer as fresh. */
-async function restart(queries: QueryClient, queryKey: QueryKey): Promise<void> {
+export async function restart(queries: QueryClient, queryKey: QueryKey): Promise<void> {
   await queries.cancelQueries({ queryKey })
   await queries.invalidateQueries({ queryKey })
 }

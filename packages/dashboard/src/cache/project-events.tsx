@@ -41,24 +41,14 @@ function follow(queries: QueryClient, projectId: string): () => void {
     for (const key of keys) invalidateNow(queries, ['project', projectId, ...key])
   })
   const address = () => `/v1/projects/${projectId}/events${lastId === null ? '' : `?after=${lastId}`}`
-  const withLastId = (act: () => void) => (event: MessageEvent) => {
+  const take = (noun: string | null) => (event: MessageEvent) => {
     lastId = event.lastEventId
-    act()
+    if (noun !== null) gathered.add(noun)
   }
   const begin = (stream: EventSource) => {
-    for (const type of projectEventTypes)
-      stream.addEventListener(
-        type,
-        withLastId(() => gathered.add(type.split('.')[0]!)),
-      )
-    stream.addEventListener(
-      'ready',
-      withLastId(() => {}),
-    )
-    stream.addEventListener(
-      'reset',
-      withLastId(() => gathered.add('all')),
-    )
+    for (const type of projectEventTypes) stream.addEventListener(type, take(type.split('.')[0]!))
+    stream.addEventListener('ready', take(null))
+    stream.addEventListener('reset', take('all'))
     // The next request finds out whether the whole service is unavailable (reconnecting.tsx).
     stream.addEventListener('error', () => void queries.invalidateQueries({ queryKey: ['me'] }))
   }

@@ -1,56 +1,50 @@
-import { type ReactNode, useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { Button, type ButtonKind } from '../ui/button.tsx'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
+type Dialog = Omit<ComponentProps<typeof ConfirmDialog>, 'open' | 'onOpenChange' | 'busy' | 'onConfirm'>
+
 /** A button that asks for confirmation. In a row, `of` names the row for screen readers. */
-export function ConfirmButton({
-  verb,
-  label = verb,
+export function ConfirmButton<Given>({
+  label,
   of,
   kind = 'quiet',
-  title,
-  busy,
   disabledReason = null,
-  onConfirm,
-  children,
-}: {
-  /** The dialog's button. */
-  verb: string
-  /** The button that opens the dialog. */
+  action,
+  given,
+  ...dialog
+}: Dialog & {
+  /** The button that opens the dialog; by default it has the name of the dialog's button. */
   label?: string
   of?: string
   kind?: ButtonKind
-  title: string
-  busy: boolean
   disabledReason?: string | null
-  onConfirm: () => void
-  /** The consequences. */
-  children: ReactNode
+  /** What the dialog's button runs, with `given`. */
+  action: { isPending: boolean; mutate: (given: Given) => void }
+  given: Given
 }) {
   const [isConfirming, setConfirming] = useState(false)
+  const shown = label ?? dialog.verb
   return (
     <>
       <Button
         kind={kind}
-        aria-label={of === undefined ? undefined : `${label} ${of}`}
+        aria-label={of === undefined ? undefined : `${shown} ${of}`}
         disabledReason={disabledReason}
         onClick={() => setConfirming(true)}
       >
-        {label}
+        {shown}
       </Button>
       <ConfirmDialog
+        {...dialog}
         open={isConfirming}
         onOpenChange={setConfirming}
-        title={title}
-        verb={verb}
-        busy={busy}
+        busy={action.isPending}
         onConfirm={() => {
           setConfirming(false)
-          onConfirm()
+          action.mutate(given)
         }}
-      >
-        {children}
-      </ConfirmDialog>
+      />
     </>
   )
 }

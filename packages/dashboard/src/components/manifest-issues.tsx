@@ -4,13 +4,15 @@ interface Issue {
   path: string
   message: string
   line: number | null
+  severity: 'error' | 'warning'
 }
 
 /** One notice for each issue in svc.toml. */
-export function ManifestIssues({ issues }: { issues: readonly Issue[] }) {
+export function ManifestIssues({ issues, bySeverity = false }: { issues: readonly Issue[]; bySeverity?: boolean }) {
   return issues.map((issue) => (
     <Notice
       key={`${issue.path} ${issue.message}`}
+      tone={bySeverity && issue.severity === 'warning' ? 'warn' : 'bad'}
       title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
     />
   ))

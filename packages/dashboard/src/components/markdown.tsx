@@ -2,6 +2,8 @@ import Markdown, { type Components } from 'react-markdown'
 import gfm from 'remark-gfm'
 import { visible } from '../ui/sanitizing-jsx/visible.ts'
 
+const Heading: Components['h2'] = ({ children }) => <p className="font-semibold">{children}</p>
+
 /** Untrusted Markdown: HTML renders as text, and nothing is fetched before a click. */
 const components: Components = {
   a: ({ href, children }) => (
@@ -26,11 +28,7 @@ const components: Components = {
   ul: ({ children }) => <ul className="list-disc pl-6">{children}</ul>,
   ol: ({ children }) => <ol className="list-decimal pl-6">{children}</ol>,
   h1: ({ children }) => <p className="text-lg font-semibold">{children}</p>,
-  h2: ({ children }) => <p className="font-semibold">{children}</p>,
-  h3: ({ children }) => <p className="font-semibold">{children}</p>,
-  h4: ({ children }) => <p className="font-semibold">{children}</p>,
-  h5: ({ children }) => <p className="font-semibold">{children}</p>,
-  h6: ({ children }) => <p className="font-semibold">{children}</p>,
+  ...{ h2: Heading, h3: Heading, h4: Heading, h5: Heading, h6: Heading },
   blockquote: ({ children }) => (
     <blockquote className="border-l-2 border-line-strong pl-3 text-dim">{children}</blockquote>
   ),

@@ -1,18 +1,16 @@
-import { useMutation, useQuery, type UseQueryOptions } from '@tanstack/react-query'
-import { useState } from 'react'
-import { useInvalidate } from '../cache/invalidate.ts'
+import type { QueryKey, UseQueryOptions } from '@tanstack/react-query'
 import type { Token } from '../pages/account/queries.ts'
-import { Button } from '../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../ui/card.tsx'
 import { Command } from '../ui/copy.tsx'
-import { Form, Input, Select } from '../ui/field.tsx'
+import { Input, Select } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Time } from '../ui/time.tsx'
-import { QueryResult } from './query-result.tsx'
+import { useFields } from '../ui/use-fields.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { Failure } from './failure.tsx'
+import { Read } from './query-result.tsx'
+import { SendForm } from './send-form.tsx'
 
-const daysByDefault = '90'
 const lifetimes = [
   ['7', 'In 7 days'],
   ['30', 'In 30 days'],
@@ -20,106 +18,97 @@ const lifetimes = [
   ['365', 'In a year'],
   ['', 'Never'],
 ] as const
+type Days = (typeof lifetimes)[number][0]
 
-const inDays = (days: string) =>
+const inDays = (days: Days) =>
   days === '' ? null : new Date(Date.now() + Number(days) * 24 * 60 * 60_000).toISOString()
 
-/** The tokens of a user or a project: create, show once, revoke. */
-export function Tokens<Key extends readonly unknown[]>({
-  list,
-  mint,
-  revoke,
-  command,
-  refusal = null,
-}: {
-  list: UseQueryOptions<Token[], Error, Token[], Key> & { queryKey: Key }
-  mint: (token: { name: string; expires_at: string | null }) => Promise<{ secret_key: string }>
-  revoke: (tokenId: string) => Promise<unknown>
+interface Sending<Result, Given> {
+  isPending: boolean
+  isSuccess: boolean
+  error: Error | null
+  data: Result | undefined
+  mutate: (given: Given, options?: { onSuccess: () => void }) => void
+}
+
+interface TokensOf<Key extends QueryKey> {
+  list: UseQueryOptions<Token[], Error, Token[], Key>
+  mint: Sending<{ secret_key: string }, { name: string; expires_at: string | null }>
+  revoke: Sending<unknown, string>
   /** Creates a token in a terminal. */
   command: string
   refusal?: string | null
-}) {
-  const [name, setName] = useState('')
-  const [days, setDays] = useState(daysByDefault)
-  const found = useQuery(list)
-  const settle = { onSettled: useInvalidate(list.queryKey) }
-  const make = useMutation({ mutationFn: mint, ...settle, onSuccess: () => setName('') })
-  const end = useMutation({ mutationFn: revoke, ...settle })
+}
+
+/** The tokens of a user or a project: create, show once, revoke. */
+export function Tokens<Key extends QueryKey>({ list, mint, revoke, command, refusal = null }: TokensOf<Key>) {
+  const { values, set, field } = useFields<{ name: string; days: Days }>({ name: '', days: '90' })
+  const name = values.name.trim()
   return (
     <>
-      {make.data !== undefined && (
+      {mint.data !== undefined && (
         <Notice tone="neutral" title="Copy the token now. It won't be shown again.">
-          <Command>{make.data.secret_key}</Command>
+          <Command>{mint.data.secret_key}</Command>
         </Notice>
       )}
-      {(make.error ?? end.error) !== null && <Failure error={make.error ?? end.error} />}
+      {revoke.error !== null && <Failure error={revoke.error} />}
       <Card title="Create a token">
-        <Form
+        <SendForm
+          of={mint}
+          submit="Create token"
+          refusal={refusal ?? (name === '' ? 'Enter a name' : null)}
           onSubmit={() =>
-            refusal === null &&
-            name.trim() !== '' &&
-            !make.isPending &&
-            make.mutate({ name: name.trim(), expires_at: inDays(days) })
+            mint.mutate({ name, expires_at: inDays(values.days) }, { onSuccess: () => set({ name: '' }) })
           }
         >
-          <Input label="Name" hint="What it is for" value={name} maxLength={100} onChange={setName} />
-          <Select label="Expires" options={lifetimes} value={days} onChange={setDays} />
-          <Button
-            type="submit"
-            kind="primary"
-            busy={make.isPending}
-            disabledReason={refusal ?? (name.trim() === '' ? 'Enter a name' : null)}
-          >
-            Create token
-          </Button>
-        </Form>
+          <Input label="Name" hint="What it is for" maxLength={100} {...field('name')} />
+          <Select label="Expires" options={lifetimes} {...field('days')} />
+        </SendForm>
       </Card>
       <Card title="Tokens">
-        <QueryResult of={found} what="tokens">
-          {(tokens) =>
-            tokens.length === 0 ? (
-              <Empty command={command}>No tokens yet. Create one above, or in a terminal:</Empty>
-            ) : (
-              <Rows label="Tokens">
-                {tokens.map((token) => (
-                  <Row key={token.token_id}>
-                    <span className="min-w-0 flex-1 basis-40">
-                      <span className="font-medium">{token.name}</span>
-                      {token.session_id !== null && <span className="block text-sm text-dim">used by a session</span>}
-                    </span>
-                    <span className="text-sm text-dim">
-                      {token.last_used_at === null ? (
-                        'never used'
-                      ) : (
-                        <>
-                          used <Time at={token.last_used_at} />
-                        </>
-                      )}
-                      {token.expires_at !== null && (
-                        <>
-                          {' '}
-                          · expires <Time at={token.expires_at} />
-                        </>
-                      )}{' '}
-                      · created <Time at={token.created_at} />
-                    </span>
-                    <ConfirmButton
-                      verb="Revoke"
-                      of={token.name}
-                      title={`Revoke ${token.name}?`}
-                      busy={end.isPending}
-                      disabledReason={refusal}
-                      onConfirm={() => end.mutate(token.token_id)}
-                    >
-                      Requests with this token, and with tokens created with it, start failing immediately.
-                    </ConfirmButton>
-                  </Row>
-                ))}
-              </Rows>
-            )
-          }
-        </QueryResult>
+        <Read query={list} what="tokens">
+          {(tokens) => (
+            <Rows
+              label="Tokens"
+              empty={<Empty command={command}>No tokens yet. Create one above, or in a terminal:</Empty>}
+            >
+              {tokens.map((token) => (
+                <TokenRow key={token.token_id} token={token} revoke={revoke} refusal={refusal} />
+              ))}
+            </Rows>
+          )}
+        </Read>
       </Card>
     </>
+  )
+}
+
+function TokenRow({
+  token,
+  revoke,
+  refusal,
+}: { token: Token } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
+  return (
+    <Row>
+      <span className="min-w-0 flex-1 basis-40">
+        <span className="font-medium">{token.name}</span>
+        {token.session_id !== null && <span className="block text-sm text-dim">used by a session</span>}
+      </span>
+      <span className="text-sm text-dim">
+        {token.last_used_at === null ? 'never used' : <>used {<Time at={token.last_used_at} />}</>}
+        {token.expires_at !== null && <> · expires {<Time at={token.expires_at} />}</>} · created{' '}
+        <Time at={token.created_at} />
+      </span>
+      <ConfirmButton
+        verb="Revoke"
+        of={token.name}
+        title={`Revoke ${token.name}?`}
+        action={revoke}
+        given={token.token_id}
+        disabledReason={refusal}
+      >
+        Requests with this token, and with tokens created with it, start failing immediately.
+      </ConfirmButton>
+    </Row>
   )
 }

@@ -1,15 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
-import { QueryResult } from '../components/query-result.tsx'
+import { Read } from '../components/query-result.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
 import { receivedInvitations } from './account/queries.ts'
 
 /** For a single sign-on user without an account. */
 export function InvitationsPage() {
-  const found = useQuery(receivedInvitations)
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">
       <h1 className="text-2xl font-semibold">Invitations</h1>
-      <QueryResult of={found} what="your invitations">
+      <Read query={receivedInvitations} what="your invitations">
         {({ invitations }) =>
           invitations.length === 0 ? (
             <p>No invitations. Ask an owner of an account to invite you.</p>
@@ -24,7 +22,7 @@ export function InvitationsPage() {
             </ul>
           )
         }
-      </QueryResult>
+      </Read>
     </main>
   )
 }

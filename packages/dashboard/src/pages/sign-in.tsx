@@ -1,8 +1,9 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
-import { QueryResult } from '../components/query-result.tsx'
+import { useSend } from '../cache/use-send.ts'
+import { Read } from '../components/query-result.tsx'
 import { Failure } from '../components/failure.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
 import { PasswordForm } from '../components/sign-in/password-form.tsx'
@@ -30,7 +31,7 @@ const problems: Readonly<Record<string, string>> = {
 
 /** Shows the account and the inviter, and lets the person join as a new or an existing user. */
 function Invited({ code, signUp, busy }: { code: string; signUp: () => void; busy: boolean }) {
-  const invitation = useQuery({
+  const invitation = queryOptions({
     queryKey: ['invitation', code],
     queryFn: () => reply(api.POST('/v1/invitations/read', { body: { code } })),
     retry: false,
@@ -38,7 +39,7 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
   const signedIn = useQuery({ ...me, retry: false })
   const user = signedIn.data?.user
   return (
-    <QueryResult of={invitation} what="the invitation">
+    <Read query={invitation} what="the invitation">
       {(found) => (
         <>
           <InvitationText invitation={found} />
@@ -51,7 +52,7 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
           )}
         </>
       )}
-    </QueryResult>
+    </Read>
   )
 }
 
@@ -59,19 +60,17 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
   const { next = '/', problem } = route.useSearch()
-  const link = useMutation({
-    mutationFn: () => reply(api.POST('/v1/sign-in', { body: { code } })),
-    onSuccess: () => location.replace('/'),
-  })
+  const link = useSend('POST', '/v1/sign-in', {}, { onSuccess: () => location.replace('/') })
+  const spend = () => link.mutate({ code })
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">
       <h1 className="text-2xl font-semibold">svc</h1>
       {code.startsWith('inv_') && !link.isError ? (
-        <Invited code={code} signUp={() => link.mutate()} busy={link.isPending || link.isSuccess} />
+        <Invited code={code} signUp={spend} busy={link.isPending || link.isSuccess} />
       ) : code !== '' && !link.isError ? (
         <>
           <p>This link signs you in to svc in this browser.</p>
-          <Button kind="primary" busy={link.isPending || link.isSuccess} onClick={() => link.mutate()}>
+          <Button kind="primary" busy={link.isPending || link.isSuccess} onClick={spend}>
             Sign in
           </Button>
         </>

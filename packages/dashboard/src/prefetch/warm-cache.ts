@@ -22,5 +22,5 @@ async function warmChangeRequest({ project, number, tab, since }: Address): Prom
   const { project_id } = projectNamed(project)(await queries.fetchQuery(projects))
   const cr = await queries.fetchQuery(changeRequest(project_id, number))
   const options = { since, ignoreWhitespace: readStored(...ignoreWhitespace) }
-  if (tab === 'files') await queries.prefetchQuery(diff(project_id, cr, options))
+  if (tab === 'files') await queries.prefetchQuery(diff(cr, options))
 }

@@ -17,14 +17,17 @@ export const buttonClass = (kind: ButtonKind = 'plain') =>
 export function Button({
   kind = 'plain',
   disabledReason = null,
-  busy = false,
+  action,
+  busy = action?.isPending ?? false,
   className = '',
-  onClick,
+  onClick = () => action?.mutate(),
   children,
   ...rest
 }: Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> & {
   kind?: ButtonKind
   disabledReason?: string | null
+  /** What a press runs. The button is busy while it runs. */
+  action?: { isPending: boolean; mutate: () => void }
   busy?: boolean
   children: ReactNode
 }) {
@@ -40,7 +43,7 @@ export function Button({
         aria-busy={busy || undefined}
         className={`${buttonClass(kind)} ${className}`}
         onClick={(event) => {
-          if (!off) return onClick?.(event)
+          if (!off) return onClick(event)
           event.preventDefault()
           setPressed(true)
         }}

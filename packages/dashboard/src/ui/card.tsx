@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { Children, type ReactNode } from 'react'
 import { Command } from './copy.tsx'
 
 export function Card({ title, aside, children }: { title?: ReactNode; aside?: ReactNode; children: ReactNode }) {
@@ -15,8 +15,9 @@ export function Card({ title, aside, children }: { title?: ReactNode; aside?: Re
   )
 }
 
-/** A list with lines between its rows. */
-export function Rows({ children, label }: { children: ReactNode; label: string }) {
+/** A list with lines between its rows. `empty` replaces a list without rows. */
+export function Rows({ children, label, empty }: { children: ReactNode; label: string; empty?: ReactNode }) {
+  if (empty !== undefined && Children.count(children) === 0) return empty
   return (
     <ul aria-label={label} className="divide-y divide-line">
       {children}

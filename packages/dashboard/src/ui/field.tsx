@@ -86,16 +86,19 @@ export function Select<Value extends string>({
 export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
 
 /** A form with its fields side by side where they fit. */
-export function Form({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) {
+export function Form({
+  className = `px-4 py-3 ${sideBySide}`,
+  onSubmit,
+  ...rest
+}: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => unknown }) {
   return (
     <form
-      className={`px-4 py-3 ${sideBySide}`}
+      {...rest}
+      className={className}
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
       }}
-    >
-      {children}
-    </form>
+    />
   )
 }

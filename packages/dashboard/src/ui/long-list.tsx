@@ -5,74 +5,44 @@ import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useSta
 /** Within this distance of the end, the list follows new rows. */
 const endPx = 120
 
-export function LongList<Row>({
-  label,
-  rows,
-  keyOf,
-  rowPx,
-  gapPx = 0,
-  total,
-  beginsAt = 'start',
-  onShown,
-  className = '',
-  children,
-}: {
-  label: string
+interface Listed<Row> {
   rows: Row[]
   keyOf: (row: Row) => string
   /** The estimated height of a row until it is measured. */
   rowPx: number
   gapPx?: number
-  /** Null when unknown. */
-  total: number | null
   /** With `end`, rows added above do not move the visible ones, and a reader at the end follows new rows. */
   beginsAt?: 'start' | 'end'
   /** Receives the first and the last row near the screen. */
   onShown?: (first: number, last: number) => void
-  className?: string
+}
+
+export function LongList<Row>({
+  label,
+  total,
+  children,
+  ...listed
+}: Listed<Row> & {
+  label: string
+  /** Null when unknown. */
+  total: number | null
   children: (row: Row, index: number) => ReactNode
 }) {
+  const { rows } = listed
   const list = useRef<HTMLOListElement>(null)
   const scrollMargin = useDistanceFromTop(list)
   const [focused, setFocused] = useState<number | null>(null)
-  /** A reader at the first row sees a new row above it. A reader further down is not moved. */
-  const [isScrolled, setScrolled] = useState(false)
-  const virtual = useWindowVirtualizer({
-    count: rows.length,
-    getItemKey: (index) => keyOf(rows[index]!),
-    estimateSize: () => rowPx,
-    gap: gapPx,
-    overscan: 6,
-    scrollMargin,
-    scrollEndThreshold: endPx,
-    anchorTo: beginsAt === 'end' || isScrolled ? 'end' : 'start',
-    followOnAppend: beginsAt === 'end',
-    rangeExtractor: useCallback((range: Range) => withFocused(range, focused), [focused]),
-  })
-  const items = virtual.getVirtualItems()
-  const [first, last] = [virtual.range?.startIndex ?? 0, virtual.range?.endIndex ?? 0]
-  useEffect(() => setScrolled(first > 0), [first])
-  const hasRows = rows.length > 0
-  const [isPlaced, setPlaced] = useState(beginsAt === 'start')
-  useLayoutEffect(() => {
-    if (isPlaced || !hasRows) return
-    virtual.scrollToEnd()
-    const frame = requestAnimationFrame(() => setPlaced(true))
-    return () => cancelAnimationFrame(frame)
-  }, [virtual, isPlaced, hasRows])
-  useEffect(() => {
-    if (isPlaced && hasRows) onShown?.(first, last)
-  }, [onShown, isPlaced, hasRows, first, last])
+  const virtual = useVirtualRows(listed, scrollMargin, focused)
   return (
     <ol
       ref={list}
       aria-label={label}
-      className={`relative [overflow-anchor:none] ${className}`}
+      className="relative [overflow-anchor:none]"
       style={{ height: virtual.getTotalSize() }}
       onFocus={({ target }) => setFocused(indexOf(target))}
       onBlur={() => setFocused(null)}
     >
-      {items.map(({ index, key, start }) => (
+      {virtual.getVirtualItems().map(({ index, key, start }) => (
         <li
           key={key}
           ref={virtual.measureElement}
@@ -87,6 +57,43 @@ export function LongList<Row>({
       ))}
     </ol>
   )
+}
+
+function useVirtualRows<Row>(
+  { rows, keyOf, rowPx, gapPx = 0, beginsAt = 'start', onShown }: Listed<Row>,
+  scrollMargin: number,
+  focused: number | null,
+) {
+  /** A reader at the first row sees a new row above it. A reader further down is not moved. */
+  const [isScrolled, setScrolled] = useState(false)
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    getItemKey: (index) => keyOf(rows[index]!),
+    estimateSize: () => rowPx,
+    gap: gapPx,
+    overscan: 6,
+    scrollMargin,
+    scrollEndThreshold: endPx,
+    anchorTo: beginsAt === 'end' || isScrolled ? 'end' : 'start',
+    followOnAppend: beginsAt === 'end',
+    rangeExtractor: useCallback((range: Range) => withFocused(range, focused), [focused]),
+  })
+  // Calculates the range.
+  virtual.getVirtualItems()
+  const [first, last] = [virtual.range?.startIndex ?? 0, virtual.range?.endIndex ?? 0]
+  useEffect(() => setScrolled(first > 0), [first])
+  const hasRows = rows.length > 0
+  const [isPlaced, setPlaced] = useState(beginsAt === 'start')
+  useLayoutEffect(() => {
+    if (isPlaced || !hasRows) return
+    virtual.scrollToEnd()
+    const frame = requestAnimationFrame(() => setPlaced(true))
+    return () => cancelAnimationFrame(frame)
+  }, [virtual, isPlaced, hasRows])
+  useEffect(() => {
+    if (isPlaced && hasRows) onShown?.(first, last)
+  }, [onShown, isPlaced, hasRows, first, last])
+  return virtual
 }
 
 /** The focused row stays in the document while the reader scrolls, so that it keeps the keyboard focus. */

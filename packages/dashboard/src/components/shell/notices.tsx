@@ -1,5 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useSend } from '../../cache/use-send.ts'
 import { notices, type SecurityNotice } from '../../pages/account/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -9,10 +9,12 @@ import { Time } from '../../ui/time.tsx'
 export function Notices() {
   const queries = useQueryClient()
   const { data } = useQuery(notices)
-  const dismiss = useMutation({
-    mutationFn: (up_to: number) => reply(api.POST('/v1/accounts/notices/dismiss', { body: { up_to } })),
-    onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }),
-  })
+  const dismiss = useSend(
+    'POST',
+    '/v1/accounts/notices/dismiss',
+    {},
+    { onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }) },
+  )
   const newest = data?.notices[0]
   if (data === undefined || newest === undefined) return null
   return (
@@ -21,7 +23,7 @@ export function Notices() {
         tone="warn"
         title="Created in your name since your last visit"
         action={
-          <Button busy={dismiss.isPending} onClick={() => dismiss.mutate(newest.notice_id)}>
+          <Button busy={dismiss.isPending} onClick={() => dismiss.mutate({ up_to: newest.notice_id })}>
             Dismiss
           </Button>
         }

@@ -1,29 +1,36 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, ApiError, reply } from '../../api.ts'
+import { ApiError } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { paths } from '../../paths.ts'
 import { password as passwordQuery } from '../../pages/account/queries.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
+import { Form } from '../../ui/field.tsx'
 import { PasswordField } from './credential-fields.tsx'
 import { DialogPopup } from '../confirm-dialog.tsx'
 import { Failure } from '../failure.tsx'
 import { ProviderLink } from './provider-link.tsx'
 
+interface Action<Given> {
+  error: Error | null
+  variables: Given | undefined
+  mutate: (given: Given) => void
+  reset: () => void
+}
+
 /** Shows why an action failed. If the action needs a recent sign-in, a dialog asks for it and repeats the action. */
-export function RefusedAction({ error, repeat, cancel }: { error: Error; repeat: () => void; cancel: () => void }) {
+export function RefusedAction<Given>({ action: { error, variables, mutate, reset } }: { action: Action<Given> }) {
+  if (error === null) return null
   if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') return <Failure error={error} />
-  return <ConfirmSignIn repeat={repeat} cancel={cancel} />
+  return <ConfirmSignIn repeat={() => mutate(variables as Given)} cancel={reset} />
 }
 
 function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => void }) {
-  const found = useQuery(passwordQuery)
+  const { data: known } = useQuery(passwordQuery)
   const [password, setPassword] = useState('')
-  const confirm = useMutation({
-    mutationFn: () => reply(api.POST('/v1/accounts/confirm', { body: { password } })),
-    onSuccess: repeat,
-  })
+  const confirm = useSend('POST', '/v1/accounts/confirm', {}, { onSuccess: repeat })
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && cancel()}>
       <DialogPopup>
@@ -31,24 +38,21 @@ function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => v
         <AlertDialog.Description className="text-sm text-dim">
           Changing the account requires a sign-in within the last ten minutes.
         </AlertDialog.Description>
-        {found.data?.is_set === false && (
+        {known?.is_set === false && (
           <p className="text-sm">
             You have no password yet. <Link to={paths.profile}>Set one on your profile</Link> right after you sign in.
           </p>
         )}
-        <form
+        <Form
           className="flex flex-col gap-3"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (password !== '' && !confirm.isPending) confirm.mutate()
-          }}
+          onSubmit={() => password !== '' && !confirm.isPending && confirm.mutate({ password })}
         >
           {confirm.isError && <Failure error={confirm.error} />}
-          {found.data?.is_set === true && <PasswordField label="Password" value={password} onChange={setPassword} />}
+          {known?.is_set === true && <PasswordField label="Password" value={password} onChange={setPassword} />}
           <div className="flex flex-wrap justify-end gap-2">
             <AlertDialog.Close className={buttonClass('plain')}>Cancel</AlertDialog.Close>
             <ProviderLink next={location.pathname + location.search} />
-            {found.data?.is_set === true && (
+            {known?.is_set === true && (
               <Button
                 type="submit"
                 kind="primary"
@@ -59,7 +63,7 @@ function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => v
               </Button>
             )}
           </div>
-        </form>
+        </Form>
       </DialogPopup>
     </AlertDialog.Root>
   )

@@ -1,3 +1,4 @@
+import type { ComponentProps } from 'react'
 import { Input } from '../../ui/field.tsx'
 
 interface Field {
@@ -6,25 +7,10 @@ interface Field {
 }
 
 /** `autoComplete` tells a password manager what to fill in. */
-export function EmailField({ value, onChange }: Field) {
-  return <Input label="Email" type="email" autoComplete="username" value={value} onChange={onChange} />
+export function EmailField(field: Field) {
+  return <Input label="Email" type="email" autoComplete="username" {...field} />
 }
 
-export function PasswordField({
-  label,
-  hint,
-  isNew = false,
-  value,
-  onChange,
-}: Field & { label: string; hint?: string; isNew?: boolean }) {
-  return (
-    <Input
-      label={label}
-      hint={hint}
-      type="password"
-      autoComplete={isNew ? 'new-password' : 'current-password'}
-      value={value}
-      onChange={onChange}
-    />
-  )
+export function PasswordField(field: Pick<ComponentProps<typeof Input>, 'label' | 'hint' | 'autoComplete'> & Field) {
+  return <Input type="password" autoComplete="current-password" {...field} />
 }

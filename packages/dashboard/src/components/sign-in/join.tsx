@@ -1,5 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import type { ReceivedInvitation } from '../../pages/account/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Failure } from '../failure.tsx'
@@ -16,14 +15,11 @@ export function InvitationText({ invitation }: { invitation: ReceivedInvitation 
 
 /** Joins as the signed-in user. */
 export function Join({ by, label }: { by: { code: string } | { invitation_id: string }; label: string }) {
-  const join = useMutation({
-    mutationFn: () => reply(api.POST('/v1/invitations/accept', { body: by })),
-    onSuccess: () => location.replace('/'),
-  })
+  const join = useSend('POST', '/v1/invitations/accept', {}, { onSuccess: () => location.replace('/') })
   return (
     <>
       {join.isError && <Failure error={join.error} />}
-      <Button kind="primary" busy={join.isPending || join.isSuccess} onClick={() => join.mutate()}>
+      <Button kind="primary" busy={join.isPending || join.isSuccess} onClick={() => join.mutate(by)}>
         {label}
       </Button>
     </>

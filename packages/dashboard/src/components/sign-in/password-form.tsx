@@ -1,32 +1,25 @@
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Button } from '../../ui/button.tsx'
+import { Form } from '../../ui/field.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 import { EmailField, PasswordField } from './credential-fields.tsx'
 import { Failure } from '../failure.tsx'
 
 export function PasswordForm({ onSignedIn }: { onSignedIn: () => void }) {
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const signIn = useMutation({
-    mutationFn: () => reply(api.POST('/v1/sign-in/password', { body: { email, password } })),
-    onSuccess: onSignedIn,
-  })
-  const refusal = email === '' || password === '' ? 'Enter your email and password' : null
+  const { values, field } = useFields({ email: '', password: '' })
+  const signIn = useSend('POST', '/v1/sign-in/password', {}, { onSuccess: onSignedIn })
+  const refusal = values.email === '' || values.password === '' ? 'Enter your email and password' : null
   return (
-    <form
+    <Form
       className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (refusal === null && !signIn.isPending) signIn.mutate()
-      }}
+      onSubmit={() => refusal === null && !signIn.isPending && signIn.mutate(values)}
     >
       {signIn.isError && <Failure error={signIn.error} />}
-      <EmailField value={email} onChange={setEmail} />
-      <PasswordField label="Password" value={password} onChange={setPassword} />
+      <EmailField {...field('email')} />
+      <PasswordField label="Password" {...field('password')} />
       <Button type="submit" kind="primary" busy={signIn.isPending} disabledReason={refusal}>
         Sign in
       </Button>
-    </form>
+    </Form>
   )
 }

@@ -1,6 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useSend } from '../../cache/use-send.ts'
 import { invitations } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
@@ -12,55 +11,40 @@ import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 
 /** The pending invitations of an account, for its owners and admins. */
 export function Invitations({ accountId }: { accountId: string }) {
-  const found = useQuery(invitations(accountId))
-  const settle = { onSettled: useInvalidate(['account', accountId, 'invitations']) }
-  const path = (invitationId: string) => ({ params: { path: { accountId, invitationId } } })
-  const link = useMutation({
-    mutationFn: (id: string) => reply(api.POST('/v1/accounts/{accountId}/invitations/{invitationId}/link', path(id))),
-    ...settle,
-  })
-  const revoke = useMutation({
-    mutationFn: (id: string) => reply(api.DELETE('/v1/accounts/{accountId}/invitations/{invitationId}', path(id))),
-    ...settle,
-  })
-  if (found.data === undefined || found.data.invitations.length === 0) return null
+  const list = invitations(accountId)
+  const { data } = useQuery(list)
+  const settle = { refetch: [list.queryKey] }
+  const ofId = (invitationId: string) => ({ path: { accountId, invitationId } })
+  const link = useSend('POST', '/v1/accounts/{accountId}/invitations/{invitationId}/link', ofId, settle)
+  const revoke = useSend('DELETE', '/v1/accounts/{accountId}/invitations/{invitationId}', ofId, settle)
+  if (data === undefined || data.invitations.length === 0) return null
   return (
     <Card title="Invitations">
-      {link.isError && (
-        <RefusedAction
-          error={link.error}
-          repeat={() => link.variables !== undefined && link.mutate(link.variables)}
-          cancel={() => link.reset()}
-        />
-      )}
-      {revoke.isError && <RefusedAction error={revoke.error} repeat={() => {}} cancel={() => revoke.reset()} />}
+      <RefusedAction action={link} />
+      <RefusedAction action={revoke} />
       {link.data !== undefined && <InvitationLink url={link.data.url} />}
       <Rows label="Invitations">
-        {found.data.invitations.map((each) => (
-          <Row key={each.invitation_id}>
+        {data.invitations.map(({ invitation_id: id, email, role, invited_by, expires_at, has_link }) => (
+          <Row key={id}>
             <span className="min-w-40 flex-1">
-              <span className="font-medium">{each.email}</span>
+              <span className="font-medium">{email}</span>
               <span className="block text-sm text-dim">
-                {each.role}
-                {each.invited_by !== null && ` · invited by ${each.invited_by.name}`}
+                {role}
+                {invited_by !== null && ` · invited by ${invited_by.name}`}
               </span>
             </span>
             <span className="text-sm text-dim">
-              expires <Time at={each.expires_at} />
+              expires <Time at={expires_at} />
             </span>
-            <Button
-              kind="quiet"
-              aria-label={`Create link for ${each.email}`}
-              onClick={() => link.mutate(each.invitation_id)}
-            >
-              {each.has_link ? 'Create new link' : 'Create link'}
+            <Button kind="quiet" aria-label={`Create link for ${email}`} onClick={() => link.mutate(id)}>
+              {has_link ? 'Create new link' : 'Create link'}
             </Button>
             <ConfirmButton
               verb="Revoke"
-              of={each.email}
-              title={`Revoke the invitation for ${each.email}?`}
-              busy={revoke.isPending}
-              onConfirm={() => revoke.mutate(each.invitation_id)}
+              of={email}
+              title={`Revoke the invitation for ${email}?`}
+              action={revoke}
+              given={id}
             >
               The link stops working. You can invite them again.
             </ConfirmButton>

@@ -1,19 +1,17 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { me, type Member, members, type Role } from './queries.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 import { InvitationLink, Invitations } from './invitations.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Form, Input, Select } from '../../ui/field.tsx'
+import { Input, Select } from '../../ui/field.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 const roles: [Role, string][] = [
   ['owner', 'Owner'],
@@ -23,49 +21,38 @@ const roles: [Role, string][] = [
 ]
 
 export function MembersPage() {
-  const found = useQuery(me)
   return (
     <Page title="Members">
-      <QueryResult of={found} what="your account">
+      <Read query={me} what="your account">
         {({ account, user }) => <Members accountId={account.account_id} userId={user.user_id} />}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }
 
-function Members({ accountId, userId }: { accountId: string; userId: string }) {
+function Members({ accountId, userId: ownId }: { accountId: string; userId: string }) {
   const refusal = useAdminRefusal(accountId)
-  const found = useQuery(members(accountId))
-  const settle = { onSettled: useInvalidate(['account', accountId]) }
-  const change = useMutation({
-    mutationFn: ({ userId, role }: { userId: string; role: Role }) =>
-      reply(
-        api.PATCH('/v1/accounts/{accountId}/members/{userId}', {
-          params: { path: { accountId, userId } },
-          body: { role },
-        }),
-      ),
-    ...settle,
-  })
-  const remove = useMutation({
-    mutationFn: (userId: string) =>
-      reply(api.DELETE('/v1/accounts/{accountId}/members/{userId}', { params: { path: { accountId, userId } } })),
-    ...settle,
-  })
+  const settle = { refetch: [['account', accountId]] }
+  const change = useSend(
+    'PATCH',
+    '/v1/accounts/{accountId}/members/{userId}',
+    ({ userId, role }: { userId: string; role: Role }) => ({ path: { accountId, userId }, body: { role } }),
+    settle,
+  )
+  const remove = useSend(
+    'DELETE',
+    '/v1/accounts/{accountId}/members/{userId}',
+    (userId: string) => ({ path: { accountId, userId } }),
+    settle,
+  )
   return (
     <>
-      {change.isError && (
-        <RefusedAction
-          error={change.error}
-          repeat={() => change.variables !== undefined && change.mutate(change.variables)}
-          cancel={() => change.reset()}
-        />
-      )}
+      <RefusedAction action={change} />
       {remove.isError && <Failure error={remove.error} />}
       <InviteMember accountId={accountId} refusal={refusal} />
       {refusal === null && <Invitations accountId={accountId} />}
       <Card title="Members">
-        <QueryResult of={found} what="members">
+        <Read query={members(accountId)} what="members">
           {(list) => (
             <Rows label="Members">
               {list.map((member) => (
@@ -73,45 +60,41 @@ function Members({ accountId, userId }: { accountId: string; userId: string }) {
                   key={member.user_id}
                   member={member}
                   refusal={refusal}
-                  isSelf={member.user_id === userId}
+                  isSelf={member.user_id === ownId}
                   onRole={(role) => change.mutate({ userId: member.user_id, role })}
                   removal={remove}
                 />
               ))}
             </Rows>
           )}
-        </QueryResult>
+        </Read>
       </Card>
     </>
   )
 }
 
 function InviteMember({ accountId, refusal }: { accountId: string; refusal: string | null }) {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('member')
-  const add = useMutation({
-    mutationFn: () =>
-      reply(api.POST('/v1/accounts/{accountId}/members', { params: { path: { accountId } }, body: { email, role } })),
-    onSettled: useInvalidate(['account', accountId]),
-    onSuccess: () => setEmail(''),
-  })
+  const { values, set, field } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
+  const add = useSend(
+    'POST',
+    '/v1/accounts/{accountId}/members',
+    { accountId },
+    { refetch: [['account', accountId]], onSuccess: () => set({ email: '' }) },
+  )
   return (
     <>
-      {add.isError && <RefusedAction error={add.error} repeat={() => add.mutate()} cancel={() => add.reset()} />}
+      <RefusedAction action={add} />
       {add.data?.sign_in != null && <InvitationLink url={add.data.sign_in.url} email={add.data.member.email} />}
       <Card title="Invite a member">
-        <Form onSubmit={() => refusal === null && email !== '' && !add.isPending && add.mutate()}>
-          <Input label="Email" type="email" value={email} onChange={setEmail} />
-          <Select label="Role" options={roles} value={role} onChange={setRole} />
-          <Button
-            type="submit"
-            kind="primary"
-            busy={add.isPending}
-            disabledReason={refusal ?? (email === '' ? 'Enter an email address' : null)}
-          >
-            Invite member
-          </Button>
-        </Form>
+        <SendForm
+          of={{ ...add, error: null }}
+          submit="Invite member"
+          refusal={refusal ?? (values.email === '' ? 'Enter an email address' : null)}
+          onSubmit={() => add.mutate(values)}
+        >
+          <Input label="Email" type="email" {...field('email')} />
+          <Select label="Role" options={roles} {...field('role')} />
+        </SendForm>
       </Card>
     </>
   )
@@ -148,18 +131,16 @@ function MemberRow({
         onChange={(event) => onRole(event.target.value as Role)}
       >
         {roles.map(([value]) => (
-          <option key={value} value={value}>
-            {value}
-          </option>
+          <option key={value}>{value}</option>
         ))}
       </select>
       <ConfirmButton
         verb="Remove"
         of={member.name}
         title={`Remove ${member.name} from the account?`}
-        busy={removal.isPending}
+        action={removal}
+        given={member.user_id}
         disabledReason={isSelf ? null : refusal}
-        onConfirm={() => removal.mutate(member.user_id)}
       >
         Their tokens lose access to the account immediately. The projects and sessions they created stay.
       </ConfirmButton>

@@ -1,89 +1,72 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { EmailField, PasswordField } from '../../components/sign-in/credential-fields.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { dashboardSessions, password } from './queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Form } from '../../ui/field.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 export function ProfilePage() {
-  const found = useQuery(password)
   return (
     <Page title="Profile">
-      <QueryResult of={found} what="your profile">
+      <Read query={password} what="your profile">
         {({ email, is_set }) => <Password email={email} isSet={is_set} />}
-      </QueryResult>
+      </Read>
       <ActiveSignIns />
     </Page>
   )
 }
 
 function Password({ email: known, isSet }: { email: string | null; isSet: boolean }) {
-  const queries = useQueryClient()
-  const [email, setEmail] = useState(known ?? '')
-  const [current, setCurrent] = useState('')
-  const [next, setNext] = useState('')
-  const save = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/accounts/password', {
-          body: { email, password: next, ...(current === '' ? {} : { current_password: current }) },
-        }),
-      ),
-    onSuccess: async () => {
-      setCurrent('')
-      setNext('')
-      await queries.invalidateQueries({ queryKey: ['password'] })
-    },
-  })
-  const refusal = email === '' ? 'Enter your email address' : next.length < 10 ? 'Use at least 10 characters' : null
+  const { values, set, field } = useFields({ email: known ?? '', current: '', next: '' })
+  const { email, current, next } = values
+  const save = useSend(
+    'POST',
+    '/v1/accounts/password',
+    {},
+    { refetch: [password.queryKey], onSuccess: () => set({ current: '', next: '' }) },
+  )
   return (
     <Card title={isSet ? 'Change your password' : 'Set a password to sign in without a link'}>
-      <Form onSubmit={() => refusal === null && !save.isPending && save.mutate()}>
-        <EmailField value={email} onChange={setEmail} />
+      <SendForm
+        of={save}
+        submit="Save password"
+        refusal={email === '' ? 'Enter your email address' : next.length < 10 ? 'Use at least 10 characters' : null}
+        saved="Saved. Your other browsers were signed out."
+        onSubmit={() =>
+          save.mutate({ email, password: next, ...(current === '' ? {} : { current_password: current }) })
+        }
+      >
+        <EmailField {...field('email')} />
         {isSet && (
           <PasswordField
             label="Current password"
             hint="Not required right after you signed in with a link."
-            value={current}
-            onChange={setCurrent}
+            {...field('current')}
           />
         )}
-        <PasswordField label="New password" isNew value={next} onChange={setNext} />
-        <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
-          Save password
-        </Button>
-        <p role="status" className="w-full text-sm text-dim">
-          {save.isSuccess ? 'Saved. Your other browsers were signed out.' : ''}
-        </p>
-        {save.isError && <Failure error={save.error} />}
-      </Form>
+        <PasswordField label="New password" autoComplete="new-password" {...field('next')} />
+      </SendForm>
     </Card>
   )
 }
 
 function ActiveSignIns() {
-  const found = useQuery(dashboardSessions)
-  const end = useMutation({
-    mutationFn: (dashboardSessionId: string) =>
-      reply(
-        api.DELETE('/v1/accounts/dashboard-sessions/{dashboardSessionId}', {
-          params: { path: { dashboardSessionId } },
-        }),
-      ),
-    onSettled: useInvalidate(['dashboard-sessions']),
-  })
+  const end = useSend(
+    'DELETE',
+    '/v1/accounts/dashboard-sessions/{dashboardSessionId}',
+    (dashboardSessionId: string) => ({ path: { dashboardSessionId } }),
+    { refetch: [dashboardSessions.queryKey] },
+  )
   return (
     <Card title="Active sign-ins">
       {end.isError && <Failure error={end.error} />}
-      <QueryResult of={found} what="your active sign-ins">
+      <Read query={dashboardSessions} what="your active sign-ins">
         {(list) => (
           <Rows label="Sign-ins">
             {list.map((each) => (
@@ -107,7 +90,7 @@ function ActiveSignIns() {
             ))}
           </Rows>
         )}
-      </QueryResult>
+      </Read>
     </Card>
   )
 }

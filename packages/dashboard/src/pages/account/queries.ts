@@ -2,6 +2,7 @@ import type { operations } from '@svc/contract/api'
 import { queryOptions } from '@tanstack/react-query'
 import { get, type Reply } from '../../api.ts'
 import { withChosenAccount } from '../../browser/account-choice.ts'
+import { read } from '../../cache/read.ts'
 import { requests } from '../../prefetch/requests.ts'
 
 export type Token = Reply<'/v1/accounts/tokens'>[number]
@@ -16,48 +17,22 @@ export const me = queryOptions({
   staleTime: 60_000,
 })
 
-export const signInMethods = queryOptions({
-  queryKey: ['sign-in-methods'],
-  queryFn: ({ signal }) => get('/v1/sign-in', {}, signal),
-})
+const all = { limit: 1000 }
 
-export const password = queryOptions({
-  queryKey: ['password'],
-  queryFn: ({ signal }) => get('/v1/accounts/password', {}, signal),
-})
-
-export const dashboardSessions = queryOptions({
-  queryKey: ['dashboard-sessions'],
-  queryFn: ({ signal }) => get('/v1/accounts/dashboard-sessions', {}, signal),
-})
-
-export const userTokens = queryOptions({
-  queryKey: ['tokens'],
-  queryFn: ({ signal }) => get('/v1/accounts/tokens', { query: { limit: 1000 } }, signal),
-})
+export const signInMethods = read(['sign-in-methods'], '/v1/sign-in', {})
+export const password = read(['password'], '/v1/accounts/password', {})
+export const dashboardSessions = read(['dashboard-sessions'], '/v1/accounts/dashboard-sessions', {})
+export const userTokens = read(['tokens'], '/v1/accounts/tokens', { query: all })
+export const receivedInvitations = read(['received-invitations'], '/v1/invitations', { query: all })
 
 export const members = (accountId: string) =>
-  queryOptions({
-    queryKey: ['account', accountId, 'members'],
-    queryFn: ({ signal }) =>
-      get('/v1/accounts/{accountId}/members', { path: { accountId }, query: { limit: 1000 } }, signal),
-  })
+  read(['account', accountId, 'members'], '/v1/accounts/{accountId}/members', { path: { accountId }, query: all })
 
 export const invitations = (accountId: string) =>
-  queryOptions({
-    queryKey: ['account', accountId, 'invitations'],
-    queryFn: ({ signal }) =>
-      get('/v1/accounts/{accountId}/invitations', { path: { accountId }, query: { limit: 1000 } }, signal),
+  read(['account', accountId, 'invitations'], '/v1/accounts/{accountId}/invitations', {
+    path: { accountId },
+    query: all,
   })
 
-export const receivedInvitations = queryOptions({
-  queryKey: ['received-invitations'],
-  queryFn: ({ signal }) => get('/v1/invitations', { query: { limit: 1000 } }, signal),
-})
-
 /** Read once per visit: a later notice appears at the next visit. */
-export const notices = queryOptions({
-  queryKey: ['notices'],
-  queryFn: ({ signal }) => get('/v1/accounts/notices', {}, signal),
-  staleTime: Infinity,
-})
+export const notices = read(['notices'], '/v1/accounts/notices', {}, { staleTime: Infinity })

@@ -1,17 +1,17 @@
-import { api, reply } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Tokens } from '../../components/tokens.tsx'
 import { userTokens } from './queries.ts'
 import { Page } from '../../ui/page.tsx'
 
+const refetch = [userTokens.queryKey]
+
 export function UserTokensPage() {
+  const mint = useSend('POST', '/v1/accounts/tokens', {}, { refetch })
+  const ofToken = (tokenId: string) => ({ path: { tokenId } })
+  const revoke = useSend('DELETE', '/v1/accounts/tokens/{tokenId}', ofToken, { refetch })
   return (
     <Page title="Your tokens">
-      <Tokens
-        list={userTokens}
-        command="svc tokens create --name laptop"
-        mint={(body) => reply(api.POST('/v1/accounts/tokens', { body }))}
-        revoke={(tokenId) => reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } }))}
-      />
+      <Tokens list={userTokens} command="svc tokens create --name laptop" mint={mint} revoke={revoke} />
     </Page>
   )
 }

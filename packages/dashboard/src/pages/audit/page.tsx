@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { QueryResult } from '../../components/query-result.tsx'
+import { QueryResult, Read } from '../../components/query-result.tsx'
 import { auditPages } from './queries.ts'
 import { me, members } from '../account/queries.ts'
 import { projects } from '../projects/queries.ts'
@@ -13,12 +13,11 @@ import { Page } from '../../ui/page.tsx'
 const route = getRouteApi('/shell/account/audit')
 
 export function AuditPage() {
-  const found = useQuery(me)
   return (
     <Page title="Audit log">
-      <QueryResult of={found} what="your account">
+      <Read query={me} what="your account">
         {({ account }) => <Events accountId={account.account_id} />}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }
@@ -71,25 +70,22 @@ function Events({ accountId }: { accountId: string }) {
         />
       </div>
       <QueryResult of={found} what="the audit log">
-        {({ pages }) => {
-          const events = pages.flatMap(({ data }) => data)
-          return (
-            <Card>
-              {events.length === 0 ? (
-                <Empty>No matching events. Change the filters to see more.</Empty>
-              ) : (
-                <AuditTable events={events} people={people} projects={all} />
-              )}
-              {found.hasNextPage && (
-                <div className="border-t border-line p-3 text-center">
-                  <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
-            </Card>
-          )
-        }}
+        {(events) => (
+          <Card>
+            {events.length === 0 ? (
+              <Empty>No matching events. Change the filters to see more.</Empty>
+            ) : (
+              <AuditTable events={events} people={people} projects={all} />
+            )}
+            {found.hasNextPage && (
+              <div className="border-t border-line p-3 text-center">
+                <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                  Show more
+                </Button>
+              </div>
+            )}
+          </Card>
+        )}
       </QueryResult>
     </>
   )

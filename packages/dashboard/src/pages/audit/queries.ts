@@ -6,21 +6,12 @@ export type AuditEvent = Reply<'/v1/accounts/{accountId}/audit'>[number]
 export const auditPages = (accountId: string, filter: { action?: string; member?: string; project?: string }) =>
   infiniteQueryOptions({
     queryKey: ['account', accountId, 'audit', filter],
-    queryFn: ({ signal, pageParam: cursor }) =>
-      getPage(
-        '/v1/accounts/{accountId}/audit',
-        {
-          path: { accountId },
-          query: {
-            limit: 100,
-            action: filter.action,
-            actor_user_id: filter.member,
-            project_id: filter.project,
-            cursor,
-          },
-        },
-        signal,
-      ),
+    queryFn: ({ signal, pageParam: cursor }) => {
+      const { action, member: actor_user_id, project: project_id } = filter
+      const query = { limit: 100, action, actor_user_id, project_id, cursor }
+      return getPage('/v1/accounts/{accountId}/audit', { path: { accountId }, query }, signal)
+    },
     initialPageParam: null as string | null,
     getNextPageParam: ({ cursor }) => cursor,
+    select: ({ pages }) => pages.flatMap(({ data }) => data),
   })

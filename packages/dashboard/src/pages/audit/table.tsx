@@ -5,7 +5,7 @@ import type { Member } from '../account/queries.ts'
 import type { Project } from '../projects/queries.ts'
 import { Time } from '../../ui/time.tsx'
 import { changes } from './changes.ts'
-import { SessionLink } from '../../components/links.tsx'
+import { linkClass, SessionLink } from '../../components/links.tsx'
 
 interface Known {
   people: readonly Member[]
@@ -51,50 +51,46 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
   )
 }
 
-const link = 'text-accent underline'
-
 /** A user, or who acted for them: an agent in its session, or the service. */
 function Who({ event, people, projects }: { event: AuditEvent } & Known) {
   const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? null
-  if (event.session_id !== null) {
-    const slug = slugOf(event, projects)
-    const label = `Agent in session ${event.session_id.slice(0, 8)}`
-    return (
-      <>
-        {slug === undefined ? (
-          label
-        ) : (
-          <SessionLink project={slug} sessionId={event.session_id} className={link}>
-            {label}
-          </SessionLink>
-        )}
-        {name !== null && <span className="block text-dim">for {name}</span>}
-      </>
-    )
-  }
-  if (event.actor_kind === 'user') return name ?? 'Former member'
+  if (event.session_id === null && event.actor_kind === 'user') return name ?? 'Former member'
   return (
     <>
-      {event.actor_kind}
+      {event.session_id === null ? (
+        event.actor_kind
+      ) : (
+        <Agent id={event.session_id} project={projectOf(event, projects)} />
+      )}
       {name !== null && <span className="block text-dim">for {name}</span>}
     </>
   )
 }
 
+function Agent({ id, project }: { id: string; project: Project | undefined }) {
+  const label = `Agent in session ${id.slice(0, 8)}`
+  if (project === undefined) return label
+  return (
+    <SessionLink project={project.slug} sessionId={id}>
+      {label}
+    </SessionLink>
+  )
+}
+
 function Of({ event, people, projects }: { event: AuditEvent } & Known) {
-  const project = projects.find(({ project_id }) => project_id === event.project_id)
+  const project = projectOf(event, projects)
   const short = /^[0-9a-f-]{36}$/.test(event.object_id) ? event.object_id.slice(0, 8) : event.object_id
   const within = project !== undefined && <span className="block text-dim">{project.name}</span>
   if (event.object_type === 'project' && project !== undefined)
     return (
-      <Link to={paths.changeRequests} params={{ project: project.slug }} className={link}>
+      <Link to={paths.changeRequests} params={{ project: project.slug }} className={linkClass}>
         {project.name}
       </Link>
     )
   if (event.object_type === 'session' && project !== undefined)
     return (
       <>
-        <SessionLink project={project.slug} sessionId={event.object_id} className={link}>
+        <SessionLink project={project.slug} sessionId={event.object_id}>
           session {short}
         </SessionLink>
         {within}
@@ -112,6 +108,6 @@ function Of({ event, people, projects }: { event: AuditEvent } & Known) {
   )
 }
 
-function slugOf({ project_id: id }: AuditEvent, projects: readonly Project[]): string | undefined {
-  return projects.find(({ project_id }) => project_id === id)?.slug
+function projectOf({ project_id: id }: AuditEvent, projects: readonly Project[]): Project | undefined {
+  return projects.find(({ project_id }) => project_id === id)
 }

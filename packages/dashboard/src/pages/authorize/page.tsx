@@ -1,6 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { api, ApiError, reply } from '../../api.ts'
+import { ApiError } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
 import { PasswordForm } from '../../components/sign-in/password-form.tsx'
 import { ProviderLink } from '../../components/sign-in/provider-link.tsx'
@@ -87,14 +88,18 @@ function TerminalSignIn({ request }: { request: TerminalRequest }) {
 
 function Approve({ request, name, account }: { request: TerminalRequest; name: string; account: string }) {
   const [refused, setRefused] = useState(false)
-  const approve = useMutation({
-    mutationFn: () =>
-      reply(api.POST('/v1/accounts/cli-logins', { body: { challenge: request.challenge, name: request.name } })),
-    onSuccess: ({ code }) => {
-      forgetRequest()
-      if (!request.mayBeElsewhere) location.assign(callbackOf(request, { code }))
+  const { challenge, name: terminal } = request
+  const approve = useSend(
+    'POST',
+    '/v1/accounts/cli-logins',
+    {},
+    {
+      onSuccess: ({ code }) => {
+        forgetRequest()
+        if (!request.mayBeElsewhere) location.assign(callbackOf(request, { code }))
+      },
     },
-  })
+  )
   const refuse = () => {
     forgetRequest()
     if (request.mayBeElsewhere) setRefused(true)
@@ -107,17 +112,17 @@ function Approve({ request, name, account }: { request: TerminalRequest; name: s
     <>
       <h1 className="text-2xl font-semibold">Sign in this terminal?</h1>
       <p>
-        svc on <strong>{request.name}</strong> wants to act as <strong>{name}</strong>, with all your permissions in{' '}
+        svc on <strong>{terminal}</strong> wants to act as <strong>{name}</strong>, with all your permissions in{' '}
         <span>{account}</span>.
       </p>
       <p>Your terminal shows this code:</p>
       <p className="rounded-md border border-line bg-sunken px-3 py-4 text-center font-mono text-3xl tracking-widest">
-        {shortCode(request.challenge)}
+        {shortCode(challenge)}
       </p>
       <p className="text-dim">If the codes differ, or you didn't run svc login, choose Cancel.</p>
       {approve.isError && <Failure error={approve.error} />}
       <div className="flex gap-3">
-        <Button kind="primary" busy={approve.isPending} onClick={() => approve.mutate()}>
+        <Button kind="primary" busy={approve.isPending} onClick={() => approve.mutate({ challenge, name: terminal })}>
           Sign in
         </Button>
         <Button onClick={refuse}>Cancel</Button>

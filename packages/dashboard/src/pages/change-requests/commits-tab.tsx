@@ -1,13 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { type ChangeRequest, commitsOf } from './queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 import { Time } from '../../ui/time.tsx'
 
-export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const found = useQuery(commitsOf(projectId, cr))
+export function CommitsTab({ cr }: { cr: ChangeRequest }) {
   return (
-    <QueryResult of={found} what="the commits">
+    <Read query={commitsOf(cr)} what="the commits">
       {({ commits, ahead, behind }) => (
         <Card
           title={ahead === 1 ? '1 commit' : `${ahead} commits`}
@@ -19,33 +17,29 @@ export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
             )
           }
         >
-          {commits.length === 0 ? (
-            <Empty>No commits yet. Push to {cr.head_ref} to add some.</Empty>
-          ) : (
-            <Rows label="Commits">
-              {commits.map((commit) => (
-                <Row key={commit.sha}>
-                  <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
-                  <span className="min-w-0 grow basis-56">
-                    {commit.subject}
-                    {commit.body !== '' && (
-                      <details className="text-sm text-dim">
-                        <summary>Show more</summary>
-                        <p className="whitespace-pre-wrap">{commit.body}</p>
-                      </details>
-                    )}
-                  </span>
-                  <span className="text-sm text-dim">{commit.author_name}</span>
-                  <Time at={commit.committed_at} />
-                </Row>
-              ))}
-            </Rows>
-          )}
+          <Rows label="Commits" empty={<Empty>No commits yet. Push to {cr.head_ref} to add some.</Empty>}>
+            {commits.map((commit) => (
+              <Row key={commit.sha}>
+                <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
+                <span className="min-w-0 grow basis-56">
+                  {commit.subject}
+                  {commit.body !== '' && (
+                    <details className="text-sm text-dim">
+                      <summary>Show more</summary>
+                      <p className="whitespace-pre-wrap">{commit.body}</p>
+                    </details>
+                  )}
+                </span>
+                <span className="text-sm text-dim">{commit.author_name}</span>
+                <Time at={commit.committed_at} />
+              </Row>
+            ))}
+          </Rows>
           {ahead > commits.length && (
             <p className="px-4 py-2 text-sm text-dim">Showing the newest {commits.length} commits.</p>
           )}
         </Card>
       )}
-    </QueryResult>
+    </Read>
   )
 }

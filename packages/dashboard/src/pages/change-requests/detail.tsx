@@ -42,14 +42,13 @@ export function ChangeRequestPage() {
   const [ignoreWhitespace] = useStored(...stored)
   const { data } = found
   useEffect(() => {
-    if (tab === 'files' && data !== undefined)
-      void queries.prefetchQuery(diff(project_id, data, { since, ignoreWhitespace }))
-  }, [queries, project_id, tab, data, since, ignoreWhitespace])
+    if (tab === 'files' && data !== undefined) void queries.prefetchQuery(diff(data, { since, ignoreWhitespace }))
+  }, [queries, tab, data, since, ignoreWhitespace])
   return (
     <QueryResult of={found} what="the change request">
       {(cr) => (
         <div className="flex flex-col gap-4">
-          <Header projectId={project_id} cr={cr} />
+          <Header cr={cr} />
           <Tabs.Root
             value={tab}
             onValueChange={(next) =>
@@ -69,26 +68,22 @@ export function ChangeRequestPage() {
             </Tabs.List>
             <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
               <Suspense fallback={<Loading what="the conversation" />}>
-                <ConversationTab projectId={project_id} cr={cr} />
+                <ConversationTab cr={cr} />
               </Suspense>
             </Tabs.Panel>
             <Tabs.Panel value="commits" className="outline-none">
-              <CommitsTab projectId={project_id} cr={cr} />
+              <CommitsTab cr={cr} />
             </Tabs.Panel>
             <Tabs.Panel value="effects" className="outline-none">
-              <EffectsTab projectId={project_id} cr={cr} />
+              <EffectsTab cr={cr} />
             </Tabs.Panel>
             <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
               <Suspense fallback={<Loading what="the diff viewer" />}>
                 <FilesTab
-                  projectId={project_id}
                   cr={cr}
                   since={since}
                   onSince={(from) =>
-                    void navigate({
-                      search: { tab: 'files', ...(from === null ? {} : { since: from }) },
-                      replace: true,
-                    })
+                    void navigate({ search: { tab: 'files', ...(from !== null && { since: from }) }, replace: true })
                   }
                 />
               </Suspense>
@@ -100,11 +95,11 @@ export function ChangeRequestPage() {
   )
 }
 
-function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+function Header({ cr }: { cr: ChangeRequest }) {
   useTitle(`#${cr.number} ${cr.title}`)
   const { slug } = useProject()
   const [isEditing, setEditing] = useState(false)
-  if (isEditing) return <EditTitle projectId={projectId} cr={cr} onDone={() => setEditing(false)} />
+  if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
     <header className="flex flex-col gap-1">
       <div className="flex flex-wrap items-start justify-between gap-2">
@@ -118,7 +113,7 @@ function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
         <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
         <Time at={cr.updated_at} />
         {cr.origin_session_id !== null && (
-          <NamedSessionLink projectId={projectId} project={slug} sessionId={cr.origin_session_id} />
+          <NamedSessionLink projectId={cr.project_id} project={slug} sessionId={cr.origin_session_id} />
         )}
       </p>
     </header>

@@ -1,53 +1,31 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
-import type { ChangeRequest } from './queries.ts'
+import { type ChangeRequest, pathOf } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { Input, TextArea } from '../../ui/field.tsx'
+import { Form, Input, TextArea } from '../../ui/field.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
-export function EditTitle({ projectId, cr, onDone }: { projectId: string; cr: ChangeRequest; onDone: () => void }) {
-  const [title, setTitle] = useState(cr.title)
-  const [description, setDescription] = useState(cr.description)
-  const queries = useQueryClient()
-  const save = useMutation({
-    mutationFn: () =>
-      reply(
-        api.PATCH('/v1/projects/{projectId}/change-requests/{crId}', {
-          params: { path: { projectId, crId: cr.cr_id } },
-          body: { title, description },
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['project', projectId] })
-      onDone()
-    },
+export function EditTitle({ cr, onDone }: { cr: ChangeRequest; onDone: () => void }) {
+  const { values, field } = useFields({ title: cr.title, description: cr.description })
+  const save = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', pathOf(cr), {
+    refetch: [['project', cr.project_id]],
   })
-  const submit = () => title.trim() !== '' && !save.isPending && save.mutate()
+  const refusal = values.title.trim() === '' ? 'Enter a title' : null
+  // The page shows the new title before the form closes.
+  const submit = () => refusal === null && !save.isPending && save.mutate(values, { onSuccess: onDone })
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-    >
+    <Form className="flex flex-col gap-3" onSubmit={submit}>
       {save.isError && <Failure error={save.error} />}
-      <Input label="Title" maxLength={256} value={title} onChange={setTitle} />
-      <TextArea label="Description (Markdown)" value={description} onChange={setDescription} onSend={submit} />
+      <Input label="Title" maxLength={256} {...field('title')} />
+      <TextArea label="Description (Markdown)" {...field('description')} onSend={submit} />
       <div className="flex gap-2">
-        <Button
-          type="submit"
-          kind="primary"
-          busy={save.isPending}
-          disabledReason={title.trim() === '' ? 'Enter a title' : null}
-        >
+        <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
           Save changes
         </Button>
         <Button kind="quiet" onClick={onDone}>
           Cancel
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

@@ -1,12 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { type ChangeRequest, effects } from './queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
 /** The effects of the merge beyond code. */
-export function EffectsTab({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const result = useQuery(effects(projectId, cr))
+export function EffectsTab({ cr }: { cr: ChangeRequest }) {
   if (cr.status !== 'open')
     return (
       <Empty>
@@ -15,7 +14,7 @@ export function EffectsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
       </Empty>
     )
   return (
-    <QueryResult of={result} what="the effects">
+    <Read query={effects(cr)} what="the effects">
       {(found) =>
         found === undefined || !found.applies ? (
           <Empty>No effects: this change request doesn't merge into the default branch.</Empty>
@@ -26,27 +25,17 @@ export function EffectsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
                 Set them on the Secrets page, before or after the merge.
               </Notice>
             )}
-            {found.manifest_issues.map((issue) => (
-              <Notice
-                key={`${issue.path} ${issue.message}`}
-                tone={issue.severity === 'error' ? 'bad' : 'warn'}
-                title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
-              />
-            ))}
+            <ManifestIssues bySeverity issues={found.manifest_issues} />
             <Card title="After the merge">
-              {found.words.length === 0 ? (
-                <Empty>No effects: only code changes.</Empty>
-              ) : (
-                <Rows label="Effects">
-                  {found.words.map((sentence) => (
-                    <Row key={sentence}>{sentence}</Row>
-                  ))}
-                </Rows>
-              )}
+              <Rows label="Effects" empty={<Empty>No effects: only code changes.</Empty>}>
+                {found.words.map((sentence) => (
+                  <Row key={sentence}>{sentence}</Row>
+                ))}
+              </Rows>
             </Card>
           </div>
         )
       }
-    </QueryResult>
+    </Read>
   )
 }

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, get, getPage, type Reply } from '../../api.ts'
 import { fetchingMs, isFetching, liveMs } from '../../cache/query-client.ts'
+import { live, read } from '../../cache/read.ts'
 import { type DiffOptions, requests } from '../../prefetch/requests.ts'
 
 type OneChangeRequest = '/v1/projects/{projectId}/change-requests/{crId}'
@@ -15,21 +16,21 @@ export type ListedStatus = ChangeRequest['status'] | 'all'
 const list = '/v1/projects/{projectId}/change-requests'
 
 export const changeRequests = (projectId: string, status: ListedStatus) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'change-requests', status],
-    queryFn: ({ signal }) => get(list, { path: { projectId }, query: { status, limit: 100 } }, signal),
-    refetchInterval: liveMs,
-    select: ({ change_requests }) => change_requests,
-  })
+  read(
+    ['project', projectId, 'change-requests', status],
+    list,
+    { path: { projectId }, query: { status, limit: 100 } },
+    { ...live, select: ({ change_requests }) => change_requests },
+  )
 
 /** The change requests that propose this branch. */
 export const changeRequestsOfBranch = (projectId: string, branch: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'change-requests', 'of-branch', branch],
-    queryFn: ({ signal }) => get(list, { path: { projectId }, query: { head_ref: branch } }, signal),
-    refetchInterval: liveMs,
-    select: ({ change_requests }) => change_requests,
-  })
+  read(
+    ['project', projectId, 'change-requests', 'of-branch', branch],
+    list,
+    { path: { projectId }, query: { head_ref: branch } },
+    { ...live, select: ({ change_requests }) => change_requests },
+  )
 
 /** One page of the list, from the newest or from `cursor` on. */
 export const changeRequestPage = (
@@ -57,100 +58,78 @@ export const changeRequest = (projectId: string, number: number) =>
     refetchInterval: liveMs,
   })
 
-export const mergePreview = (projectId: string, crId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'change-request', crId, 'preview'],
-    queryFn: ({ signal }) =>
-      get(`${list}/{crId}/merge-preview`, { path: { projectId, crId }, query: { include: 'collisions' } }, signal),
-    refetchInterval: ({ state }) => (isFetching(state.error) ? fetchingMs : liveMs),
-  })
+/** The parameters of the paths of its routes. */
+export const pathOf = ({ project_id: projectId, cr_id: crId }: ChangeRequest) => ({ projectId, crId })
 
-/** Refetched only when one of the two commits changes. */
-export const mergeability = (projectId: string, cr: ChangeRequest) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'mergeability', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha],
-    queryFn: ({ signal }) => get(`${list}/{crId}/merge-preview`, { path: { projectId, crId: cr.cr_id } }, signal),
-    staleTime: Infinity,
-  })
+/** The key of what changes only with one of the two commits. */
+const commitsKey = (what: string, { project_id, cr_id, base_commit_sha, head_commit_sha }: ChangeRequest) =>
+  ['project', project_id, what, cr_id, base_commit_sha, head_commit_sha] as const
 
-export const effects = (projectId: string, cr: ChangeRequest) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'effects', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha],
-    queryFn: ({ signal }) =>
-      get(
-        `${list}/{crId}/merge-preview`,
-        {
-          path: { projectId, crId: cr.cr_id },
-          query: { include: 'effects' },
-        },
-        signal,
-      ),
-    select: ({ effects }) => effects,
-    enabled: cr.status === 'open',
-  })
+export const mergePreview = (cr: ChangeRequest) =>
+  read(
+    ['project', cr.project_id, 'change-request', cr.cr_id, 'preview'],
+    `${list}/{crId}/merge-preview`,
+    { path: pathOf(cr), query: { include: 'collisions' } },
+    { refetchInterval: ({ state }) => (isFetching(state.error) ? fetchingMs : liveMs) },
+  )
+
+export const mergeability = (cr: ChangeRequest) =>
+  read(commitsKey('mergeability', cr), `${list}/{crId}/merge-preview`, { path: pathOf(cr) }, { staleTime: Infinity })
+
+export const effects = (cr: ChangeRequest) =>
+  read(
+    commitsKey('effects', cr),
+    `${list}/{crId}/merge-preview`,
+    { path: pathOf(cr), query: { include: 'effects' } },
+    { select: ({ effects }) => effects, enabled: cr.status === 'open' },
+  )
 
 /** Events report the start and end of a check, but not its output. */
 const checkMs = 3_000
 
-export const checks = (projectId: string, crId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'checks', crId],
-    queryFn: ({ signal }) => get(`${list}/{crId}/checks`, { path: { projectId, crId } }, signal),
-    refetchInterval: ({ state }) => (state.data?.state === 'running' ? checkMs : liveMs),
-  })
+export const checks = (cr: ChangeRequest) =>
+  read(
+    ['project', cr.project_id, 'checks', cr.cr_id],
+    `${list}/{crId}/checks`,
+    { path: pathOf(cr) },
+    { refetchInterval: ({ state }) => (state.data?.state === 'running' ? checkMs : liveMs) },
+  )
 
-export const checkLog = (log: { projectId: string; crId: string; runId: string; isOver: boolean }) =>
-  queryOptions({
-    queryKey: ['project', log.projectId, 'checks', log.crId, 'log', log.runId, log.isOver],
-    queryFn: ({ signal }) =>
-      get(
-        `${list}/{crId}/checks/{runId}/log`,
-        {
-          path: { projectId: log.projectId, crId: log.crId, runId: log.runId },
-          query: { lines: 500 },
-        },
-        signal,
-      ),
-    refetchInterval: log.isOver ? false : checkMs,
-  })
+export const checkLog = (cr: ChangeRequest, runId: string, isOver: boolean) =>
+  read(
+    ['project', cr.project_id, 'checks', cr.cr_id, 'log', runId, isOver],
+    `${list}/{crId}/checks/{runId}/log`,
+    { path: { ...pathOf(cr), runId }, query: { lines: 500 } },
+    { refetchInterval: isOver ? false : checkMs },
+  )
 
-/** Refetched only when one of the two commits changes. */
-export const diff = (projectId: string, cr: ChangeRequest, options: DiffOptions) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'diff', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha, options],
-    queryFn: ({ signal }) => get(...requests.diff(projectId, cr.cr_id, options), signal),
+export const diff = (cr: ChangeRequest, options: DiffOptions) =>
+  read([...commitsKey('diff', cr), options], ...requests.diff(cr.project_id, cr.cr_id, options), {
     staleTime: Infinity,
   })
 
-export const reviews = (projectId: string, crId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'change-request', crId, 'reviews'],
-    queryFn: ({ signal }) => get(`${list}/{crId}/reviews`, { path: { projectId, crId } }, signal),
-    select: ({ reviews }) => reviews,
-    refetchInterval: liveMs,
-  })
+export const reviews = (cr: ChangeRequest) =>
+  read(
+    ['project', cr.project_id, 'change-request', cr.cr_id, 'reviews'],
+    `${list}/{crId}/reviews`,
+    { path: pathOf(cr) },
+    { ...live, select: ({ reviews }) => reviews },
+  )
 
 /** The commits of the head that the base does not have, newest first. */
-export const commitsOf = (projectId: string, cr: ChangeRequest) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'commits', cr.base_commit_sha, cr.head_commit_sha],
-    queryFn: ({ signal }) =>
-      get(
-        '/v1/projects/{projectId}/compare',
-        {
-          path: { projectId },
-          query: { base: cr.base_commit_sha ?? '', head: cr.head_commit_sha ?? '' },
-        },
-        signal,
-      ),
-    enabled: cr.base_commit_sha !== null && cr.head_commit_sha !== null,
-    staleTime: Infinity,
-  })
+export const commitsOf = ({ project_id: projectId, base_commit_sha: base, head_commit_sha: head }: ChangeRequest) =>
+  read(
+    ['project', projectId, 'commits', base, head],
+    '/v1/projects/{projectId}/compare',
+    { path: { projectId }, query: { base: base ?? '', head: head ?? '' } },
+    { enabled: base !== null && head !== null, staleTime: Infinity },
+  )
 
 /** No event reports a pull request on the git host. */
-export const pullRequest = (projectId: string, crId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'change-request', crId, 'pull-request'],
-    queryFn: ({ signal }) => get(`${list}/{crId}/pull-request`, { path: { projectId, crId } }, signal),
-    refetchInterval: liveMs,
-  })
+export const pullRequest = (cr: ChangeRequest) =>
+  read(
+    ['project', cr.project_id, 'change-request', cr.cr_id, 'pull-request'],
+    `${list}/{crId}/pull-request`,
+    { path: pathOf(cr) },
+    live,
+  )

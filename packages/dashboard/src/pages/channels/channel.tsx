@@ -1,7 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -13,52 +11,29 @@ import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { NamedSessionLink } from '../../components/links.tsx'
 
-export function ChannelCard({ projectId, channel }: { projectId: string; channel: Channel }) {
+function stateOf({ error, waiting }: Channel): [Tone, string] {
+  if (error !== null) return ['bad', 'delivery failing']
+  return waiting > 0 ? ['warn', `${waiting} pending`] : ['good', 'connected']
+}
+
+export function ChannelCard({ channel }: { channel: Channel }) {
+  const { project_id: projectId } = useProject()
   const path = { projectId, channelId: channel.channel_id }
-  const settle = { onSettled: useInvalidate(['project', projectId, 'channels']) }
-  const test = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/channels/{channelId}/test', { params: { path } })),
-    ...settle,
-  })
-  const edit = useMutation({
-    mutationFn: () =>
-      reply(
-        api.PATCH('/v1/projects/{projectId}/channels/{channelId}', {
-          params: { path },
-          body: { allow_unlinked: !channel.allow_unlinked },
-        }),
-      ),
-    ...settle,
-  })
-  const remove = useMutation({
-    mutationFn: () => reply(api.DELETE('/v1/projects/{projectId}/channels/{channelId}', { params: { path } })),
-    ...settle,
-  })
+  const settle = { refetch: [['project', projectId, 'channels']] }
+  const test = useSend('POST', '/v1/projects/{projectId}/channels/{channelId}/test', path, settle)
+  const edit = useSend('PATCH', '/v1/projects/{projectId}/channels/{channelId}', path, settle)
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/channels/{channelId}', path, settle)
   const name = `#${channel.conversation_name}`
   const failure = test.error ?? edit.error ?? remove.error
-  const [tone, label]: [Tone, string] =
-    channel.error !== null
-      ? ['bad', 'delivery failing']
-      : channel.waiting > 0
-        ? ['warn', `${channel.waiting} pending`]
-        : ['good', 'connected']
+  const [tone, label] = stateOf(channel)
   return (
     <Card
       title={`${name} in ${channel.workspace_name}`}
       aside={
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone={tone}>{label}</Badge>
-          <Button busy={test.isPending} onClick={() => test.mutate()}>
-            Send test message
-          </Button>
-          <ConfirmButton
-            verb="Disconnect"
-            label="Disconnect"
-            of={name}
-            title={`Disconnect ${name}?`}
-            busy={remove.isPending}
-            onConfirm={() => remove.mutate()}
-          >
+          <Button action={test}>Send test message</Button>
+          <ConfirmButton verb="Disconnect" of={name} title={`Disconnect ${name}?`} action={remove} given={undefined}>
             Its credentials are deleted and pending messages are not sent. Sessions stay.
           </ConfirmButton>
         </span>
@@ -66,19 +41,7 @@ export function ChannelCard({ projectId, channel }: { projectId: string; channel
     >
       <div className="flex flex-col gap-3 px-4 py-3 text-sm empty:hidden">
         {failure !== null && <Failure error={failure} />}
-        {channel.error !== null && (
-          <Notice title={`Slack rejects messages: ${channel.error}`}>Reconnect the channel with a new token.</Notice>
-        )}
-        {test.data?.sent === true && <Notice tone="neutral" title={`Test message sent to ${name}`} />}
-        {test.data?.sent === false && (
-          <Notice title={`Test message not sent: ${test.data.error ?? 'Slack gave no reason'}`} />
-        )}
-        {channel.shared_externally && (
-          <Notice
-            tone="warn"
-            title="This channel is shared outside the workspace. External people can read the agent's answers."
-          />
-        )}
+        <Notices channel={channel} name={name} test={test.data} />
         <p>
           Mention <b>@{channel.bot_name}</b> to ask{' '}
           {channel.agent === null ? 'the default agent' : `the agent ${channel.agent}`}.{' '}
@@ -90,28 +53,48 @@ export function ChannelCard({ projectId, channel }: { projectId: string; channel
           {channel.allow_unlinked
             ? "Unlinked people can start sessions on behalf of whoever connected the channel. They can't merge."
             : 'Only linked people can start sessions here.'}
-          <Button kind="quiet" busy={edit.isPending} onClick={() => edit.mutate()}>
+          <Button
+            kind="quiet"
+            busy={edit.isPending}
+            onClick={() => edit.mutate({ allow_unlinked: !channel.allow_unlinked })}
+          >
             {channel.allow_unlinked ? 'Allow only linked people' : 'Allow everyone in the workspace'}
           </Button>
         </p>
       </div>
-      <Details projectId={projectId} channelId={channel.channel_id} name={name} />
+      <Read query={one(path)} what="the channel">
+        {(shown) => (
+          <>
+            <Linked links={shown.links} name={name} />
+            <Threads threads={shown.threads} name={name} />
+            <Deliveries deliveries={shown.deliveries} name={name} />
+          </>
+        )}
+      </Read>
     </Card>
   )
 }
 
-function Details({ projectId, channelId, name }: { projectId: string; channelId: string; name: string }) {
-  const found = useQuery(one(projectId, channelId))
+interface Test {
+  sent: boolean
+  error: string | null
+}
+
+function Notices({ channel, name, test }: { channel: Channel; name: string; test: Test | undefined }) {
   return (
-    <QueryResult of={found} what="the channel">
-      {(shown) => (
-        <>
-          <Linked links={shown.links} name={name} />
-          <Threads threads={shown.threads} name={name} />
-          <Deliveries deliveries={shown.deliveries} name={name} />
-        </>
+    <>
+      {channel.error !== null && (
+        <Notice title={`Slack rejects messages: ${channel.error}`}>Reconnect the channel with a new token.</Notice>
       )}
-    </QueryResult>
+      {test?.sent === true && <Notice tone="neutral" title={`Test message sent to ${name}`} />}
+      {test?.sent === false && <Notice title={`Test message not sent: ${test.error ?? 'Slack gave no reason'}`} />}
+      {channel.shared_externally && (
+        <Notice
+          tone="warn"
+          title="This channel is shared outside the workspace. External people can read the agent's answers."
+        />
+      )}
+    </>
   )
 }
 
@@ -121,21 +104,22 @@ function Linked({ links, name }: { links: ChannelDetail['links']; name: string }
   return (
     <>
       <h3 className={heading}>Linked people</h3>
-      {links.length === 0 ? (
-        <p className="px-4 py-2 text-sm text-dim">
-          No linked people yet. To link yourself, mention the app and write “link”.
-        </p>
-      ) : (
-        <Rows label={`Linked people in ${name}`}>
-          {links.map((link) => (
-            <Row key={link.link_id}>
-              <span className="min-w-0 flex-1">{link.chat_user_name}</span>
-              <code className="font-mono text-xs text-dim">{link.chat_user_id}</code>
-              <Time at={link.created_at} />
-            </Row>
-          ))}
-        </Rows>
-      )}
+      <Rows
+        label={`Linked people in ${name}`}
+        empty={
+          <p className="px-4 py-2 text-sm text-dim">
+            No linked people yet. To link yourself, mention the app and write “link”.
+          </p>
+        }
+      >
+        {links.map((link) => (
+          <Row key={link.link_id}>
+            <span className="min-w-0 flex-1">{link.chat_user_name}</span>
+            <code className="font-mono text-xs text-dim">{link.chat_user_id}</code>
+            <Time at={link.created_at} />
+          </Row>
+        ))}
+      </Rows>
     </>
   )
 }

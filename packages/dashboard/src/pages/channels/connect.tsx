@@ -1,25 +1,16 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { Failure } from '../../components/failure.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { SendForm } from '../../components/send-form.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import type { ChatSetup } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
-import { Form, Input } from '../../ui/field.tsx'
+import { Input } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 /** Setup in four steps. The third one is a form. */
-export function ConnectChannel({
-  projectId,
-  setup,
-  isFirst,
-}: {
-  projectId: string
-  setup: ChatSetup
-  isFirst: boolean
-}) {
+export function ConnectChannel({ setup, isFirst }: { setup: ChatSetup; isFirst: boolean }) {
   return (
     <Card title={isFirst ? 'Connect Slack' : 'Connect another channel'}>
       <div className="flex flex-col gap-4 px-4 py-3 text-sm">
@@ -38,91 +29,54 @@ export function ConnectChannel({
         <Command>/invite @svc</Command>
         <p>3. Connect the channel. Slack shows its ID at the bottom of the channel details.</p>
       </div>
-      <ConnectForm projectId={projectId} />
+      <ConnectForm />
       <p className="px-4 pb-3 text-sm">4. On the app's “Event Subscriptions” page, let Slack verify the request URL.</p>
     </Card>
   )
 }
 
-function ConnectForm({ projectId }: { projectId: string }) {
-  const [conversation, setConversation] = useState('')
-  const [token, setToken] = useState('')
-  const [secret, setSecret] = useState('')
-  const [allowUnlinked, setAllowUnlinked] = useState(false)
-  const connect = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/channels', {
-          params: { path: { projectId } },
-          body: {
-            platform: 'slack',
-            conversation_id: conversation,
-            bot_token: token,
-            signing_secret: secret,
-            allow_unlinked: allowUnlinked,
-          },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'channels']),
-    onSuccess: () => {
-      setConversation('')
-      setToken('')
-      setSecret('')
-    },
+const nothing = { conversation_id: '', bot_token: '', signing_secret: '' }
+
+function ConnectForm() {
+  const { project_id: projectId } = useProject()
+  const { values, set, field } = useFields(nothing)
+  const trimmed = (name: keyof typeof nothing) => ({
+    ...field(name),
+    autoComplete: 'off',
+    onChange: (text: string) => set({ [name]: text.trim() }),
   })
-  const refusal =
-    conversation === ''
-      ? 'Enter the channel ID'
-      : token === ''
-        ? 'Enter the bot token'
-        : secret === ''
-          ? 'Enter the signing secret'
-          : null
-  return (
-    <>
-      {connect.error !== null && (
-        <div className="px-4">
-          <Failure error={connect.error} />
-        </div>
-      )}
-      <Form onSubmit={() => refusal === null && !connect.isPending && connect.mutate()}>
-        <Input
-          label="Channel ID"
-          hint="C0123456789"
-          value={conversation}
-          autoComplete="off"
-          onChange={(text) => setConversation(text.trim())}
-        />
-        <Input
-          label="Bot User OAuth Token"
-          hint="xoxb-…, from “OAuth & Permissions”"
-          type="password"
-          value={token}
-          autoComplete="off"
-          onChange={(text) => setToken(text.trim())}
-        />
-        <Input
-          label="Signing secret"
-          hint="From “Basic Information”"
-          type="password"
-          value={secret}
-          autoComplete="off"
-          onChange={(text) => setSecret(text.trim())}
-        />
-        <div className="flex basis-full flex-wrap items-center gap-4">
-          <label className="inline-flex items-center gap-2 text-sm">
-            <input
-              type="checkbox"
-              checked={allowUnlinked}
-              onChange={(event) => setAllowUnlinked(event.target.checked)}
-            />
-            Let unlinked people in the workspace start sessions on your behalf
-          </label>
-          <Button type="submit" kind="primary" busy={connect.isPending} disabledReason={refusal}>
-            Connect channel
-          </Button>
-        </div>
-      </Form>
-    </>
+  const [allowUnlinked, setAllowUnlinked] = useState(false)
+  const connect = useSend(
+    'POST',
+    '/v1/projects/{projectId}/channels',
+    { projectId },
+    { refetch: [['project', projectId, 'channels']], onSuccess: () => set(nothing) },
   )
+  return (
+    <SendForm
+      of={connect}
+      submit="Connect channel"
+      refusal={refusalOf(values)}
+      onSubmit={() => connect.mutate({ platform: 'slack', ...values, allow_unlinked: allowUnlinked })}
+    >
+      <Input label="Channel ID" hint="C0123456789" {...trimmed('conversation_id')} />
+      <Input
+        label="Bot User OAuth Token"
+        hint="xoxb-…, from “OAuth & Permissions”"
+        type="password"
+        {...trimmed('bot_token')}
+      />
+      <Input label="Signing secret" hint="From “Basic Information”" type="password" {...trimmed('signing_secret')} />
+      <label className="flex basis-full! items-center gap-2 text-sm">
+        <input type="checkbox" checked={allowUnlinked} onChange={(event) => setAllowUnlinked(event.target.checked)} />
+        Let unlinked people in the workspace start sessions on your behalf
+      </label>
+    </SendForm>
+  )
+}
+
+function refusalOf({ conversation_id, bot_token, signing_secret }: typeof nothing): string | null {
+  if (conversation_id === '') return 'Enter the channel ID'
+  if (bot_token === '') return 'Enter the bot token'
+  return signing_secret === '' ? 'Enter the signing secret' : null
 }

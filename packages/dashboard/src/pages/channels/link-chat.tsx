@@ -1,7 +1,6 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { linkCode } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -27,8 +26,7 @@ export function LinkChatPage() {
 }
 
 function ConfirmLink({ code }: { code: string }) {
-  const found = useQuery(linkCode(code))
-  const link = useMutation({ mutationFn: () => reply(api.POST('/v1/channel-links', { body: { code } })) })
+  const link = useSend('POST', '/v1/channel-links', {})
   if (link.data !== undefined)
     return (
       <Notice tone="neutral" title={`${link.data.chat_user_name} in ${link.data.workspace_name} is now linked to you`}>
@@ -37,7 +35,7 @@ function ConfirmLink({ code }: { code: string }) {
       </Notice>
     )
   return (
-    <QueryResult of={found} what="the code">
+    <Read query={linkCode(code)} what="the code">
       {(claim) => (
         <Card title="Is this you?">
           <div className="flex flex-col gap-3 px-4 py-3">
@@ -71,13 +69,13 @@ function ConfirmLink({ code }: { code: string }) {
               someone else sent you.
             </p>
             <div>
-              <Button kind="primary" busy={link.isPending} onClick={() => link.mutate()}>
+              <Button kind="primary" busy={link.isPending} onClick={() => link.mutate({ code })}>
                 Link to me
               </Button>
             </div>
           </div>
         </Card>
       )}
-    </QueryResult>
+    </Read>
   )
 }

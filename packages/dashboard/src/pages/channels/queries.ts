@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { api, get, type Reply, reply } from '../../api.ts'
-import { liveMs } from '../../cache/query-client.ts'
+import { api, type Reply, reply } from '../../api.ts'
+import { live, read } from '../../cache/read.ts'
 
 type Listed = Reply<'/v1/projects/{projectId}/channels'>
 export type Channel = Listed['channels'][number]
@@ -8,19 +8,15 @@ export type ChatSetup = Listed['setup'][number]
 export type ChannelDetail = Reply<'/v1/projects/{projectId}/channels/{channelId}'>
 
 export const channels = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'channels'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/channels', { path: { projectId } }, signal),
-    refetchInterval: liveMs,
-  })
+  read(['project', projectId, 'channels'], '/v1/projects/{projectId}/channels', { path: { projectId } }, live)
 
-export const channel = (projectId: string, channelId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'channels', channelId],
-    queryFn: ({ signal }) =>
-      get('/v1/projects/{projectId}/channels/{channelId}', { path: { projectId, channelId } }, signal),
-    refetchInterval: liveMs,
-  })
+export const channel = (path: { projectId: string; channelId: string }) =>
+  read(
+    ['project', path.projectId, 'channels', path.channelId],
+    '/v1/projects/{projectId}/channels/{channelId}',
+    { path },
+    live,
+  )
 
 /** The chat user that a code links. The request claims the code for this user, so the page sends it once. */
 export const linkCode = (code: string) =>

@@ -1,6 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -25,17 +24,18 @@ export function Approvals({ sessionId }: { sessionId?: string }) {
   )
 }
 
+const decisions = [
+  ['Allow once', { decision: 'approve' }],
+  ['Always allow', { decision: 'approve', always: true }],
+  ['Deny once', { decision: 'deny' }],
+  ['Always block', { decision: 'deny', always: true }],
+] as const
+
 function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
   const { project_id: projectId, slug: project } = useProject()
-  const decide = useMutation({
-    mutationFn: (body: { decision: 'approve' | 'deny'; always?: boolean }) =>
-      reply(
-        api.POST('/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', {
-          params: { path: { projectId, approvalId: approval.approval_id } },
-          body,
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'connectors']),
+  const path = { projectId, approvalId: approval.approval_id }
+  const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', path, {
+    refetch: [['project', projectId, 'connectors']],
   })
   const call = `${approval.slug} ${approval.tool}`
   return (
@@ -58,18 +58,16 @@ function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: b
         {JSON.stringify(approval.arguments, null, 2)}
       </pre>
       <p className="flex flex-wrap gap-2">
-        <Button kind="primary" busy={decide.isPending} onClick={() => decide.mutate({ decision: 'approve' })}>
-          Allow once
-        </Button>
-        <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'approve', always: true })}>
-          Always allow
-        </Button>
-        <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'deny' })}>
-          Deny once
-        </Button>
-        <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'deny', always: true })}>
-          Always block
-        </Button>
+        {decisions.map(([label, body], i) => (
+          <Button
+            key={label}
+            kind={i === 0 ? 'primary' : 'plain'}
+            busy={decide.isPending}
+            onClick={() => decide.mutate(body)}
+          >
+            {label}
+          </Button>
+        ))}
       </p>
     </li>
   )

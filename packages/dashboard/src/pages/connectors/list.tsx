@@ -1,7 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -24,12 +22,10 @@ url = "https://mcp.example.com/mcp"
 auth = { type = "bearer", secret_env = "TRACKER_TOKEN" }`
 
 export function ConnectorsPage() {
-  const { project_id: projectId } = useProject()
-  const found = useQuery(connectors(projectId))
   return (
     <Page title="Connectors">
       <Approvals />
-      <QueryResult of={found} what="connectors">
+      <Read query={connectors(useProject().project_id)} what="connectors">
         {({ connectors, errors, provider }) => (
           <>
             {provider === 'none' && (
@@ -38,35 +34,30 @@ export function ConnectorsPage() {
               </Notice>
             )}
             <ManifestIssues issues={errors} />
-            {connectors.length === 0 ? (
+            {connectors.map((each) => (
+              <ConnectorCard key={each.slug} connector={each} />
+            ))}
+            {connectors.length === 0 && (
               <Card>
                 <Empty command={example}>
                   No connectors yet. A connector gives agents tools from an MCP server or an HTTP API. Define one in
                   svc.toml on the default branch:
                 </Empty>
               </Card>
-            ) : (
-              connectors.map((each) => <ConnectorCard key={each.slug} projectId={projectId} connector={each} />)
             )}
           </>
         )}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }
 
-function ConnectorCard({ projectId, connector }: { projectId: string; connector: Connector }) {
+function ConnectorCard({ connector }: { connector: Connector }) {
+  const { project_id: projectId } = useProject()
   const path = { projectId, slug: connector.slug }
-  const settle = { onSettled: useInvalidate(['project', projectId, 'connectors']) }
-  const check = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/connectors/{slug}/check', { params: { path } })),
-    ...settle,
-  })
-  const decide = useMutation({
-    mutationFn: (body: { policy?: Policy | null; tools?: Record<string, Policy | null> }) =>
-      reply(api.PATCH('/v1/projects/{projectId}/connectors/{slug}/policies', { params: { path }, body })),
-    ...settle,
-  })
+  const settle = { refetch: [['project', projectId, 'connectors']] }
+  const check = useSend('POST', '/v1/projects/{projectId}/connectors/{slug}/check', path, settle)
+  const decide = useSend('PATCH', '/v1/projects/{projectId}/connectors/{slug}/policies', path, settle)
   const error = check.error ?? decide.error
   return (
     <Card
@@ -74,9 +65,7 @@ function ConnectorCard({ projectId, connector }: { projectId: string; connector:
       aside={
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone={tones[connector.status]}>{connector.status}</Badge>
-          <Button busy={check.isPending} onClick={() => check.mutate()}>
-            Check connection
-          </Button>
+          <Button action={check}>Check connection</Button>
         </span>
       }
     >
@@ -140,17 +129,14 @@ function ToolRow({ tool, onChange }: { tool: ConnectorTool; onChange: (policy: P
 const labels: Record<Policy, string> = { allow: 'Allow', ask: 'Ask a person', block: 'Block' }
 const policies = Object.entries(labels) as [Policy, string][]
 
-function PolicySelect({
-  label,
-  fallback,
-  decided,
-  onChange,
-}: {
+interface Decision {
   label: string
   fallback: string
   decided: Policy | null
   onChange: (policy: Policy | null) => void
-}) {
+}
+
+function PolicySelect({ label, fallback, decided, onChange }: Decision) {
   return (
     <Select
       label={label}

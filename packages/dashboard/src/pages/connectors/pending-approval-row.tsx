@@ -3,19 +3,12 @@ import { paths } from '../../paths.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Row } from '../../ui/card.tsx'
 import { Time } from '../../ui/time.tsx'
+import type { Project } from '../projects/queries.ts'
 import type { Approval } from './queries.ts'
 import { SessionLink } from '../../components/links.tsx'
 
 /** A call that waits for approval, with a link to the page where the user decides. */
-export function PendingApprovalRow({
-  approval,
-  slug: project,
-  name,
-}: {
-  approval: Approval
-  slug: string
-  name: string
-}) {
+export function PendingApprovalRow({ approval, project }: { approval: Approval; project: Project }) {
   const { session_id: sessionId, slug, tool, created_at: createdAt } = approval
   const call = `Wants to call ${slug} ${tool}`
   const linkClass = 'font-medium hover:underline'
@@ -24,16 +17,16 @@ export function PendingApprovalRow({
       <Badge tone="warn">needs approval</Badge>
       <span className="min-w-0 flex-1 basis-40">
         {sessionId === null ? (
-          <Link to={paths.connectors} params={{ project }} className={linkClass}>
+          <Link to={paths.connectors} params={{ project: project.slug }} className={linkClass}>
             {call}
           </Link>
         ) : (
-          <SessionLink project={project} sessionId={sessionId} className={linkClass}>
+          <SessionLink project={project.slug} sessionId={sessionId} className={linkClass}>
             {call}
           </SessionLink>
         )}
       </span>
-      <span className="min-w-0 text-sm text-dim">{name}</span>
+      <span className="min-w-0 text-sm text-dim">{project.name}</span>
       <Time at={createdAt} />
     </Row>
   )

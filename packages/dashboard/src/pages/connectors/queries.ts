@@ -1,6 +1,5 @@
-import { queryOptions } from '@tanstack/react-query'
-import { get, type Reply } from '../../api.ts'
-import { liveMs } from '../../cache/query-client.ts'
+import type { Reply } from '../../api.ts'
+import { live, read } from '../../cache/read.ts'
 
 export type Connector = Reply<'/v1/projects/{projectId}/connectors'>['connectors'][number]
 export type ConnectorTool = Connector['tools'][number]
@@ -11,25 +10,13 @@ export type Approval = Reply<'/v1/projects/{projectId}/connector-approvals'>['ap
 const approvalsMs = 5_000
 
 export const connectors = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'connectors'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/connectors', { path: { projectId } }, signal),
-    refetchInterval: liveMs,
-  })
+  read(['project', projectId, 'connectors'], '/v1/projects/{projectId}/connectors', { path: { projectId } }, live)
 
 /** Calls that wait for a person: in the project, or in one session. */
 export const approvals = (projectId: string, sessionId?: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'connectors', 'approvals', sessionId ?? 'all'],
-    queryFn: ({ signal }) =>
-      get(
-        '/v1/projects/{projectId}/connector-approvals',
-        {
-          path: { projectId },
-          query: { session_id: sessionId },
-        },
-        signal,
-      ),
-    refetchInterval: approvalsMs,
-    select: ({ approvals }) => approvals,
-  })
+  read(
+    ['project', projectId, 'connectors', 'approvals', sessionId ?? 'all'],
+    '/v1/projects/{projectId}/connector-approvals',
+    { path: { projectId }, query: { session_id: sessionId } },
+    { refetchInterval: approvalsMs, select: ({ approvals }) => approvals },
+  )

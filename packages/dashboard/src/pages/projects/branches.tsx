@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { QueryResult } from '../../components/query-result.tsx'
+import type { Reply } from '../../api.ts'
+import { Read } from '../../components/query-result.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
@@ -12,47 +13,38 @@ import { Card, Row, Rows } from '../../ui/card.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
 import { Page } from '../../ui/page.tsx'
 
-interface Branch {
-  name: string
-  sha: string
-  is_default: boolean
-}
+type Branch = Reply<'/v1/projects/{projectId}/branches'>['branches'][number]
 
 export function BranchesPage() {
   const { project_id, slug } = useProject()
-  const found = useQuery(branches(project_id))
   const { data: proposals = [] } = useQuery(changeRequests(project_id, 'all'))
   const { data: agents = [] } = useQuery(sessions(project_id))
   return (
     <Page title="Branches">
       <Card>
-        <QueryResult of={found} what="branches">
-          {({ branches }) =>
-            branches.length === 0 ? (
-              <EmptyRepository />
-            ) : (
-              <Rows label="Branches">
-                {branches.map((branch) => (
-                  <Row key={branch.name}>
-                    <span className="min-w-0 flex-1 basis-60">
-                      <span className="font-mono text-sm wrap-anywhere">{branch.name}</span>
-                      <BranchSession
-                        session={agents.find(({ branch_name }) => branch_name === branch.name)}
-                        project={slug}
-                      />
-                    </span>
-                    {branch.is_default ? (
-                      <Badge tone="accent">default</Badge>
-                    ) : (
-                      <Proposal branch={branch} of={proposalOf(branch, proposals)} project={slug} />
-                    )}
-                    <code className="font-mono text-sm text-dim">{branch.sha.slice(0, 12)}</code>
-                  </Row>
-                ))}
-              </Rows>
-            )
-          }
-        </QueryResult>
+        <Read query={branches(project_id)} what="branches">
+          {({ branches }) => (
+            <Rows label="Branches" empty={<EmptyRepository />}>
+              {branches.map((branch) => (
+                <Row key={branch.name}>
+                  <span className="min-w-0 flex-1 basis-60">
+                    <span className="font-mono text-sm wrap-anywhere">{branch.name}</span>
+                    <BranchSession
+                      session={agents.find(({ branch_name }) => branch_name === branch.name)}
+                      project={slug}
+                    />
+                  </span>
+                  {branch.is_default ? (
+                    <Badge tone="accent">default</Badge>
+                  ) : (
+                    <Proposal branch={branch} of={proposalOf(branch, proposals)} project={slug} />
+                  )}
+                  <code className="font-mono text-sm text-dim">{branch.sha.slice(0, 12)}</code>
+                </Row>
+              ))}
+            </Rows>
+          )}
+        </Read>
       </Card>
     </Page>
   )

@@ -1,6 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
 import { deletedProjects, type Project } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -23,11 +22,8 @@ export function DeletedProjects({ account }: { account: { account_id: string } |
 }
 
 function Deleted({ project }: { project: Project }) {
-  const restore = useMutation({
-    mutationFn: () =>
-      reply(api.POST('/v1/projects/{projectId}/restore', { params: { path: { projectId: project.project_id } } })),
-    onSettled: useInvalidate(['projects']),
-  })
+  const path = { projectId: project.project_id }
+  const restore = useSend('POST', '/v1/projects/{projectId}/restore', path, { refetch: [['projects']] })
   return (
     <Row>
       <span className="min-w-0 flex-1">
@@ -37,7 +33,7 @@ function Deleted({ project }: { project: Project }) {
         </span>
         {restore.error !== null && <Failure error={restore.error} />}
       </span>
-      <Button aria-label={`Restore ${project.name}`} busy={restore.isPending} onClick={() => restore.mutate()}>
+      <Button aria-label={`Restore ${project.name}`} action={restore}>
         Restore
       </Button>
     </Row>

@@ -1,14 +1,12 @@
 import type { Project } from '@svc/contract'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
-import { Form, Input } from '../../ui/field.tsx'
+import { Input } from '../../ui/field.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 /** The repository's URL, and the credentials that svc uses there. */
 export function GitHost({ project }: { project: Project }) {
@@ -24,32 +22,39 @@ export function GitHost({ project }: { project: Project }) {
 }
 
 function useEdit(projectId: string) {
-  return useMutation({
-    mutationFn: (body: { git_token: string; git_username?: string } | { git_ssh_key: 'generate' }) =>
-      reply(api.PATCH('/v1/projects/{projectId}', { params: { path: { projectId } }, body })),
-    onSettled: useInvalidate(['projects'], ['project', projectId]),
-  })
+  return useSend(
+    'PATCH',
+    '/v1/projects/{projectId}',
+    { projectId },
+    { refetch: [['projects'], ['project', projectId]] },
+  )
 }
 
 function HostToken({ project }: { project: Project }) {
-  const [token, setToken] = useState('')
-  const [user, setUser] = useState('')
+  const { values, set, field } = useFields({ token: '', user: '' })
   const save = useEdit(project.project_id)
-  const replace = () =>
-    save.mutate(
-      { git_token: token, ...(user.trim() === '' ? {} : { git_username: user.trim() }) },
-      { onSuccess: () => setToken('') },
-    )
+  const username = values.user.trim()
   return (
-    <Form onSubmit={() => token !== '' && !save.isPending && replace()}>
+    <SendForm
+      of={save}
+      submit="Replace token"
+      kind="plain"
+      refusal={values.token === '' ? 'Enter a token' : null}
+      saved="Saved. The new token can push and is now in use."
+      onSubmit={() =>
+        save.mutate(
+          { git_token: values.token, ...(username === '' ? {} : { git_username: username }) },
+          { onSuccess: () => set({ token: '' }) },
+        )
+      }
+    >
       <Input
         label="New git access token"
         hint="svc tests the new token before it replaces the old one."
         type="password"
         autoComplete="off"
         maxLength={4096}
-        value={token}
-        onChange={setToken}
+        {...field('token')}
       />
       <Input
         label="Username"
@@ -57,23 +62,14 @@ function HostToken({ project }: { project: Project }) {
         placeholder="x-access-token"
         autoComplete="off"
         maxLength={200}
-        value={user}
-        onChange={setUser}
+        {...field('user')}
       />
-      <Button type="submit" busy={save.isPending} disabledReason={token === '' ? 'Enter a token' : null}>
-        Replace token
-      </Button>
-      <p role="status" className="w-full text-sm text-dim">
-        {save.isSuccess ? 'Saved. The new token can push and is now in use.' : ''}
-      </p>
-      {save.isError && <Failure error={save.error} />}
-    </Form>
+    </SendForm>
   )
 }
 
 function SshKey({ project }: { project: Project }) {
   const make = useEdit(project.project_id)
-  const generate = () => make.mutate({ git_ssh_key: 'generate' })
   const { ssh_public_key: key } = project
   return (
     <div className="flex flex-col gap-3 px-4 pb-3 text-sm">
@@ -91,11 +87,10 @@ function SshKey({ project }: { project: Project }) {
       <div>
         <ConfirmButton
           verb="Replace key"
-          label="Replace key"
           kind="plain"
           title="Replace the key?"
-          busy={make.isPending}
-          onConfirm={generate}
+          action={make}
+          given={{ git_ssh_key: 'generate' }}
         >
           svc stops using the current key immediately. It can't fetch or merge until you add the new key on the git
           host.

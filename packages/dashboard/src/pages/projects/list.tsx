@@ -1,32 +1,33 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
-import { type Project, projects } from './queries.ts'
+import { projects } from './queries.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { Page } from '../../ui/page.tsx'
 import { DeletedProjects } from './deleted.tsx'
 
 export function ProjectsPage() {
-  const list = useQuery(projects)
   const account = useQuery(me).data?.account
+  const newProject = (
+    <Link to={paths.newProject} className={buttonClass()}>
+      New project
+    </Link>
+  )
   return (
-    <div className="flex flex-col gap-6">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h1 className="text-xl font-semibold">Projects</h1>
-        <Link to={paths.newProject} className={buttonClass()}>
-          New project
-        </Link>
-      </div>
-      <QueryResult of={list} what="your projects">
+    <Page title="Projects" aside={newProject}>
+      <Read query={projects} what="your projects">
         {(all) => (
           <Card>
-            {ofAccount(all, account).length === 0 ? (
-              <Empty>No projects yet. Create one from a git repository, or let svc host a new one.</Empty>
-            ) : (
-              <Rows label="Projects">
-                {ofAccount(all, account).map((project) => (
+            <Rows
+              label="Projects"
+              empty={<Empty>No projects yet. Create one from a git repository, or let svc host a new one.</Empty>}
+            >
+              {all
+                .filter(({ account_id }) => account === undefined || account_id === account.account_id)
+                .map((project) => (
                   <Row key={project.project_id}>
                     <span className="min-w-0 flex-1">
                       <Link
@@ -42,15 +43,11 @@ export function ProjectsPage() {
                     </span>
                   </Row>
                 ))}
-              </Rows>
-            )}
+            </Rows>
           </Card>
         )}
-      </QueryResult>
+      </Read>
       <DeletedProjects account={account} />
-    </div>
+    </Page>
   )
 }
-
-const ofAccount = (all: Project[], account: { account_id: string } | undefined) =>
-  all.filter(({ account_id }) => account === undefined || account_id === account.account_id)

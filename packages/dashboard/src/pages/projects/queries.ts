@@ -1,22 +1,18 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ApiError, get, type Reply } from '../../api.ts'
+import { ApiError, type Reply } from '../../api.ts'
+import { read } from '../../cache/read.ts'
 import { requests } from '../../prefetch/requests.ts'
 import { findProject } from './find-project.ts'
 
 export type Project = Reply<'/v1/projects'>[number]
 
-export const projects = queryOptions({
-  queryKey: ['projects'],
-  queryFn: ({ signal }) => get(...requests.projects(), signal),
-})
+const all = { limit: 1000 }
 
-export const deletedProjects = queryOptions({
-  queryKey: ['projects', 'deleted'],
-  queryFn: ({ signal }) => get('/v1/projects', { query: { limit: 1000, deleted: 'true' } }, signal),
-})
+export const projects = read(['projects'], ...requests.projects())
+
+export const deletedProjects = read(['projects', 'deleted'], '/v1/projects', { query: { ...all, deleted: 'true' } })
 
 /** By slug or id. */
-export const project = (name: string) => queryOptions({ ...projects, select: projectNamed(name) })
+export const project = (name: string) => ({ ...projects, select: projectNamed(name) })
 
 export const projectNamed =
   (name: string) =>
@@ -30,28 +26,14 @@ export const projectNamed =
   }
 
 export const secrets = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'secrets'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/secrets', { path: { projectId } }, signal),
-  })
+  read(['project', projectId, 'secrets'], '/v1/projects/{projectId}/secrets', { path: { projectId } })
 
 export const branches = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'branches'],
-    queryFn: ({ signal }) =>
-      get('/v1/projects/{projectId}/branches', { path: { projectId }, query: { limit: 1000 } }, signal),
-  })
+  read(['project', projectId, 'branches'], '/v1/projects/{projectId}/branches', { path: { projectId }, query: all })
 
 export const projectTokens = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'tokens'],
-    queryFn: ({ signal }) =>
-      get('/v1/projects/{projectId}/cli-token', { path: { projectId }, query: { limit: 1000 } }, signal),
-  })
+  read(['project', projectId, 'tokens'], '/v1/projects/{projectId}/cli-token', { path: { projectId }, query: all })
 
 /** The effects of deleting the project. */
 export const deletion = (projectId: string) =>
-  queryOptions({
-    queryKey: ['projects', projectId, 'deletion'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/deletion', { path: { projectId } }, signal),
-  })
+  read(['projects', projectId, 'deletion'], '/v1/projects/{projectId}/deletion', { path: { projectId } })

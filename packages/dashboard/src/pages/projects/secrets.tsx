@@ -1,92 +1,88 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { type ReactNode, useRef } from 'react'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
+import { SendForm } from '../../components/send-form.tsx'
 import { secrets } from './queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Form, Input } from '../../ui/field.tsx'
+import { Input } from '../../ui/field.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 /** The names of secrets, missing required ones first. Values cannot be read back. */
 export function SecretsPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()
-  const roleRefusal = useWriteRefusal(accountId)
+  const refusal = useWriteRefusal(accountId)
+  const { values, set, field } = useFields({ name: '', value: '' })
   const valueField = useRef<HTMLInputElement>(null)
   const edit = (name: string) => {
-    setName(name)
+    set({ name })
     valueField.current?.focus()
   }
-  const found = useQuery(secrets(projectId))
-  const [name, setName] = useState('')
-  const [value, setValue] = useState('')
-  const settle = { onSettled: useInvalidate(['project', projectId, 'secrets']) }
-  const set = useMutation({
-    mutationFn: () =>
-      reply(api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body: { name, value } })),
-    ...settle,
-    onSuccess: () => {
-      setName('')
-      setValue('')
-    },
-  })
-  const remove = useMutation({
-    mutationFn: (name: string) =>
-      reply(api.DELETE('/v1/projects/{projectId}/secrets/{name}', { params: { path: { projectId, name } } })),
-    ...settle,
-  })
-  const refusal = roleRefusal ?? (name === '' ? 'Enter a name' : value === '' ? 'Enter a value' : null)
+  const list = secrets(projectId)
+  const refetch = [list.queryKey]
+  const save = useSend(
+    'POST',
+    '/v1/projects/{projectId}/secrets',
+    { projectId },
+    { refetch, onSuccess: () => set({ name: '', value: '' }) },
+  )
+  const ofName = (name: string) => ({ path: { projectId, name } })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', ofName, { refetch })
+  const row = { refusal, onEdit: edit }
   return (
     <Page title="Secrets">
-      {(set.error ?? remove.error) !== null && <Failure error={set.error ?? remove.error} />}
+      {remove.error !== null && <Failure error={remove.error} />}
       <Card title="Set a secret">
-        <Form onSubmit={() => refusal === null && !set.isPending && set.mutate()}>
-          <Input label="Name" value={name} autoComplete="off" onChange={setName} />
-          <Input label="Value" ref={valueField} type="password" autoComplete="off" value={value} onChange={setValue} />
-          <Button type="submit" kind="primary" busy={set.isPending} disabledReason={refusal}>
-            Set secret
-          </Button>
-        </Form>
+        <SendForm
+          of={save}
+          submit="Set secret"
+          refusal={refusal ?? (values.name === '' ? 'Enter a name' : values.value === '' ? 'Enter a value' : null)}
+          onSubmit={() => save.mutate(values)}
+        >
+          <Input label="Name" autoComplete="off" {...field('name')} />
+          <Input label="Value" ref={valueField} type="password" autoComplete="off" {...field('value')} />
+        </SendForm>
       </Card>
       <Card title="Secrets">
-        <QueryResult of={found} what="secrets">
-          {({ items, missing, required, optional }) =>
-            items.length + missing.length + optional.length === 0 ? (
-              <Empty command={`svc secrets set NAME=- --project ${slug}`}>
-                No secrets yet. Sessions and apps get secrets as environment variables. Set one above, or in a terminal,
-                which prompts for the value:
-              </Empty>
-            ) : (
-              <Rows label="Secrets">
-                {missing.map((name) => (
-                  <SecretRow key={name} name={name} verb="Set" refusal={roleRefusal} onEdit={edit}>
-                    <Badge tone="bad">required, missing</Badge>
+        <Read query={list} what="secrets">
+          {({ items, missing, required, optional }) => (
+            <Rows
+              label="Secrets"
+              empty={
+                <Empty command={`svc secrets set NAME=- --project ${slug}`}>
+                  No secrets yet. Sessions and apps get secrets as environment variables. Set one above, or in a
+                  terminal, which prompts for the value:
+                </Empty>
+              }
+            >
+              {missing.map((name) => (
+                <SecretRow key={name} name={name} verb="Set" {...row}>
+                  <Badge tone="bad">required, missing</Badge>
+                </SecretRow>
+              ))}
+              {items.map(({ name, updated_at }) => (
+                <SecretRow key={name} name={name} verb="Change" {...row} removal={remove}>
+                  {required.includes(name) && <Badge>required</Badge>}
+                  <Time at={updated_at} />
+                </SecretRow>
+              ))}
+              {optional
+                .filter((name) => !items.some((item) => item.name === name))
+                .map((name) => (
+                  <SecretRow key={name} name={name} verb="Set" {...row}>
+                    <Badge>optional, not set</Badge>
                   </SecretRow>
                 ))}
-                {items.map(({ name, updated_at }) => (
-                  <SecretRow key={name} name={name} verb="Change" refusal={roleRefusal} onEdit={edit} removal={remove}>
-                    {required.includes(name) && <Badge>required</Badge>}
-                    <Time at={updated_at} />
-                  </SecretRow>
-                ))}
-                {optional
-                  .filter((name) => !items.some((item) => item.name === name))
-                  .map((name) => (
-                    <SecretRow key={name} name={name} verb="Set" refusal={roleRefusal} onEdit={edit}>
-                      <Badge>optional, not set</Badge>
-                    </SecretRow>
-                  ))}
-              </Rows>
-            )
-          }
-        </QueryResult>
+            </Rows>
+          )}
+        </Read>
       </Card>
     </Page>
   )
@@ -119,9 +115,9 @@ function SecretRow({
           verb="Remove"
           of={name}
           title={`Remove ${name}?`}
-          busy={removal.isPending}
+          action={removal}
+          given={name}
           disabledReason={refusal}
-          onConfirm={() => removal.mutate(name)}
         >
           Sessions and apps no longer get this secret. Its value can't be recovered.
         </ConfirmButton>

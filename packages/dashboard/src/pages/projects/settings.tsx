@@ -1,114 +1,105 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches, deletion, type Project } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
-import { Form, Input, Select } from '../../ui/field.tsx'
+import { Input, Select } from '../../ui/field.tsx'
 import { HostWebhook } from '../webhooks/host-webhook.tsx'
 import { GitHost } from './git-host.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 export function SettingsPage() {
   const project = useProject()
-  const { project_id: projectId } = project
-  const [name, setName] = useState(project.name)
-  const [defaultBranch, setDefaultBranch] = useState(project.default_branch)
-  const known = useQuery(branches(projectId))
-  const [agentMerge, setAgentMerge] = useState(project.settings.agent_merge)
-  const [manifestGate, setManifestGate] = useState(project.settings.manifest_gate)
-  const save = useMutation({
-    mutationFn: () =>
-      reply(
-        api.PATCH('/v1/projects/{projectId}', {
-          params: { path: { projectId } },
-          body: {
-            name,
-            // The service checks that the branch exists, which fails for an empty repository.
-            ...(defaultBranch === project.default_branch ? {} : { default_branch: defaultBranch }),
-            settings: { agent_merge: agentMerge, manifest_gate: manifestGate },
-          },
-        }),
-      ),
-    onSettled: useInvalidate(['projects'], ['project', projectId]),
-  })
-  const refusal = name.trim() === '' ? 'Enter a name' : defaultBranch.trim() === '' ? 'Enter a default branch' : null
   return (
     <Page title="Settings">
-      {save.error !== null && <Failure error={save.error} />}
-      <Card title="Project">
-        <Form onSubmit={() => refusal === null && !save.isPending && save.mutate()}>
-          <Input label="Name" value={name} maxLength={100} onChange={setName} />
-          <Input
-            label="Default branch"
-            value={defaultBranch}
-            maxLength={255}
-            list="branches"
-            autoComplete="off"
-            onChange={setDefaultBranch}
-          />
-          <datalist id="branches">
-            {known.data?.branches.map((branch) => (
-              <option key={branch.name} value={branch.name} />
-            ))}
-          </datalist>
-          <Select
-            label="Agents can merge into the default branch"
-            options={[
-              ['deny', 'No, only people'],
-              ['allow', 'Yes, except their own change requests'],
-            ]}
-            value={agentMerge}
-            onChange={setAgentMerge}
-          />
-          <Select
-            label="Changes with an invalid svc.toml"
-            options={[
-              ['off', 'Allow with a warning'],
-              ['on', 'Block the merge'],
-            ]}
-            value={manifestGate}
-            onChange={setManifestGate}
-          />
-          <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
-            Save settings
-          </Button>
-          <p role="status" className="w-full text-sm text-dim">
-            {save.isSuccess ? 'Saved.' : ''}
-          </p>
-        </Form>
-      </Card>
+      <ProjectSettings project={project} />
       <Card title="Clone">
         <div className="px-4 py-3">
           <Command>{`git clone ${project.git_url}`}</Command>
         </div>
       </Card>
       {!project.managed && <GitHost project={project} />}
-      {!project.managed && <HostWebhook projectId={projectId} />}
+      {!project.managed && <HostWebhook projectId={project.project_id} />}
       <DeleteProject project={project} />
     </Page>
   )
 }
 
+function ProjectSettings({ project }: { project: Project }) {
+  const { project_id: projectId, name, default_branch, settings } = project
+  const { agent_merge, manifest_gate } = settings
+  const { values, field } = useFields({ name, default_branch, agent_merge, manifest_gate })
+  const known = useQuery(branches(projectId))
+  const save = useSend(
+    'PATCH',
+    '/v1/projects/{projectId}',
+    { projectId },
+    { refetch: [['projects'], ['project', projectId]] },
+  )
+  const submit = () =>
+    save.mutate({
+      name: values.name,
+      // The service checks that the branch exists, which fails for an empty repository.
+      ...(values.default_branch === default_branch ? {} : { default_branch: values.default_branch }),
+      settings: { agent_merge: values.agent_merge, manifest_gate: values.manifest_gate },
+    })
+  const lacksBranch = values.default_branch.trim() === ''
+  return (
+    <Card title="Project">
+      <SendForm
+        of={save}
+        submit="Save settings"
+        refusal={values.name.trim() === '' ? 'Enter a name' : lacksBranch ? 'Enter a default branch' : null}
+        saved="Saved."
+        onSubmit={submit}
+      >
+        <Input label="Name" maxLength={100} {...field('name')} />
+        <Input label="Default branch" maxLength={255} list="branches" autoComplete="off" {...field('default_branch')} />
+        <datalist id="branches">
+          {known.data?.branches.map((branch) => (
+            <option key={branch.name} value={branch.name} />
+          ))}
+        </datalist>
+        <Select
+          label="Agents can merge into the default branch"
+          options={[
+            ['deny', 'No, only people'],
+            ['allow', 'Yes, except their own change requests'],
+          ]}
+          {...field('agent_merge')}
+        />
+        <Select
+          label="Changes with an invalid svc.toml"
+          options={[
+            ['off', 'Allow with a warning'],
+            ['on', 'Block the merge'],
+          ]}
+          {...field('manifest_gate')}
+        />
+      </SendForm>
+    </Card>
+  )
+}
+
 function DeleteProject({ project }: { project: Project }) {
   const { project_id: projectId } = project
-  const queries = useQueryClient()
   const navigate = useNavigate()
   const [isConfirming, setConfirming] = useState(false)
-  const remove = useMutation({
-    mutationFn: () => reply(api.DELETE('/v1/projects/{projectId}', { params: { path: { projectId } } })),
-    onSuccess: async () => {
-      await navigate({ to: paths.projects })
-      await queries.invalidateQueries({ queryKey: ['projects'] })
-    },
-  })
+  const remove = useSend(
+    'DELETE',
+    '/v1/projects/{projectId}',
+    { projectId },
+    { onSuccess: () => navigate({ to: paths.projects }), refetch: [['projects']] },
+  )
   const effects = useQuery({ ...deletion(projectId), enabled: isConfirming })
   return (
     <>

@@ -1,4 +1,4 @@
-import { api, reply } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { Tokens } from '../../components/tokens.tsx'
@@ -7,20 +7,19 @@ import { Page } from '../../ui/page.tsx'
 
 export function ProjectTokensPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()
+  const list = projectTokens(projectId)
+  const refetch = [list.queryKey]
+  const mint = useSend('POST', '/v1/projects/{projectId}/cli-token', { projectId }, { refetch })
+  const ofToken = (tokenId: string) => ({ path: { projectId, tokenId } })
+  const revoke = useSend('DELETE', '/v1/projects/{projectId}/cli-token/{tokenId}', ofToken, { refetch })
   return (
     <Page title="Project tokens">
       <Tokens
-        list={projectTokens(projectId)}
+        list={list}
         command={`svc tokens create --name ci --project ${slug}`}
         refusal={useWriteRefusal(accountId)}
-        mint={(body) =>
-          reply(api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body }))
-        }
-        revoke={(tokenId) =>
-          reply(
-            api.DELETE('/v1/projects/{projectId}/cli-token/{tokenId}', { params: { path: { projectId, tokenId } } }),
-          )
-        }
+        mint={mint}
+        revoke={revoke}
       />
     </Page>
   )

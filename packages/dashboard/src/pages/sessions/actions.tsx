@@ -2,13 +2,13 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { api, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
-import type { Session } from './queries.ts'
+import { pathOf, type Session } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
@@ -22,68 +22,41 @@ export function SessionActions({ session }: { session: Session }) {
   const { slug, account_id: accountId } = useProject()
   const roleRefusal = useWriteRefusal(accountId)
   const navigate = useNavigate()
-  const params = { params: { path: { projectId: session.project_id, sessionId: session.session_id } } }
-  const settle = { onSettled: useInvalidate(['project', session.project_id, 'sessions']) }
-  const stop = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/stop', params)),
-    ...settle,
-  })
-  const restart = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', params)),
-    ...settle,
-  })
-  const refresh = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/refresh', params)),
-    ...settle,
-  })
+  const path = pathOf(session)
+  const refetch = [['project', session.project_id, 'sessions']]
+  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', path, { refetch })
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', path, { refetch })
+  const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', path, { refetch })
   const preview = useMutation({
-    mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', params)),
+    mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', { params: { path } })),
     onSuccess: ({ url }) => window.open(url, '_blank', 'noopener'),
   })
-  const remove = useMutation({
-    mutationFn: () => reply(api.DELETE('/v1/projects/{projectId}/sessions/{sessionId}', params)),
-    ...settle,
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', path, {
+    refetch,
     onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
   })
   const error = [stop, refresh, restart, preview, remove].find(({ isError }) => isError)?.error
+  const notRunning = session.status === 'running' ? null : `The session is ${session.status}`
   const isLive = session.status === 'running' || session.status === 'provisioning'
   return (
     <>
       <div className="flex flex-wrap gap-2">
-        <Button
-          disabledReason={session.status === 'running' ? null : `The session is ${session.status}`}
-          busy={preview.isPending}
-          onClick={() => preview.mutate()}
-        >
+        <Button disabledReason={notRunning} action={preview}>
           Preview
         </Button>
         <Button
-          disabledReason={roleRefusal ?? (session.status === 'running' ? null : `The session is ${session.status}`)}
-          onClick={() =>
-            void navigate({ to: paths.terminal, params: { project: slug, sessionId: session.session_id } })
-          }
+          disabledReason={roleRefusal ?? notRunning}
+          onClick={() => void navigate({ to: paths.terminal, params: { project: slug, sessionId: path.sessionId } })}
         >
           Terminal
         </Button>
-        <Button
-          disabledReason={roleRefusal ?? (isLive ? refuse('stop', session) : `The session is ${session.status}`)}
-          busy={stop.isPending}
-          onClick={() => stop.mutate()}
-        >
+        <Button disabledReason={roleRefusal ?? (isLive ? refuse('stop', session) : notRunning)} action={stop}>
           Stop
         </Button>
-        <Button
-          disabledReason={roleRefusal ?? refuse('refresh', session)}
-          busy={refresh.isPending}
-          onClick={() => refresh.mutate()}
-        >
+        <Button disabledReason={roleRefusal ?? refuse('refresh', session)} action={refresh}>
           Refresh
         </Button>
-        <Button
-          disabledReason={roleRefusal ?? refuse('restart', session)}
-          busy={restart.isPending}
-          onClick={() => restart.mutate()}
-        >
+        <Button disabledReason={roleRefusal ?? refuse('restart', session)} action={restart}>
           Restart
         </Button>
         <ConfirmButton
@@ -91,8 +64,8 @@ export function SessionActions({ session }: { session: Session }) {
           label="Delete"
           disabledReason={roleRefusal}
           title={`Delete ${session.name}?`}
-          busy={remove.isPending}
-          onConfirm={() => remove.mutate()}
+          action={remove}
+          given={undefined}
         >
           This deletes the sandbox and the conversation. The branch and its change requests stay.
         </ConfirmButton>

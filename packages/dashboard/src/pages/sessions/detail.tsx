@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { ChangeRequestStatus, SessionStatus } from '../../components/status.tsx'
 import { changeRequestsOfBranch } from '../change-requests/queries.ts'
@@ -25,11 +25,10 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 export function SessionPage() {
   const { project_id } = useProject()
   const { sessionId } = route.useParams()
-  const found = useQuery(session(project_id, sessionId))
   return (
-    <QueryResult of={found} what="the session">
+    <Read query={session(project_id, sessionId)} what="the session">
       {(session) => <LiveSession key={sessionId} initial={session} />}
-    </QueryResult>
+    </Read>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Older } from '../../components/pagination.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -17,29 +17,24 @@ const route = getRouteApi('/shell/projects/$project/sessions')
 export function SessionsPage() {
   const { project_id, slug } = useProject()
   const { cursor = null } = route.useSearch()
-  const page = useQuery(sessionPage(project_id, cursor))
   const { data: open = [] } = useQuery(changeRequests(project_id, 'open'))
   return (
     <Page title="Sessions">
       <NewSession />
-      <QueryResult of={page} what="sessions">
+      <Read query={sessionPage(project_id, cursor)} what="sessions">
         {({ data: list, cursor: next }) => (
           <Card>
-            {list.length === 0 ? (
-              <NoSessions />
-            ) : (
-              <Rows label="Sessions">
-                {list.map((session) => (
-                  <SessionRow key={session.session_id} session={session} slug={slug} open={open}>
-                    {session.agent_name}
-                  </SessionRow>
-                ))}
-              </Rows>
-            )}
+            <Rows label="Sessions" empty={<NoSessions />}>
+              {list.map((session) => (
+                <SessionRow key={session.session_id} session={session} slug={slug} open={open}>
+                  {session.agent_name}
+                </SessionRow>
+              ))}
+            </Rows>
             <Older cursor={cursor} next={next} />
           </Card>
         )}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }

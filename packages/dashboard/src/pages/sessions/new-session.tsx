@@ -1,56 +1,56 @@
 import { scriptedModelName } from '@svc/contract/schemas/model-names'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
-import { api, ApiError, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { ApiError } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
-import { Failure } from '../../components/failure.tsx'
 import { NoModel } from '../../components/no-model.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { models } from '../settings/queries.ts'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Form, Input, sideBySide, TextArea } from '../../ui/field.tsx'
+import { Input, sideBySide, TextArea } from '../../ui/field.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 import { AttachButton, ChosenList, useChosenFiles } from './conversation/attach-files.tsx'
 
 export function NewSession() {
   const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = useProject()
-  const [prompt, setPrompt] = useState('')
+  const { values, field } = useFields({ prompt: '', agent: '', base: '', model: '' })
+  const { prompt } = values
+  const [agent, base, model] = [values.agent.trim(), values.base.trim(), values.model.trim()]
   const chosen = useChosenFiles()
-  const [agent, setAgent] = useState('')
-  const [base, setBase] = useState('')
-  const [model, setModel] = useState('')
   const offered = useQuery(models).data ?? []
   const navigate = useNavigate()
-  const make = useMutation({
-    mutationFn: async () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions', {
-          params: { path: { projectId }, header: onlyOnce() },
-          body: {
-            ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
-            ...(await chosen.read()),
-            ...(agent.trim() === '' ? {} : { agent_name: agent.trim() }),
-            ...(base.trim() === '' ? {} : { base_ref: base.trim() }),
-            ...(model.trim() === '' ? {} : { model: model.trim() }),
-          },
-        }),
-      ),
-    onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
-    onSettled: useInvalidate(['project', projectId, 'sessions']),
-  })
+  const make = useSend(
+    'POST',
+    '/v1/projects/{projectId}/sessions',
+    async (prompt: string) => ({
+      path: { projectId },
+      body: {
+        ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
+        ...(await chosen.read()),
+        ...(agent === '' ? {} : { agent_name: agent }),
+        ...(base === '' ? {} : { base_ref: base }),
+        ...(model === '' ? {} : { model }),
+      },
+    }),
+    {
+      once: true,
+      onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
+      refetch: [['project', projectId, 'sessions']],
+    },
+  )
   const roleRefusal = useWriteRefusal(accountId)
   const lacksTask = chosen.files.length > 0 && prompt.trim() === ''
   const refusal = roleRefusal ?? chosen.refusal ?? (lacksTask ? 'Describe the task for the attached files' : null)
-  const start = () => refusal === null && !make.isPending && make.mutate()
+  const start = () => refusal === null && !make.isPending && make.mutate(prompt)
   return (
     <Card title="New session">
       <NoModel />
-      <Form onSubmit={start}>
-        <TextArea label="Task (optional)" value={prompt} onChange={setPrompt} onSend={start} wide {...chosen.target} />
+      <SendForm of={make} submit="Start session" refusal={refusal} onSubmit={start}>
+        <TextArea label="Task (optional)" {...field('prompt')} onSend={start} wide {...chosen.target} />
         <ChosenList chosen={chosen} />
         <details className="w-full">
           <summary className="text-sm text-dim">Agent, branch, and model</summary>
@@ -58,17 +58,15 @@ export function NewSession() {
             <Input
               label="Agent"
               hint="An agent on the default branch. Leave empty for the project's default."
-              value={agent}
-              onChange={setAgent}
+              {...field('agent')}
             />
-            <Input label="Base branch" placeholder={defaultBranch} value={base} onChange={setBase} />
+            <Input label="Base branch" placeholder={defaultBranch} {...field('base')} />
             <Input
               label="Model"
               hint={`Leave empty for the default. ${scriptedModelName} runs a script without AI.`}
               list="models"
               autoComplete="off"
-              value={model}
-              onChange={setModel}
+              {...field('model')}
             />
             <datalist id="models">
               {[...offered.map(({ id }) => id), scriptedModelName].map((id) => (
@@ -78,14 +76,8 @@ export function NewSession() {
           </div>
         </details>
         <AttachButton chosen={chosen} />
-        <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>
-          Start session
-        </Button>
-      </Form>
-      {make.isError && <Failure error={make.error} />}
-      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base.trim() === '' && (
-        <EmptyRepository />
-      )}
+      </SendForm>
+      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && <EmptyRepository />}
     </Card>
   )
 }

@@ -1,48 +1,37 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { ApiError, get, getPage, type Reply } from '../../api.ts'
-import { liveMs } from '../../cache/query-client.ts'
+import { live, read } from '../../cache/read.ts'
 import type { Project } from '../projects/queries.ts'
 
 const one = '/v1/projects/{projectId}/sessions/{sessionId}'
 export type Session = Reply<typeof one>
 export type Message = Reply<`${typeof one}/transcript`>['messages'][number]
 
+const all = '/v1/projects/{projectId}/sessions'
+
 export const sessions = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'sessions'],
-    queryFn: ({ signal }) =>
-      get(
-        '/v1/projects/{projectId}/sessions',
-        {
-          path: { projectId },
-          query: { include: 'activity', limit: 100 },
-        },
-        signal,
-      ),
-    refetchInterval: liveMs,
-  })
+  read(
+    ['project', projectId, 'sessions'],
+    all,
+    { path: { projectId }, query: { include: 'activity', limit: 100 } },
+    live,
+  )
 
 export const sessionPage = (projectId: string, cursor: string | null) =>
   queryOptions({
+    ...live,
     queryKey: ['project', projectId, 'sessions', 'page', cursor],
     queryFn: ({ signal }) =>
-      getPage(
-        '/v1/projects/{projectId}/sessions',
-        {
-          path: { projectId },
-          query: { include: 'activity', limit: 50, cursor },
-        },
-        signal,
-      ),
-    refetchInterval: liveMs,
+      getPage(all, { path: { projectId }, query: { include: 'activity', limit: 50, cursor } }, signal),
   })
 
 export const session = (projectId: string, sessionId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'sessions', sessionId],
-    queryFn: ({ signal }) => get(one, { path: { projectId, sessionId }, query: { include: 'activity' } }, signal),
-    refetchInterval: liveMs,
-  })
+  read(
+    ['project', projectId, 'sessions', sessionId],
+    one,
+    { path: { projectId, sessionId }, query: { include: 'activity' } },
+    live,
+  )
 
 /** A conversation from its end to its beginning. Its key is not below its project: earlier messages do not change. */
 export const transcriptPages = (projectId: string, sessionId: string) =>
@@ -57,20 +46,22 @@ export const transcriptPages = (projectId: string, sessionId: string) =>
     gcTime: 0,
   })
 
-/** Refetched when the session's status changes, and while it starts. `since` is its last refresh, which adds a step. */
-export const timeline = (projectId: string, sessionId: string, status: string, since: string | null) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'sessions', sessionId, 'timeline', status, since],
-    queryFn: ({ signal }) => get(`${one}/timeline`, { path: { projectId, sessionId } }, signal),
-    refetchInterval: status === 'provisioning' ? 1_000 : false,
-  })
+/** The parameters of the paths of its routes. */
+export const pathOf = ({ project_id: projectId, session_id: sessionId }: Session) => ({ projectId, sessionId })
 
-export const unfinishedWork = (projectId: string, sessionId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'sessions', sessionId, 'unfinished-work'],
-    queryFn: ({ signal }) => get(`${one}/wip`, { path: { projectId, sessionId } }, signal),
-    refetchInterval: 15_000,
-  })
+const keyOf = ({ project_id, session_id }: Session) => ['project', project_id, 'sessions', session_id]
+
+/** Refetched when the session's status changes, and while it starts. Its last refresh adds a step. */
+export const timeline = (session: Session) =>
+  read(
+    [...keyOf(session), 'timeline', session.status, session.refresh?.settled_at ?? null],
+    `${one}/timeline`,
+    { path: pathOf(session) },
+    { refetchInterval: session.status === 'provisioning' ? 1_000 : false },
+  )
+
+export const unfinishedWork = (session: Session) =>
+  read([...keyOf(session), 'unfinished-work'], `${one}/wip`, { path: pathOf(session) }, { refetchInterval: 15_000 })
 
 const builtInAgents = ['build', 'plan']
 
@@ -81,10 +72,7 @@ export const agents = ({ project_id: projectId, config_dir, default_branch }: Pr
     queryFn: ({ signal }) =>
       get(
         '/v1/projects/{projectId}/tree',
-        {
-          path: { projectId },
-          query: { ref: default_branch, path: `${config_dir}/agents` },
-        },
+        { path: { projectId }, query: { ref: default_branch, path: `${config_dir}/agents` } },
         signal,
       ).catch((error: unknown) => {
         // Most projects have no folder of agents.

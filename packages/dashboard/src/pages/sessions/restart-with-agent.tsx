@@ -1,14 +1,13 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, ApiError, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { ApiError } from '../../api.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import type { Session } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { Select } from '../../ui/field.tsx'
+import { Form, Select } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { agents } from './queries.ts'
+import { agents, pathOf, type Session } from './queries.ts'
 
 /** The start failed because the session's agent is not on the default branch. */
 export const isWithoutAgent = (error: unknown) => error instanceof ApiError && error.code === 'agent_not_found'
@@ -18,32 +17,19 @@ export function RestartWithAgent({ session, onRestarted }: { session: Session; o
   const project = useProject()
   const { data: names = [] } = useQuery(agents(project))
   const [agent, setAgent] = useState('build')
-  const restart = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', {
-          params: { path: { projectId: session.project_id, sessionId: session.session_id } },
-          body: { agent },
-        }),
-      ),
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', pathOf(session), {
     onSuccess: onRestarted,
-    onSettled: useInvalidate(['project', session.project_id, 'sessions']),
+    refetch: [['project', session.project_id, 'sessions']],
   })
   return (
     <Notice title={`The agent ${session.agent_name} no longer exists on ${project.default_branch}`}>
       <p>Restart the session with another agent to continue.</p>
-      <form
-        className="mt-2 flex flex-wrap items-end gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          restart.mutate()
-        }}
-      >
+      <Form className="mt-2 flex flex-wrap items-end gap-3" onSubmit={() => restart.mutate({ agent })}>
         <Select label="Agent" options={names.map((name) => [name, name] as const)} value={agent} onChange={setAgent} />
         <Button type="submit" kind="primary" busy={restart.isPending}>
           Restart session
         </Button>
-      </form>
+      </Form>
       {restart.isError && <Failure error={restart.error} />}
     </Notice>
   )

@@ -4,9 +4,7 @@ import { type Session, timeline } from './queries.ts'
 
 /** The steps of the last start with their durations. */
 export function Timeline({ session }: { session: Session }) {
-  const found = useQuery(
-    timeline(session.project_id, session.session_id, session.status, session.refresh?.settled_at ?? null),
-  )
+  const found = useQuery(timeline(session))
   if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
   const phases = found.data?.phases ?? []
   if (phases.length === 0) return null

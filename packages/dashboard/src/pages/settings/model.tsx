@@ -1,24 +1,22 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, reply } from '../../api.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { type ModelUpstream, modelUpstream } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
+import { SendForm } from '../../components/send-form.tsx'
+import { models, type ModelUpstream, modelUpstream } from './queries.ts'
 import { Card } from '../../ui/card.tsx'
-import { Form, Input, Select } from '../../ui/field.tsx'
+import { Input, Select } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 
 export function ModelSettingsPage() {
-  const found = useQuery(modelUpstream)
   return (
     <Page title="Model">
-      <QueryResult of={found} what="the model">
+      <Read query={modelUpstream} what="the model">
         {(upstream) => (upstream.source === 'environment' ? <Fixed upstream={upstream} /> : <Editor of={upstream} />)}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }
@@ -42,92 +40,67 @@ const listOf = (text: string) =>
     .map((each) => each.trim())
     .filter(Boolean)
 
+const refetch = [models.queryKey, modelUpstream.queryKey]
+
 function Editor({ of: upstream }: { of: ModelUpstream }) {
-  const queries = useQueryClient()
-  const [url, setUrl] = useState(upstream.url ?? '')
-  const [shape, setShape] = useState(upstream.shape)
-  const [key, setKey] = useState('')
-  const [names, setNames] = useState(upstream.models.join(', '))
-  const refetch = () =>
-    Promise.all(['models', 'model-upstream'].map((each) => queries.invalidateQueries({ queryKey: [each] })))
-  const save = useMutation({
-    mutationFn: () =>
-      reply(
-        api.PUT('/v1/models/upstream', {
-          body: { url: url.trim(), shape, models: listOf(names), ...(key === '' ? {} : { key }) },
-        }),
-      ),
-    onSuccess: async () => {
-      setKey('')
-      await refetch()
-    },
+  const { values, set, field } = useFields({
+    url: upstream.url ?? '',
+    shape: upstream.shape,
+    key: '',
+    names: upstream.models.join(', '),
   })
-  const clear = useMutation({
-    mutationFn: () => reply(api.DELETE('/v1/models/upstream')),
-    onSuccess: async () => {
-      setUrl('')
-      setKey('')
-      setNames('')
-      save.reset()
-      await refetch()
+  const { shape, key } = values
+  const [url, names] = [values.url.trim(), listOf(values.names)]
+  const save = useSend('PUT', '/v1/models/upstream', {}, { refetch, onSuccess: () => set({ key: '' }) })
+  const clear = useSend(
+    'DELETE',
+    '/v1/models/upstream',
+    {},
+    {
+      refetch,
+      onSuccess: () => {
+        set({ url: '', key: '', names: '' })
+        save.reset()
+      },
     },
-  })
-  const keepsKey = upstream.has_key && url.trim().replace(/\/+$/, '') === upstream.url
-  const refusal =
-    url.trim() === ''
-      ? 'Enter the URL of the model server'
-      : listOf(names).length === 0
-        ? 'Enter at least one model'
-        : null
+  )
+  const keepsKey = upstream.has_key && url.replace(/\/+$/, '') === upstream.url
+  const lacksModel = names.length === 0
   const isSaved = upstream.source === 'saved'
   return (
     <>
       <Card title={isSaved ? 'Model server' : 'Set a model'}>
-        <Form onSubmit={() => refusal === null && !save.isPending && save.mutate()}>
+        <SendForm
+          of={save}
+          submit="Test and save"
+          refusal={url === '' ? 'Enter the URL of the model server' : lacksModel ? 'Enter at least one model' : null}
+          saved="Tested and saved."
+          extra={isSaved && <RemoveModel action={clear} />}
+          onSubmit={() => save.mutate({ url, shape, models: names, ...(key === '' ? {} : { key }) })}
+        >
           <Input
             label="URL"
             hint="Base URL of its API, usually ending in /v1."
             placeholder="https://models.example/v1"
             inputMode="url"
             autoComplete="off"
-            value={url}
-            onChange={setUrl}
+            {...field('url')}
           />
-          <Select label="API" options={shapes} value={shape} onChange={setShape} />
+          <Select label="API" options={shapes} {...field('shape')} />
           <Input
             label="API key"
             hint={keepsKey ? 'Leave empty to keep the saved key.' : 'Leave empty if the server needs none.'}
             type="password"
             autoComplete="off"
-            value={key}
-            onChange={setKey}
+            {...field('key')}
           />
           <Input
             label="Models"
             hint="Separated by commas. The first one is the default."
             autoComplete="off"
-            value={names}
-            onChange={setNames}
+            {...field('names')}
           />
-          <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
-            Test and save
-          </Button>
-          {isSaved && (
-            <ConfirmButton
-              verb="Remove"
-              of="the model server"
-              title="Remove the model server?"
-              busy={clear.isPending}
-              onConfirm={() => clear.mutate()}
-            >
-              Agents of every project stop working until another model is set.
-            </ConfirmButton>
-          )}
-          <p role="status" className="w-full text-sm text-dim empty:hidden">
-            {save.isSuccess ? 'Tested and saved.' : ''}
-          </p>
-        </Form>
-        {save.isError && <Failure error={save.error} />}
+        </SendForm>
         {clear.isError && <Failure error={clear.error} />}
       </Card>
       {upstream.updated_at !== null && (
@@ -136,5 +109,19 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
         </p>
       )}
     </>
+  )
+}
+
+function RemoveModel({ action }: { action: { isPending: boolean; mutate: () => void } }) {
+  return (
+    <ConfirmButton
+      verb="Remove"
+      of="the model server"
+      title="Remove the model server?"
+      action={action}
+      given={undefined}
+    >
+      Agents of every project stop working until another model is set.
+    </ConfirmButton>
   )
 }

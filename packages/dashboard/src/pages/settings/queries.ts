@@ -1,17 +1,9 @@
-import { queryOptions } from '@tanstack/react-query'
-import { get, type Reply } from '../../api.ts'
+import type { Reply } from '../../api.ts'
+import { read } from '../../cache/read.ts'
 
 export type ModelUpstream = Reply<'/v1/models/upstream'>
 
-export const models = queryOptions({
-  queryKey: ['models'],
-  queryFn: ({ signal }) => get('/v1/models', {}, signal),
-  staleTime: 60_000,
-  select: ({ models }) => models,
-})
+export const models = read(['models'], '/v1/models', {}, { staleTime: 60_000, select: ({ models }) => models })
 
 /** Only owners of the instance may read it. */
-export const modelUpstream = queryOptions({
-  queryKey: ['model-upstream'],
-  queryFn: ({ signal }) => get('/v1/models/upstream', {}, signal),
-})
+export const modelUpstream = read(['model-upstream'], '/v1/models/upstream', {})

@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { triggers } from './queries.ts'
@@ -15,27 +14,26 @@ timezone = "Europe/Berlin"
 prompt = "Upgrade the dependencies and open a change request."`
 
 export function TriggersPage() {
-  const { project_id: projectId } = useProject()
-  const found = useQuery(triggers(projectId))
   return (
     <Page title="Triggers">
-      <QueryResult of={found} what="triggers">
+      <Read query={triggers(useProject().project_id)} what="triggers">
         {({ triggers, errors }) => (
           <>
             <ManifestIssues issues={errors} />
-            {triggers.length === 0 ? (
+            {triggers.map((each) => (
+              <TriggerCard key={each.slug} trigger={each} />
+            ))}
+            {triggers.length === 0 && (
               <Card>
                 <Empty command={example}>
                   No triggers yet. A trigger starts a session on a schedule or when a webhook is called. Define one in
                   svc.toml on the default branch:
                 </Empty>
               </Card>
-            ) : (
-              triggers.map((each) => <TriggerCard key={each.slug} trigger={each} />)
             )}
           </>
         )}
-      </QueryResult>
+      </Read>
     </Page>
   )
 }

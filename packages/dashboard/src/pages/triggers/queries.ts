@@ -1,19 +1,10 @@
-import { queryOptions } from '@tanstack/react-query'
-import { get, type Reply } from '../../api.ts'
-import { liveMs } from '../../cache/query-client.ts'
+import type { Reply } from '../../api.ts'
+import { live, read } from '../../cache/read.ts'
 
 export type Trigger = Reply<'/v1/projects/{projectId}/triggers'>['triggers'][number]
 
 export const triggers = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'triggers'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/triggers', { path: { projectId } }, signal),
-    refetchInterval: liveMs,
-  })
+  read(['project', projectId, 'triggers'], '/v1/projects/{projectId}/triggers', { path: { projectId } }, live)
 
-export const trigger = (projectId: string, slug: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'triggers', slug],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/triggers/{slug}', { path: { projectId, slug } }, signal),
-    refetchInterval: liveMs,
-  })
+export const trigger = (path: { projectId: string; slug: string }) =>
+  read(['project', path.projectId, 'triggers', path.slug], '/v1/projects/{projectId}/triggers/{slug}', { path }, live)

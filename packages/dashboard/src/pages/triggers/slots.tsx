@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { QueryResult } from '../../components/query-result.tsx'
+import { Read } from '../../components/query-result.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { sessions } from '../sessions/queries.ts'
 import { trigger } from './queries.ts'
@@ -15,39 +15,34 @@ const tones = { claimed: 'accent', fired: 'good', skipped: 'warn', failed: 'bad'
 /** The newest runs of a trigger with their results. */
 export function Slots({ slug }: { slug: string }) {
   const { project_id: projectId, slug: project } = useProject()
-  const found = useQuery(trigger(projectId, slug))
   const { data: known = [] } = useQuery(sessions(projectId))
   return (
-    <QueryResult of={found} what="the runs">
-      {({ slots }) =>
-        slots.length === 0 ? (
-          <Empty>No runs yet. Press Fire now to start one.</Empty>
-        ) : (
-          <Rows label={`Runs of ${slug}`}>
-            {slots.slice(0, shownMax).map((slot) => (
-              <Row key={slot.slot_id}>
-                <Badge tone={tones[slot.status]}>{slot.status}</Badge>
-                <span className="min-w-40 flex-1 text-sm">
-                  {slot.session_id === null ? (
-                    <span className="text-dim">{slot.reason === null ? '' : withoutCode(slot.reason)}</span>
-                  ) : (
-                    <SessionLink project={project} sessionId={slot.session_id}>
-                      {known.find(({ session_id }) => session_id === slot.session_id)?.name ?? 'Session'}
-                    </SessionLink>
-                  )}
-                  {slot.status === 'failed' && slot.reason !== null && <p className="text-bad">{slot.reason}</p>}
-                </span>
-                <span className="text-sm text-dim">
-                  {kinds[slot.kind]}
-                  {slot.caught_up && ' · late, after a missed run'}
-                </span>
-                <Time at={slot.due_at} />
-              </Row>
-            ))}
-          </Rows>
-        )
-      }
-    </QueryResult>
+    <Read query={trigger({ projectId, slug })} what="the runs">
+      {({ slots }) => (
+        <Rows label={`Runs of ${slug}`} empty={<Empty>No runs yet. Press Fire now to start one.</Empty>}>
+          {slots.slice(0, shownMax).map((slot) => (
+            <Row key={slot.slot_id}>
+              <Badge tone={tones[slot.status]}>{slot.status}</Badge>
+              <span className="min-w-40 flex-1 text-sm">
+                {slot.session_id === null ? (
+                  <span className="text-dim">{slot.reason === null ? '' : withoutCode(slot.reason)}</span>
+                ) : (
+                  <SessionLink project={project} sessionId={slot.session_id}>
+                    {known.find(({ session_id }) => session_id === slot.session_id)?.name ?? 'Session'}
+                  </SessionLink>
+                )}
+                {slot.status === 'failed' && slot.reason !== null && <p className="text-bad">{slot.reason}</p>}
+              </span>
+              <span className="text-sm text-dim">
+                {kinds[slot.kind]}
+                {slot.caught_up && ' · late, after a missed run'}
+              </span>
+              <Time at={slot.due_at} />
+            </Row>
+          ))}
+        </Rows>
+      )}
+    </Read>
   )
 }
 

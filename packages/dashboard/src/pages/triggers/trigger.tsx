@@ -1,6 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
@@ -18,23 +16,10 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
   const { project_id: projectId, account_id: accountId, slug: project } = useProject()
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
-  const settle = { onSettled: useInvalidate(['project', projectId]) }
-  const fire = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/triggers/{slug}/fire', { params: { path, header: onlyOnce() }, body: {} }),
-      ),
-    ...settle,
-  })
-  const turn = useMutation({
-    mutationFn: () => {
-      const params = { params: { path, header: onlyOnce() } }
-      return each.enabled
-        ? reply(api.POST('/v1/projects/{projectId}/triggers/{slug}/disable', params))
-        : reply(api.POST('/v1/projects/{projectId}/triggers/{slug}/enable', params))
-    },
-    ...settle,
-  })
+  const settle = { once: true, refetch: [['project', projectId]] }
+  const fire = useSend('POST', '/v1/projects/{projectId}/triggers/{slug}/fire', path, settle)
+  const other = each.enabled ? 'disable' : 'enable'
+  const turn = useSend('POST', `/v1/projects/{projectId}/triggers/{slug}/${other}`, path, settle)
   const error = fire.error ?? turn.error
   const proposed = turn.data?.merged === false ? turn.data.change_request : null
   return (
@@ -43,10 +28,10 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
       aside={
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone={each.enabled ? 'good' : 'neutral'}>{each.enabled ? 'enabled' : 'disabled'}</Badge>
-          <Button busy={fire.isPending} disabledReason={refusal} onClick={() => fire.mutate()}>
+          <Button busy={fire.isPending} disabledReason={refusal} onClick={() => fire.mutate({})}>
             Fire now
           </Button>
-          <Button busy={turn.isPending} disabledReason={refusal} onClick={() => turn.mutate()}>
+          <Button action={turn} disabledReason={refusal}>
             {each.enabled ? 'Disable' : 'Enable'}
           </Button>
         </span>

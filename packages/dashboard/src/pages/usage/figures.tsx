@@ -55,9 +55,9 @@ export function Totals({ usage: { totals, from, to } }: { usage: Usage }) {
 export interface UsedRow {
   key: string
   name: ReactNode
-  sandboxSeconds: number
-  tokensIn: number
-  tokensOut: number
+  sandbox_seconds: number
+  tokens_in: number
+  tokens_out: number
   reached?: boolean
 }
 
@@ -89,10 +89,10 @@ export function UsedTable({ title, of, rows, empty }: { title: string; of: strin
                     {row.name} {row.reached === true && <Badge tone="bad">cap reached</Badge>}
                   </th>
                   <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums">
-                    {duration(row.sandboxSeconds)}
+                    {duration(row.sandbox_seconds)}
                   </td>
-                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokensIn)}</td>
-                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokensOut)}</td>
+                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokens_in)}</td>
+                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokens_out)}</td>
                 </tr>
               ))}
             </tbody>

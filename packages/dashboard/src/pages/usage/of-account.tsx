@@ -1,11 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { api, reply } from '../../api.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
 import { projects } from '../projects/queries.ts'
+import { Page } from '../../ui/page.tsx'
 import { Card } from '../../ui/card.tsx'
 import { tokensThisMonth } from './amounts.ts'
 import { CapForm } from './cap-form.tsx'
@@ -18,24 +19,18 @@ const route = getRouteApi('/shell/account/usage')
 
 export function AccountUsagePage() {
   const { days = defaultDays } = route.useSearch()
-  const found = useQuery(me)
   return (
-    <div className="flex flex-col gap-6">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h1 className="text-xl font-semibold">Usage</h1>
-        <Days chosen={days} />
-      </div>
-      <QueryResult of={found} what="your account">
+    <Page title="Usage" aside={<Days chosen={days} />}>
+      <Read query={me} what="your account">
         {({ account }) => <OfAccount accountId={account.account_id} days={days} />}
-      </QueryResult>
-    </div>
+      </Read>
+    </Page>
   )
 }
 
 function OfAccount({ accountId, days }: { accountId: string; days: number }) {
-  const found = useQuery(accountUsage(accountId, days))
   return (
-    <QueryResult of={found} what="the usage">
+    <Read query={accountUsage(accountId, days)} what="the usage">
       {(usage) => (
         <>
           <Totals usage={usage} />
@@ -44,19 +39,19 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
           <BySession usage={usage} />
         </>
       )}
-    </QueryResult>
+    </Read>
   )
 }
 
 /** The caps of the account and its projects. A project's usage is known only if the range covers the month. */
 function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; days: number }) {
   const all = useQuery(projects).data ?? []
-  const queries = useQueryClient()
-  const refusal = useAdminRefusal(accountId)
-  const save = async (body: { model_tokens_per_month: number | null }) => {
-    await reply(api.PATCH('/v1/accounts/{accountId}/usage', { params: { path: { accountId } }, body }))
-    await queries.invalidateQueries({ queryKey: ['account', accountId, 'usage'] })
-  }
+  const save = useSend(
+    'PATCH',
+    '/v1/accounts/{accountId}/usage',
+    { accountId },
+    { refetch: [['account', accountId, 'usage']] },
+  )
   const capped = all.filter(({ settings }) => settings.model_tokens_per_month !== null)
   return (
     <Card title="Spend caps">
@@ -86,7 +81,7 @@ function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; day
       <CapForm
         labels={{ model_tokens_per_month: 'Account, per month' }}
         caps={{ model_tokens_per_month: usage.caps.find(({ scope }) => scope === 'account')?.tokens ?? null }}
-        refusal={refusal}
+        refusal={useAdminRefusal(accountId)}
         save={save}
       />
     </Card>
@@ -110,12 +105,12 @@ function ByProject({ usage }: { usage: Usage }) {
             {known.name}
           </Link>
         ),
-      sandboxSeconds: ran.reduce((total, { seconds }) => total + seconds, 0),
-      tokensIn: calls.reduce((total, { tokens_in }) => total + tokens_in, 0),
-      tokensOut: calls.reduce((total, { tokens_out }) => total + tokens_out, 0),
+      sandbox_seconds: ran.reduce((total, { seconds }) => total + seconds, 0),
+      tokens_in: calls.reduce((total, { tokens_in }) => total + tokens_in, 0),
+      tokens_out: calls.reduce((total, { tokens_out }) => total + tokens_out, 0),
     }
   })
-  rows.sort((a, b) => b.tokensIn + b.tokensOut - a.tokensIn - a.tokensOut || b.sandboxSeconds - a.sandboxSeconds)
+  rows.sort((a, b) => b.tokens_in + b.tokens_out - a.tokens_in - a.tokens_out || b.sandbox_seconds - a.sandbox_seconds)
   return <UsedTable title="By project" of="Project" rows={rows} empty="No usage in this period." />
 }
 
@@ -127,6 +122,7 @@ function BySession({ usage }: { usage: Usage }) {
     const known = all.find(({ project_id }) => project_id === row.project_id)
     const cap = known?.settings.model_tokens_per_session ?? null
     return {
+      ...row,
       key: row.session_id,
       name:
         row.name === null || known === undefined ? (
@@ -139,9 +135,6 @@ function BySession({ usage }: { usage: Usage }) {
             <span className="block text-dim">{known.name}</span>
           </>
         ),
-      sandboxSeconds: row.sandbox_seconds,
-      tokensIn: row.tokens_in,
-      tokensOut: row.tokens_out,
       reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
     }
   })

@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { api, reply } from '../../api.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
+import { Page } from '../../ui/page.tsx'
 import { Card } from '../../ui/card.tsx'
 import { count } from './amounts.ts'
 import { CapForm } from './cap-form.tsx'
@@ -18,14 +18,9 @@ const route = getRouteApi('/shell/projects/$project/usage')
 export function ProjectUsagePage() {
   const { project_id: projectId } = useProject()
   const { days = defaultDays } = route.useSearch()
-  const found = useQuery(projectUsage(projectId, days))
   return (
-    <div className="flex flex-col gap-6">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h1 className="text-xl font-semibold">Usage</h1>
-        <Days chosen={days} />
-      </div>
-      <QueryResult of={found} what="the usage">
+    <Page title="Usage" aside={<Days chosen={days} />}>
+      <Read query={projectUsage(projectId, days)} what="the usage">
         {(usage) => (
           <>
             <Totals usage={usage} />
@@ -35,23 +30,23 @@ export function ProjectUsagePage() {
             <Models usage={usage} />
           </>
         )}
-      </QueryResult>
-    </div>
+      </Read>
+    </Page>
   )
 }
 
 /** The caps of the project and of each of its sessions. */
 function Caps({ usage }: { usage: Usage }) {
   const { settings, project_id: projectId, account_id: accountId } = useProject()
-  const queries = useQueryClient()
-  const refusal = useAdminRefusal(accountId)
-  const save = async (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => {
-    await reply(api.PATCH('/v1/projects/{projectId}', { params: { path: { projectId } }, body: { settings } }))
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ['projects'] }),
-      queries.invalidateQueries({ queryKey: ['project', projectId, 'usage'] }),
-    ])
-  }
+  const save = useSend(
+    'PATCH',
+    '/v1/projects/{projectId}',
+    (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => ({
+      path: { projectId },
+      body: { settings },
+    }),
+    { refetch: [['projects'], ['project', projectId, 'usage']] },
+  )
   return (
     <Card title="Spend caps">
       {usage.caps.map((cap) => (
@@ -70,7 +65,7 @@ function Caps({ usage }: { usage: Usage }) {
       <CapForm
         labels={{ model_tokens_per_month: 'Project, per month', model_tokens_per_session: 'Each session' }}
         caps={settings}
-        refusal={refusal}
+        refusal={useAdminRefusal(accountId)}
         save={save}
       />
     </Card>
@@ -86,6 +81,7 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
       of="Session"
       empty="No sessions ran in this period."
       rows={sessions.map((row) => ({
+        ...row,
         key: row.session_id,
         name:
           row.name === null ? (
@@ -95,9 +91,6 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
               {row.name}
             </SessionLink>
           ),
-        sandboxSeconds: row.sandbox_seconds,
-        tokensIn: row.tokens_in,
-        tokensOut: row.tokens_out,
         reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
       }))}
     />

@@ -1,11 +1,10 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Rows } from '../../ui/card.tsx'
+import { Output } from '../../ui/output.tsx'
 import { Time } from '../../ui/time.tsx'
 import { deliveries, type Delivery, type Webhook } from './queries.ts'
 
@@ -13,39 +12,34 @@ const tones = { delivered: 'good', waiting: 'warn', failed: 'bad' } as const
 
 /** The newest deliveries with their responses, and a button to send each again. */
 export function Deliveries({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
-  const found = useQuery(deliveries(projectId, webhook.webhook_id))
   return (
-    <QueryResult of={found} what="the deliveries">
-      {({ deliveries }) =>
-        deliveries.length === 0 ? (
-          <p className="border-t border-line px-4 py-3 text-sm text-dim">
-            No deliveries yet. Press Send ping to test the webhook.
-          </p>
-        ) : (
-          <div className="border-t border-line">
-            <Rows label={`Deliveries to ${webhook.url}`}>
-              {deliveries.map((each) => (
-                <DeliveryRow key={each.delivery_id} projectId={projectId} webhook={webhook} delivery={each} />
-              ))}
-            </Rows>
-          </div>
-        )
-      }
-    </QueryResult>
+    <Read query={deliveries(projectId, webhook.webhook_id)} what="the deliveries">
+      {({ deliveries }) => (
+        <div className="border-t border-line">
+          <Rows
+            label={`Deliveries to ${webhook.url}`}
+            empty={
+              <p className="px-4 py-3 text-sm text-dim">No deliveries yet. Press Send ping to test the webhook.</p>
+            }
+          >
+            {deliveries.map((each) => (
+              <DeliveryRow key={each.delivery_id} projectId={projectId} webhook={webhook} delivery={each} />
+            ))}
+          </Rows>
+        </div>
+      )}
+    </Read>
   )
 }
 
 function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webhook: Webhook; delivery: Delivery }) {
   const path = { projectId, webhookId: webhook.webhook_id, deliveryId: delivery.delivery_id }
-  const again = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
-          params: { path, header: onlyOnce() },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'webhooks']),
-  })
+  const again = useSend(
+    'POST',
+    '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+    path,
+    { once: true, refetch: [['project', projectId, 'webhooks']] },
+  )
   const name = `${delivery.event_type}${delivery.event_id === null ? '' : ` ${delivery.event_id}`}`
   return (
     <li className="flex flex-col gap-1.5 px-4 py-2.5 text-sm">
@@ -59,7 +53,7 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
           {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
         </span>
         <Time at={delivery.last_attempt_at ?? delivery.created_at} />
-        <Button kind="quiet" aria-label={`Send again: ${name}`} busy={again.isPending} onClick={() => again.mutate()}>
+        <Button kind="quiet" aria-label={`Send again: ${name}`} action={again}>
           Send again
         </Button>
       </div>
@@ -67,13 +61,9 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
       {delivery.answer !== null && delivery.answer !== '' && (
         <details>
           <summary className="cursor-pointer text-dim">Response</summary>
-          <pre
-            tabIndex={0}
-            aria-label={`Response to ${name}`}
-            className="mt-1 max-h-60 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs break-all whitespace-pre-wrap"
-          >
+          <Output label={`Response to ${name}`} className="mt-1 max-h-60">
             {delivery.answer}
-          </pre>
+          </Output>
         </details>
       )}
     </li>

@@ -1,7 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -11,21 +9,18 @@ import { hostWebhook } from './queries.ts'
 
 /** A webhook on the git host reports pushes at once, without waiting for the next poll. */
 export function HostWebhook({ projectId }: { projectId: string }) {
-  const found = useQuery(hostWebhook(projectId))
-  const rotate = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/host-webhook/rotate', {
-          params: { path: { projectId }, header: onlyOnce() },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'host-webhook']),
-  })
+  const query = hostWebhook(projectId)
+  const rotate = useSend(
+    'POST',
+    '/v1/projects/{projectId}/host-webhook/rotate',
+    { projectId },
+    { once: true, refetch: [query.queryKey] },
+  )
   return (
     <Card title="Push webhook">
       <div className="flex flex-col gap-3 px-4 py-3 text-sm">
         {rotate.error !== null && <Failure error={rotate.error} />}
-        <QueryResult of={found} what="the webhook">
+        <Read query={query} what="the webhook">
           {({ url, secret, last_call_at, last_sender }) => (
             <>
               <p className="text-dim">
@@ -58,13 +53,11 @@ export function HostWebhook({ projectId }: { projectId: string }) {
                 </dd>
               </dl>
               <div>
-                <Button busy={rotate.isPending} onClick={() => rotate.mutate()}>
-                  {secret === null ? 'Create secret' : 'Replace secret'}
-                </Button>
+                <Button action={rotate}>{secret === null ? 'Create secret' : 'Replace secret'}</Button>
               </div>
             </>
           )}
-        </QueryResult>
+        </Read>
       </div>
     </Card>
   )

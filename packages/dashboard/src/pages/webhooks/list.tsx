@@ -1,15 +1,12 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
-import { QueryResult } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { useSend } from '../../cache/use-send.ts'
+import { Read } from '../../components/query-result.tsx'
+import { SendForm } from '../../components/send-form.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Button } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
-import { Form, Input, Select } from '../../ui/field.tsx'
+import { Input, Select } from '../../ui/field.tsx'
+import { useFields } from '../../ui/use-fields.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { webhooks } from './queries.ts'
 import { WebhookCard } from './webhook.tsx'
@@ -18,11 +15,10 @@ import { Page } from '../../ui/page.tsx'
 /** The webhooks of a project with their deliveries. */
 export function WebhooksPage() {
   const { project_id: projectId, slug } = useProject()
-  const found = useQuery(webhooks(projectId))
   return (
     <Page title="Webhooks">
       <CreateWebhook />
-      <QueryResult of={found} what="webhooks">
+      <Read query={webhooks(projectId)} what="webhooks">
         {({ webhooks }) =>
           webhooks.length === 0 ? (
             <Card>
@@ -34,7 +30,7 @@ export function WebhooksPage() {
             webhooks.map((each) => <WebhookCard key={each.webhook_id} projectId={projectId} webhook={each} />)
           )
         }
-      </QueryResult>
+      </Read>
     </Page>
   )
 }
@@ -52,20 +48,16 @@ const choices = [
 function CreateWebhook() {
   const { project_id: projectId, account_id: accountId } = useProject()
   const roleRefusal = useAdminRefusal(accountId)
-  const [url, setUrl] = useState('')
-  const [events, setEvents] = useState('*')
-  const make = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/webhooks', {
-          params: { path: { projectId }, header: onlyOnce() },
-          body: { url, events: [events] },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'webhooks']),
-    onSuccess: () => setUrl(''),
+  const { values, set, field } = useFields<{ url: string; events: (typeof choices)[number][0] }>({
+    url: '',
+    events: '*',
   })
-  const refusal = roleRefusal ?? (url.trim() === '' ? 'Enter a URL' : null)
+  const make = useSend(
+    'POST',
+    '/v1/projects/{projectId}/webhooks',
+    { projectId },
+    { once: true, refetch: [['project', projectId, 'webhooks']], onSuccess: () => set({ url: '' }) },
+  )
   return (
     <>
       {make.data !== undefined && (
@@ -80,24 +72,24 @@ function CreateWebhook() {
           </div>
         </Notice>
       )}
-      {make.isError && <Failure error={make.error} />}
       <Card title="Create a webhook">
-        <Form onSubmit={() => refusal === null && !make.isPending && make.mutate()}>
+        <SendForm
+          of={make}
+          submit="Create webhook"
+          refusal={roleRefusal ?? (values.url.trim() === '' ? 'Enter a URL' : null)}
+          onSubmit={() => make.mutate({ url: values.url, events: [values.events] })}
+        >
           <Input
             label="URL"
             type="url"
             hint="The server sends each event there with POST."
             placeholder="https://example.com/hooks/svc"
-            value={url}
             maxLength={2048}
             autoComplete="off"
-            onChange={setUrl}
+            {...field('url')}
           />
-          <Select label="Events" options={choices} value={events} onChange={setEvents} />
-          <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>
-            Create webhook
-          </Button>
-        </Form>
+          <Select label="Events" options={choices} {...field('events')} />
+        </SendForm>
       </Card>
     </>
   )

@@ -1,36 +1,22 @@
-import { queryOptions } from '@tanstack/react-query'
-import { get, type Reply } from '../../api.ts'
+import type { Reply } from '../../api.ts'
+import { read } from '../../cache/read.ts'
 
 export type Webhook = Reply<'/v1/projects/{projectId}/webhooks'>['webhooks'][number]
 export type Delivery = Reply<'/v1/projects/{projectId}/webhooks/{webhookId}/deliveries'>['deliveries'][number]
 
 /** No event reports deliveries. */
-const deliveriesMs = 5_000
+const polled = { refetchInterval: 5_000 }
 
 export const webhooks = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'webhooks'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/webhooks', { path: { projectId } }, signal),
-    refetchInterval: deliveriesMs,
-  })
+  read(['project', projectId, 'webhooks'], '/v1/projects/{projectId}/webhooks', { path: { projectId } }, polled)
 
 export const deliveries = (projectId: string, webhookId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'webhooks', webhookId],
-    queryFn: ({ signal }) =>
-      get(
-        '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries',
-        {
-          path: { projectId, webhookId },
-          query: { limit: 10 },
-        },
-        signal,
-      ),
-    refetchInterval: deliveriesMs,
-  })
+  read(
+    ['project', projectId, 'webhooks', webhookId],
+    '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries',
+    { path: { projectId, webhookId }, query: { limit: 10 } },
+    polled,
+  )
 
 export const hostWebhook = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'host-webhook'],
-    queryFn: ({ signal }) => get('/v1/projects/{projectId}/host-webhook', { path: { projectId } }, signal),
-  })
+  read(['project', projectId, 'host-webhook'], '/v1/projects/{projectId}/host-webhook', { path: { projectId } })

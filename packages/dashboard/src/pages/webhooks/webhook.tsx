@@ -1,6 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../api.ts'
-import { useInvalidate } from '../../cache/invalidate.ts'
+import { useSend } from '../../cache/use-send.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Badge, type Tone } from '../../ui/badge.tsx'
@@ -15,26 +13,11 @@ import type { Webhook } from './queries.ts'
 const tones: Record<Webhook['state'], Tone> = { active: 'good', retrying: 'warn', paused: 'bad' }
 
 export function WebhookCard({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
-  const params = { params: { path: { projectId, webhookId: webhook.webhook_id } } }
-  const settle = { onSettled: useInvalidate(['project', projectId, 'webhooks']) }
-  const ping = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/ping', {
-          params: { ...params.params, header: onlyOnce() },
-        }),
-      ),
-    ...settle,
-  })
-  const edit = useMutation({
-    mutationFn: (body: { paused?: boolean; rotate_secret?: boolean }) =>
-      reply(api.PATCH('/v1/projects/{projectId}/webhooks/{webhookId}', { ...params, body })),
-    ...settle,
-  })
-  const remove = useMutation({
-    mutationFn: () => reply(api.DELETE('/v1/projects/{projectId}/webhooks/{webhookId}', params)),
-    ...settle,
-  })
+  const path = { projectId, webhookId: webhook.webhook_id }
+  const refetch = [['project', projectId, 'webhooks']]
+  const ping = useSend('POST', '/v1/projects/{projectId}/webhooks/{webhookId}/ping', path, { once: true, refetch })
+  const edit = useSend('PATCH', '/v1/projects/{projectId}/webhooks/{webhookId}', path, { refetch })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/webhooks/{webhookId}', path, { refetch })
   const error = ping.error ?? edit.error ?? remove.error
   const paused = webhook.state === 'paused'
   return (
@@ -67,9 +50,7 @@ export function WebhookCard({ projectId, webhook }: { projectId: string; webhook
           <Time at={webhook.created_at} />
         </p>
         <div className="flex flex-wrap gap-2">
-          <Button busy={ping.isPending} onClick={() => ping.mutate()}>
-            Send ping
-          </Button>
+          <Button action={ping}>Send ping</Button>
           <Button busy={edit.isPending} onClick={() => edit.mutate({ paused: !paused })}>
             {paused ? 'Resume' : 'Pause'}
           </Button>
@@ -80,8 +61,8 @@ export function WebhookCard({ projectId, webhook }: { projectId: string; webhook
             verb="Delete webhook"
             label="Delete"
             title="Delete this webhook?"
-            busy={remove.isPending}
-            onConfirm={() => remove.mutate()}
+            action={remove}
+            given={undefined}
           >
             Pending deliveries are not sent, and the delivery history is deleted.
           </ConfirmButton>

@@ -1,12 +1,129 @@
-import type { ChangeRequest } from '../queries.ts'
-import { Conversation } from './conversation.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Failure } from '../../../components/failure.tsx'
+import { Prose } from '../../../components/markdown.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { paths } from '../../../paths.ts'
+import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
 import { MergeBox } from '../merge/merge-box.tsx'
+import { FirstPrompt } from './first-prompt.tsx'
+import { Time } from '../../../ui/time.tsx'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
-export default function ConversationTab({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
   return (
     <>
-      <Conversation projectId={projectId} cr={cr} />
-      <MergeBox projectId={projectId} cr={cr} />
+      <Conversation cr={cr} />
+      <MergeBox cr={cr} />
     </>
+  )
+}
+
+/** Comments and events, oldest first. */
+function Conversation({ cr }: { cr: ChangeRequest }) {
+  const found = useQuery(reviews(cr))
+  return (
+    <ol aria-label="Timeline" className="flex flex-col gap-4">
+      {cr.origin_session_id !== null && <FirstPrompt projectId={cr.project_id} sessionId={cr.origin_session_id} />}
+      <li className="flex flex-col gap-2">
+        <p className="text-sm text-dim">
+          {cr.origin_session_id === null ? 'Opened' : 'Opened by a session'} <Time at={cr.created_at} />
+        </p>
+        {cr.description !== '' && (
+          <div className="rounded-lg border border-line px-4 py-3">
+            <Prose>{cr.description}</Prose>
+          </div>
+        )}
+      </li>
+      {found.isError && (
+        <li>
+          <Failure error={found.error} retry={() => void found.refetch()} />
+        </li>
+      )}
+      {found.data?.map((review) => (
+        <li key={review.review_id}>
+          <ReviewCard cr={cr} review={review} />
+        </li>
+      ))}
+      {cr.merged_at !== null && (
+        <li className="text-sm text-dim">
+          Merged <Time at={cr.merged_at} /> as <code className="font-mono">{cr.merge_commit_sha?.slice(0, 12)}</code>
+        </li>
+      )}
+      {cr.closed_at !== null && (
+        <li className="text-sm text-dim">
+          Closed without merging <Time at={cr.closed_at} />
+        </li>
+      )}
+    </ol>
+  )
+}
+
+function ReviewCard({ cr, review }: { cr: ChangeRequest; review: Review }) {
+  return (
+    <article className="flex flex-col gap-3 rounded-lg border border-line px-4 py-3">
+      <p className="text-sm text-dim">
+        <span className="font-medium text-text">{review.created_by_name ?? 'A former member'}</span> reviewed{' '}
+        <code className="font-mono">{review.head_sha.slice(0, 10)}</code> <Time at={review.created_at} />
+        {review.session_id === null && ' · not sent to a session'}
+      </p>
+      {review.body !== '' && <Prose>{review.body}</Prose>}
+      {review.comments.map((comment, i) => (
+        <figure key={i} className="overflow-hidden rounded-md border border-line">
+          <figcaption className="border-b border-line bg-raised px-3 py-1 font-mono text-xs text-dim">
+            {visibleName(comment.path)}:
+            {comment.start_line === null ? comment.line : `${comment.start_line}-${comment.line}`}
+            {comment.side === 'old' && ' (before)'}
+          </figcaption>
+          {comment.quote !== '' && (
+            <pre tabIndex={0} className="overflow-x-auto bg-sunken px-3 py-2 font-mono text-xs">
+              {comment.quote}
+            </pre>
+          )}
+          <div className="px-3 py-2">
+            <Prose>{comment.text}</Prose>
+          </div>
+        </figure>
+      ))}
+      <SinceReview cr={cr} review={review} />
+    </article>
+  )
+}
+
+/** Whether the agent pushed changes since the review, with a link to them. */
+function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
+  const { slug } = useProject()
+  const hasNewHead = cr.head_commit_sha !== null && cr.head_commit_sha !== review.head_sha
+  const range = useQuery({
+    ...commitsOf({ ...cr, base_commit_sha: review.head_sha }),
+    enabled: hasNewHead && cr.status !== 'merged',
+  })
+  if (!hasNewHead) return cr.status === 'open' && <p className="text-sm text-dim">No new commits since this review.</p>
+  const count = range.data?.ahead
+  const who =
+    review.answer === null
+      ? 'The branch has new commits'
+      : review.session_id === null
+        ? 'New commits since this review'
+        : 'The agent pushed changes'
+  return (
+    <p className="text-sm">
+      <span className="font-medium">{who}</span>
+      {review.answer !== null && (
+        <>
+          {' '}
+          <Time at={review.answer.seen_at} />
+        </>
+      )}
+      {count === undefined ? '.' : `: ${count} ${count === 1 ? 'commit' : 'commits'}.`}{' '}
+      <Link
+        to={paths.changeRequest}
+        params={{ project: slug, number: String(cr.number) }}
+        search={{ tab: 'files', since: review.head_sha }}
+        className="text-accent underline"
+      >
+        See changes
+      </Link>
+    </p>
   )
 }

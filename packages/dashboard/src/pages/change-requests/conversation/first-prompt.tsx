@@ -1,25 +1,23 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
-import { get } from '../../../api.ts'
+import { useQuery } from '@tanstack/react-query'
+import { read } from '../../../cache/read.ts'
 import { Time } from '../../../ui/time.tsx'
 
 /** The first prompt of a session; null while there is none. */
 const firstPrompt = (projectId: string, sessionId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'session', sessionId, 'first prompt'],
-    queryFn: ({ signal }) =>
-      get(
-        '/v1/projects/{projectId}/sessions/{sessionId}/transcript',
-        { path: { projectId, sessionId }, query: { from: 'start', limit: 5 } },
-        signal,
-      ),
-    select: ({ messages }) => {
-      const prompt = messages.find(({ role }) => role === 'user')
-      const text = prompt?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
-      return prompt === undefined || !text ? null : { text, at: prompt.created_at }
+  read(
+    ['project', projectId, 'session', sessionId, 'first prompt'],
+    '/v1/projects/{projectId}/sessions/{sessionId}/transcript',
+    { path: { projectId, sessionId }, query: { from: 'start', limit: 5 } },
+    {
+      select: ({ messages }) => {
+        const prompt = messages.find(({ role }) => role === 'user')
+        const text = prompt?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
+        return prompt === undefined || !text ? null : { text, at: prompt.created_at }
+      },
+      // Deleting a session deletes its transcript.
+      retry: false,
     },
-    // Deleting a session deletes its transcript.
-    retry: false,
-  })
+  )
 
 /** The task behind the change. Empty if its session was deleted. */
 export function FirstPrompt({ projectId, sessionId }: { projectId: string; sessionId: string }) {

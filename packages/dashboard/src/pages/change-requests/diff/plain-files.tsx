@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Card, Row, Rows } from '../../../ui/card.tsx'
 import type { ChangedFile } from '../files/changed-files.ts'
+import type { Diff } from '../queries.ts'
 import { fileBytes } from './context.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
@@ -21,19 +22,9 @@ export function isPicture({ path, reason }: ChangedFile): boolean {
 }
 
 /** Files without a text diff; images with both sides. */
-export function PlainFiles({
-  projectId,
-  from,
-  to,
-  files,
-}: {
-  projectId: string
-  /** The commits that are compared. */
-  from: string
-  to: string
-  files: ChangedFile[]
-}) {
+export function PlainFiles({ projectId, diff, files }: { projectId: string; diff: Diff; files: ChangedFile[] }) {
   if (files.length === 0) return null
+  const from = diff.merge_base ?? diff.base_sha
   return (
     <Card title={files.every(({ reason }) => reason === null) ? 'Images' : 'Images, binaries, and renames'}>
       <Rows label="Images, binaries, and renames">
@@ -48,7 +39,9 @@ export function PlainFiles({
                 {file.status !== 'added' && (
                   <Picture projectId={projectId} at={from} path={file.oldPath ?? file.path} word="Before" />
                 )}
-                {file.status !== 'deleted' && <Picture projectId={projectId} at={to} path={file.path} word="After" />}
+                {file.status !== 'deleted' && (
+                  <Picture projectId={projectId} at={diff.head_sha} path={file.path} word="After" />
+                )}
               </div>
             )}
           </Row>

@@ -5,7 +5,8 @@ import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
-import type { DraftComment } from '../review/drafts.ts'
+import type { DraftComment } from '../review/draft-at.ts'
+import type { Drafts } from '../review/drafts.ts'
 import { highlightWorker } from './highlight-worker.ts'
 import { visibleDiff } from './visible-diff.ts'
 
@@ -36,39 +37,27 @@ export type ViewerHandle = CodeViewHandle<DraftComment, undefined>
 export function Viewer({
   ref,
   files,
-  layout,
-  wrap,
+  view: { layout, wrap },
   collapsed,
   drafts,
-  openDraft,
   load,
   onRendered,
-  onComment,
-  onSave,
-  onRemove,
-  onEdit,
 }: {
   ref: Ref<ViewerHandle>
   files: ChangedFile[]
-  layout: 'split' | 'unified'
-  wrap: boolean
+  view: { layout: 'split' | 'unified'; wrap: boolean }
   collapsed: (file: ChangedFile) => boolean
-  drafts: DraftComment[]
-  openDraft: string | null
+  drafts: Drafts
   /** Loads a whole file for the context around its changes. */
   load: FileDiffContentsLoader
   /** Runs after each render of a file. */
   onRendered: () => void
-  onComment: (file: ChangedFile, range: SelectedLineRange) => void
-  onSave: (draft: DraftComment, text: string) => void
-  onRemove: (draft: DraftComment) => void
-  onEdit: (draft: DraftComment) => void
 }) {
-  const items = useItems(files, { collapsed, drafts, openDraft })
+  const items = useItems(files, collapsed, drafts)
   // Not part of the options, because a change of options renders everything again.
-  const latest = useRef({ files, onComment, onRendered })
+  const latest = useRef({ files, drafts, onRendered })
   useEffect(() => {
-    latest.current = { files, onComment, onRendered }
+    latest.current = { files, drafts, onRendered }
   })
   const options = useMemo(
     () => ({
@@ -92,7 +81,7 @@ export function Viewer({
         const file = latest.current.files.find(({ path }) => path === context.item.id)
         // The rendered file may be loaded in full, unlike the same file of a newer answer.
         if (file !== undefined && context.item.type === 'diff')
-          latest.current.onComment({ ...file, view: context.item.fileDiff }, range)
+          latest.current.drafts.begin({ ...file, view: context.item.fileDiff }, range)
       },
     }),
     [layout, wrap, load],
@@ -101,10 +90,10 @@ export function Viewer({
     <CommentBox
       key={draft.id}
       draft={draft}
-      isOpen={draft.id === openDraft}
-      onSave={(text) => onSave(draft, text)}
-      onRemove={() => onRemove(draft)}
-      onEdit={() => onEdit(draft)}
+      isOpen={draft.id === drafts.openId}
+      onSave={(text) => drafts.save(draft, text)}
+      onRemove={() => drafts.remove(draft)}
+      onEdit={() => drafts.edit(draft)}
     />
   )
   return (
@@ -114,7 +103,7 @@ export function Viewer({
       options={options}
       className="h-full overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
-      {...(drafts.length > 0 && { renderAnnotation })}
+      {...(drafts.drafts.length > 0 && { renderAnnotation })}
     />
   )
 }
@@ -122,14 +111,7 @@ export function Viewer({
 type Item = CodeViewItem<DraftComment>
 
 /** The viewer's items for the files that are read. An unchanged file keeps its object, so that new files only append. */
-function useItems(
-  files: ChangedFile[],
-  {
-    collapsed,
-    drafts,
-    openDraft,
-  }: { collapsed: (file: ChangedFile) => boolean; drafts: DraftComment[]; openDraft: string | null },
-): Item[] {
+function useItems(files: ChangedFile[], collapsed: (file: ChangedFile) => boolean, { drafts, openId }: Drafts): Item[] {
   const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
   return useMemo(() => {
     const draftsOf = Map.groupBy(drafts, ({ path }) => path)
@@ -142,7 +124,7 @@ function useItems(
           metadata: draft,
         }))
         const isCollapsed = collapsed(file)
-        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openDraft])
+        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openId])
         const version = versionOf(`${file.comparison} ${isCollapsed} ${shown}`)
         const before = known.current.get(file)
         if (before?.version === version) return before.item
@@ -157,7 +139,7 @@ function useItems(
         known.current.set(file, { version, item })
         return item
       })
-  }, [files, drafts, openDraft, collapsed])
+  }, [files, drafts, openId, collapsed])
 }
 
 /** The viewer renders an item again when its version changes. */

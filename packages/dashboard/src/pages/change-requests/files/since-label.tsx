@@ -4,16 +4,14 @@ import type { Diff } from '../queries.ts'
 import { Time } from '../../../ui/time.tsx'
 import type { Viewed } from './last-viewed.ts'
 
-/** The start of the comparison, and what it leaves out. */
-export function SinceLabel({
-  since,
-  baseRef,
-  lastViewed,
-}: {
+interface Compared {
   since: NonNullable<Diff['since']>
   baseRef: string
   lastViewed: Viewed | null
-}) {
+}
+
+/** The start of the comparison, and what it leaves out. */
+export function SinceLabel({ since, baseRef, lastViewed }: Compared) {
   const { sha, rewritten, base_moved, conflicts } = since
   return (
     <p className="text-sm break-words text-dim" role="status">

@@ -1,10 +1,25 @@
 import type { ReactNode } from 'react'
+import { useStored } from '../../../browser/use-stored.ts'
+import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
 import { Button } from '../../../ui/button.tsx'
 
 export interface View {
   layout: 'split' | 'unified'
   wrap: boolean
   ignoreWhitespace: boolean
+}
+
+/** The display options, stored in this browser. */
+export function useView(): [View, (view: View) => void] {
+  const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', innerWidth < 900 ? 'unified' : 'split')
+  const [wrap, setWrap] = useStored('svc-diff-wrap', false)
+  const [ignoreWhitespace, setIgnoreWhitespace] = useStored(...stored)
+  const setView = (view: View) => {
+    setLayout(view.layout)
+    setWrap(view.wrap)
+    setIgnoreWhitespace(view.ignoreWhitespace)
+  }
+  return [{ layout, wrap, ignoreWhitespace }, setView]
 }
 
 /** The display options of the diff. */
@@ -42,15 +57,13 @@ export function Toolbar({
   )
 }
 
-export function Toggle({
-  on,
-  onChange,
-  children,
-}: {
+interface Toggled {
   on: boolean
   onChange: (on: boolean) => void
   children: ReactNode
-}) {
+}
+
+export function Toggle({ on, onChange, children }: Toggled) {
   return (
     <Button
       onClick={() => onChange(!on)}

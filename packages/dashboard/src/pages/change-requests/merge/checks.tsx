@@ -1,12 +1,12 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
-import { type ChangeRequest, checkLog, type Checks, checks } from '../queries.ts'
+import { Read } from '../../../components/query-result.tsx'
+import { type ChangeRequest, checkLog, type Checks, checks, pathOf } from '../queries.ts'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Loading } from '../../../ui/loading.tsx'
+import { Output } from '../../../ui/output.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import { Time } from '../../../ui/time.tsx'
 
@@ -30,8 +30,8 @@ export function verificationFailureOf(found: Checks | null): string | null {
 }
 
 /** The result of each check with its log. Empty if the project has no checks. */
-export function ChecksOf({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const { data, error } = useQuery(checks(projectId, cr.cr_id))
+export function ChecksOf({ cr }: { cr: ChangeRequest }) {
+  const { data, error } = useQuery(checks(cr))
   if (error !== null) return <Failure error={error} />
   if (data === undefined || data.state === 'none') return null
   const failure = verificationFailureOf(data)
@@ -49,7 +49,7 @@ export function ChecksOf({ projectId, cr }: { projectId: string; cr: ChangeReque
       <ul aria-label="Check results" className="flex flex-col gap-1">
         {data.checks.map((check) => (
           <li key={check.name}>
-            <OneCheck projectId={projectId} cr={cr} check={check} />
+            <OneCheck cr={cr} check={check} />
           </li>
         ))}
       </ul>
@@ -57,18 +57,10 @@ export function ChecksOf({ projectId, cr }: { projectId: string; cr: ChangeReque
   )
 }
 
-function OneCheck({ projectId, cr, check }: { projectId: string; cr: ChangeRequest; check: Check }) {
+function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
   const [open, setOpen] = useState(false)
-  const path = { projectId, crId: cr.cr_id }
-  const rerun = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', {
-          params: { path },
-          body: { name: check.name },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'checks']),
+  const rerun = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', pathOf(cr), {
+    refetch: [['project', cr.project_id, 'checks']],
   })
   const isOver = check.status !== 'queued' && check.status !== 'running'
   return (
@@ -89,14 +81,21 @@ function OneCheck({ projectId, cr, check }: { projectId: string; cr: ChangeReque
         <div className="mt-2 flex flex-col gap-2">
           <code className="font-mono text-xs break-all">{check.command}</code>
           {check.run_id !== null && (
-            <CheckLog projectId={projectId} crId={cr.cr_id} runId={check.run_id} name={check.name} isOver={isOver} />
+            <Read query={checkLog(cr, check.run_id, isOver)} what="the log">
+              {({ lines, truncated }) => (
+                <Output label={`Log of ${check.name}`} className="max-h-96">
+                  {truncated && '… earlier lines omitted\n'}
+                  {lines.length === 0 ? 'No output yet.' : lines.map(({ text }) => text).join('\n')}
+                </Output>
+              )}
+            </Read>
           )}
           {cr.status === 'open' && (
             <div>
               <Button
                 busy={rerun.isPending}
                 disabledReason={isOver ? null : 'The check is still running'}
-                onClick={() => rerun.mutate()}
+                onClick={() => rerun.mutate({ name: check.name })}
               >
                 Rerun {check.name}
               </Button>
@@ -106,22 +105,5 @@ function OneCheck({ projectId, cr, check }: { projectId: string; cr: ChangeReque
         </div>
       )}
     </details>
-  )
-}
-
-function CheckLog(log: { projectId: string; crId: string; runId: string; name: string; isOver: boolean }) {
-  const found = useQuery(checkLog(log))
-  if (found.isPending) return <Loading what="the log" />
-  if (found.isError) return <Failure error={found.error} />
-  const { lines, truncated } = found.data
-  return (
-    <pre
-      tabIndex={0}
-      aria-label={`Log of ${log.name}`}
-      className="max-h-96 overflow-auto rounded-md bg-sunken p-3 text-xs break-all whitespace-pre-wrap"
-    >
-      {truncated && '… earlier lines omitted\n'}
-      {lines.length === 0 ? 'No output yet.' : lines.map(({ text }) => text).join('\n')}
-    </pre>
   )
 }

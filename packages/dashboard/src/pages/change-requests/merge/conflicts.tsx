@@ -1,6 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
 import type { ChangeRequest } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
@@ -8,17 +6,14 @@ import { Command } from '../../../ui/copy.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** The conflicting files and the ways to resolve them. */
-export function Conflicts({ projectId, cr, files }: { projectId: string; cr: ChangeRequest; files: string[] }) {
-  const ask = useMutation({
-    mutationFn: (sessionId: string) =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-          params: { path: { projectId, sessionId }, header: onlyOnce() },
-          body: { text: resolvePrompt(cr, files) },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'sessions']),
-  })
+export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] }) {
+  const { project_id: projectId, origin_session_id: sessionId } = cr
+  const ask = useSend(
+    'POST',
+    '/v1/projects/{projectId}/sessions/{sessionId}/prompt',
+    (sessionId: string) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files) } }),
+    { once: true, refetch: [['project', projectId, 'sessions']] },
+  )
   return (
     <>
       <p>
@@ -29,13 +24,13 @@ export function Conflicts({ projectId, cr, files }: { projectId: string; cr: Cha
           <li key={path}>{visibleName(path)}</li>
         ))}
       </ul>
-      {cr.origin_session_id !== null && (
+      {sessionId !== null && (
         <div className="flex flex-wrap items-center gap-3">
           <Button
             kind="primary"
             busy={ask.isPending}
             disabledReason={ask.isSuccess ? 'The agent is already resolving the conflicts' : null}
-            onClick={() => ask.mutate(cr.origin_session_id!)}
+            onClick={() => ask.mutate(sessionId)}
           >
             Ask the agent to resolve
           </Button>

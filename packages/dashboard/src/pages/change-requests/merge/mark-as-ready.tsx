@@ -1,27 +1,18 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
-import type { ChangeRequest } from '../queries.ts'
+import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 
 /** Turns a draft into a mergeable change request. */
-export function MarkAsReady({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+export function MarkAsReady({ cr }: { cr: ChangeRequest }) {
   const { draft: _, ...metadata } = cr.metadata
-  const ready = useMutation({
-    mutationFn: () =>
-      reply(
-        api.PATCH('/v1/projects/{projectId}/change-requests/{crId}', {
-          params: { path: { projectId, crId: cr.cr_id } },
-          body: { metadata },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId]),
+  const ready = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', pathOf(cr), {
+    refetch: [['project', cr.project_id]],
   })
   return (
     <>
       {ready.isError && <Failure error={ready.error} />}
-      <Button kind="primary" busy={ready.isPending} onClick={() => ready.mutate()}>
+      <Button kind="primary" busy={ready.isPending} onClick={() => ready.mutate({ metadata })}>
         Mark as ready
       </Button>
     </>

@@ -1,12 +1,11 @@
 import { isDraft, refuseMove } from '@svc/contract/schemas/change-request-moves'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { api, onlyOnce, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
-import { type ChangeRequest, checks, effects, mergePreview, type MergePreview } from '../queries.ts'
+import { type ChangeRequest, checks, effects, mergePreview, type MergePreview, pathOf } from '../queries.ts'
 import { fetchingMs, isFetching } from '../../../cache/query-client.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -20,7 +19,7 @@ import { Collisions, isProtected, MergeFailure, PreviewError, Warnings, previewE
 import { ProtectedBase } from './protected-base.tsx'
 
 /** Shows whether the change request merges, and merges exactly the head it showed. */
-export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+export function MergeBox({ cr }: { cr: ChangeRequest }) {
   switch (cr.status) {
     case 'merged':
       return (
@@ -32,7 +31,7 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
             {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
             <code className="font-mono break-all">{cr.head_ref}</code> still exists.
           </p>
-          <ChecksOf projectId={projectId} cr={cr} />
+          <ChecksOf cr={cr} />
         </Box>
       )
     case 'closed':
@@ -48,18 +47,18 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
             )}
             . The branch still exists.
           </p>
-          <CloseOrReopen projectId={projectId} cr={cr} verb="reopen" />
+          <CloseOrReopen cr={cr} verb="reopen" />
         </Box>
       )
     case 'open':
-      return <OpenBox projectId={projectId} cr={cr} />
+      return <OpenBox cr={cr} />
     default:
       return cr.status satisfies never
   }
 }
 
-function OpenBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const preview = useQuery(mergePreview(projectId, cr.cr_id))
+function OpenBox({ cr }: { cr: ChangeRequest }) {
+  const preview = useQuery(mergePreview(cr))
   if (preview.isPending)
     return (
       <Box title="Merge">
@@ -79,53 +78,32 @@ function OpenBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
     return (
       <Box title="Merge">
         {stale}
-        <CloseOrReopen projectId={projectId} cr={cr} verb="close" />
+        <CloseOrReopen cr={cr} verb="close" />
       </Box>
     )
-  return (
-    <Merge
-      projectId={projectId}
-      cr={cr}
-      preview={preview.data}
-      stale={stale}
-      staleReason={preview.isError ? previewErrorReason(preview.error) : null}
-    />
-  )
+  const staleReason = preview.isError ? previewErrorReason(preview.error) : null
+  return <Merge cr={cr} preview={preview.data} stale={stale} staleReason={staleReason} />
+}
+
+interface Previewed {
+  cr: ChangeRequest
+  preview: MergePreview
 }
 
 /** `stale` shows why the preview may be out of date; `staleReason` is the same as the reason of a disabled button. */
-function Merge({
-  projectId,
-  cr,
-  preview,
-  stale,
-  staleReason,
-}: {
-  projectId: string
-  cr: ChangeRequest
-  preview: MergePreview
-  stale: ReactNode
-  staleReason: string | null
-}) {
+function Merge({ cr, preview, stale, staleReason }: Previewed & { stale: ReactNode; staleReason: string | null }) {
   const { settings } = useProject()
-  const found = useQuery(effects(projectId, cr)).data ?? null
-  const checked = useQuery(checks(projectId, cr.cr_id))
-  const checkFailure = verificationFailureOf(checked.data ?? null)
-  const [isConfirming, setConfirming] = useState(false)
+  const found = useQuery(effects(cr)).data ?? null
   const [message, setMessage] = useState('')
   const [isEditing, setEditing] = useState(false)
-  const merge = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/change-requests/{crId}/merge', {
-          params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
-          body: { expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) },
-        }),
-      ),
+  const merge = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/merge', pathOf(cr), {
+    once: true,
     retry: (_count, error) => isFetching(error),
     retryDelay: fetchingMs,
-    onSettled: useInvalidate(['project', projectId]),
+    refetch: [['project', cr.project_id]],
   })
+  const submit = () =>
+    merge.mutate({ expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) })
   const { can_merge, can_fast_forward, is_up_to_date, collisions = [] } = preview
   const isInvalid = found?.manifest_issues.some(({ severity }) => severity === 'error') ?? false
   const refusal = staleReason ?? refusalOf(cr, preview, isInvalid && settings.manifest_gate === 'on')
@@ -135,11 +113,11 @@ function Merge({
       title={isDraft(cr) ? 'Draft' : can_merge ? (is_up_to_date ? 'Nothing to merge' : 'Ready to merge') : 'Conflicts'}
     >
       {stale}
-      <Summary projectId={projectId} cr={cr} preview={preview} />
-      <ChecksOf projectId={projectId} cr={cr} />
+      <Summary cr={cr} preview={preview} />
+      <ChecksOf cr={cr} />
       <Collisions collisions={collisions} />
       {found !== null && <Warnings effects={found} />}
-      <ProtectedBase projectId={projectId} cr={cr} />
+      <ProtectedBase cr={cr} />
       {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
       {makesCommit && isEditing && (
         <TextArea
@@ -151,40 +129,57 @@ function Merge({
         />
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          kind="merge"
-          disabledReason={refusal ?? (checked.isPending ? 'Check results are still loading' : null)}
-          busy={merge.isPending}
-          onClick={() => (checkFailure === null ? merge.mutate() : setConfirming(true))}
-        >
-          {merge.isPending ? 'Merging…' : `Merge into ${cr.base_ref}`}
-        </Button>
-        <ConfirmDialog
-          open={isConfirming}
-          onOpenChange={setConfirming}
-          title={`Merge #${cr.number} anyway?`}
-          verb="Merge anyway"
-          busy={merge.isPending}
-          onConfirm={() => {
-            setConfirming(false)
-            merge.mutate()
-          }}
-        >
-          {checkFailure === null
-            ? 'All checks have passed now.'
-            : `${checkFailure}. The same checks may fail on ${cr.base_ref} after the merge.`}
-        </ConfirmDialog>
-        {isDraft(cr) && <MarkAsReady projectId={projectId} cr={cr} />}
+        <MergeButton cr={cr} action={{ isPending: merge.isPending, mutate: submit }} refusal={refusal} />
+        {isDraft(cr) && <MarkAsReady cr={cr} />}
         {makesCommit && !isEditing && (
           <Button kind="quiet" onClick={() => setEditing(true)}>
             Edit message
           </Button>
         )}
         <span className="flex-1" />
-        <CloseOrReopen projectId={projectId} cr={cr} verb="close" />
+        <CloseOrReopen cr={cr} verb="close" />
         {refusal !== null && <p className="w-full text-sm text-dim">Can't merge: {refusal}.</p>}
       </div>
     </Box>
+  )
+}
+
+interface MergeAction {
+  isPending: boolean
+  mutate: () => void
+}
+
+/** Asks for confirmation when the checks have not passed. */
+function MergeButton({ cr, action, refusal }: { cr: ChangeRequest; action: MergeAction; refusal: string | null }) {
+  const checked = useQuery(checks(cr))
+  const failure = verificationFailureOf(checked.data ?? null)
+  const [isConfirming, setConfirming] = useState(false)
+  return (
+    <>
+      <Button
+        kind="merge"
+        disabledReason={refusal ?? (checked.isPending ? 'Check results are still loading' : null)}
+        busy={action.isPending}
+        onClick={() => (failure === null ? action.mutate() : setConfirming(true))}
+      >
+        {action.isPending ? 'Merging…' : `Merge into ${cr.base_ref}`}
+      </Button>
+      <ConfirmDialog
+        open={isConfirming}
+        onOpenChange={setConfirming}
+        title={`Merge #${cr.number} anyway?`}
+        verb="Merge anyway"
+        busy={action.isPending}
+        onConfirm={() => {
+          setConfirming(false)
+          action.mutate()
+        }}
+      >
+        {failure === null
+          ? 'All checks have passed now.'
+          : `${failure}. The same checks may fail on ${cr.base_ref} after the merge.`}
+      </ConfirmDialog>
+    </>
   )
 }
 
@@ -200,7 +195,7 @@ function Box({ title, children }: { title: string; children: ReactNode }) {
   )
 }
 
-function Summary({ projectId, cr, preview }: { projectId: string; cr: ChangeRequest; preview: MergePreview }) {
+function Summary({ cr, preview }: Previewed) {
   if (preview.is_up_to_date)
     return <p>{cr.base_ref} already contains these commits. Merging only marks the change request as merged.</p>
   if (preview.can_fast_forward)
@@ -215,7 +210,7 @@ function Summary({ projectId, cr, preview }: { projectId: string; cr: ChangeRequ
         Merges cleanly: a merge commit adds <Sha of={preview.head_sha} /> to {cr.base_ref}.
       </p>
     )
-  return <Conflicts projectId={projectId} cr={cr} files={preview.conflicts} />
+  return <Conflicts cr={cr} files={preview.conflicts} />
 }
 
 /** Why this change request cannot be merged; null when it can. */

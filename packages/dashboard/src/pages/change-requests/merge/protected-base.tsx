@@ -1,23 +1,16 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
-import type { ChangeRequest } from '../queries.ts'
+import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Notice } from '../../../ui/notice.tsx'
-import { pullRequest } from '../queries.ts'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
-export function ProtectedBase({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const found = useQuery(pullRequest(projectId, cr.cr_id)).data
-  const open = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
-          params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
-        }),
-      ),
-    onSettled: useInvalidate(['project', projectId, 'change-request', cr.cr_id]),
+export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
+  const found = useQuery(pullRequest(cr)).data
+  const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', pathOf(cr), {
+    once: true,
+    refetch: [['project', cr.project_id, 'change-request', cr.cr_id]],
   })
   if (found === undefined || (found.protection === null && found.pull_request === null)) return null
   const { protection, can_open, pull_request } = found
@@ -26,14 +19,7 @@ export function ProtectedBase({ projectId, cr }: { projectId: string; cr: Change
       <Notice
         tone="warn"
         title={`${cr.base_ref} is protected on the git host`}
-        action={
-          pull_request === null &&
-          can_open && (
-            <Button busy={open.isPending} onClick={() => open.mutate()}>
-              Create pull request
-            </Button>
-          )
-        }
+        action={pull_request === null && can_open && <Button action={open}>Create pull request</Button>}
       >
         {protection !== null && <p className="break-words">{protection.reason}</p>}
         {pull_request === null ? (

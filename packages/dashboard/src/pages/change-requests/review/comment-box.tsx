@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import type { DraftComment } from './drafts.ts'
+import { Form } from '../../../ui/field.tsx'
+import type { DraftComment } from './draft-at.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** A comment below its line: being edited, or pending until the review is sent. */
@@ -40,12 +41,9 @@ export function CommentBox({
     )
   const save = () => text.trim() !== '' && onSave(text.trim())
   return (
-    <form
+    <Form
       className="m-2 flex flex-col gap-2 rounded-md border border-line-strong bg-ground p-3 font-sans text-sm whitespace-normal"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
+      onSubmit={save}
     >
       <label className="flex flex-col gap-1 text-xs text-dim">
         Comment on {place} of {visibleName(draft.path)}
@@ -69,6 +67,6 @@ export function CommentBox({
           Discard
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

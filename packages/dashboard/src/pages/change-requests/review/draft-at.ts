@@ -1,6 +1,15 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import type { ChangedFile } from '../files/changed-files.ts'
-import type { DraftComment } from './drafts.ts'
+
+export interface DraftComment {
+  id: string
+  path: string
+  side: 'old' | 'new'
+  line: number
+  start_line: number | null
+  quote: string
+  text: string
+}
 
 /** An empty comment on the selected lines. */
 export function draftAt(file: ChangedFile, range: SelectedLineRange): DraftComment {

@@ -1,36 +1,35 @@
-/** Pending comments, stored in this browser. */
-import { useMemo } from 'react'
+import type { SelectedLineRange } from '@pierre/diffs'
+import { useState } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
-
-export interface DraftComment {
-  id: string
-  path: string
-  side: 'old' | 'new'
-  line: number
-  start_line: number | null
-  quote: string
-  text: string
-}
+import type { ChangedFile } from '../files/changed-files.ts'
+import { draftAt, type DraftComment } from './draft-at.ts'
 
 const none: DraftComment[] = []
 
-export interface Drafts {
-  drafts: DraftComment[]
-  save: (draft: DraftComment) => void
-  remove: (id: string) => void
-  clear: () => void
-}
+export type Drafts = ReturnType<typeof useDrafts>
 
-/** The setters are stable, so that the viewer does not render again without a change. */
-export function useDrafts(crId: string): Drafts {
+/** Pending comments, stored in this browser. At most one of them is being edited. */
+export function useDrafts(crId: string) {
   const [drafts, store] = useStored<DraftComment[]>(`svc-review-${crId}`, none)
-  const setters = useMemo(
-    () => ({
-      save: (draft: DraftComment) => store((before) => [...before.filter(({ id }) => id !== draft.id), draft]),
-      remove: (id: string) => store((before) => before.filter((draft) => draft.id !== id)),
-      clear: () => store(none),
-    }),
-    [store],
-  )
-  return { drafts, ...setters }
+  const [openId, setOpenId] = useState<string | null>(null)
+  const put = (draft: DraftComment) => store((before) => [...before.filter(({ id }) => id !== draft.id), draft])
+  return {
+    drafts,
+    openId,
+    begin(file: ChangedFile, range: SelectedLineRange) {
+      const draft = draftAt(file, range)
+      setOpenId(draft.id)
+      put(draft)
+    },
+    edit: ({ id }: DraftComment) => setOpenId(id),
+    save(draft: DraftComment, text: string) {
+      put({ ...draft, text })
+      setOpenId(null)
+    },
+    remove({ id }: DraftComment) {
+      store((before) => before.filter((draft) => draft.id !== id))
+      setOpenId(null)
+    },
+    clear: () => store(none),
+  }
 }

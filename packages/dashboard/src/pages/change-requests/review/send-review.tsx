@@ -1,57 +1,33 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, onlyOnce, reply } from '../../../api.ts'
-import { useInvalidate } from '../../../cache/invalidate.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
-import type { ChangeRequest } from '../queries.ts'
+import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { TextArea } from '../../../ui/field.tsx'
-import type { DraftComment } from './drafts.ts'
+import { Form, TextArea } from '../../../ui/field.tsx'
+import type { DraftComment } from './draft-at.ts'
+import type { Drafts } from './drafts.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
-export function SendReview({
-  projectId,
-  cr,
-  headSha,
-  drafts,
-  onSent,
-}: {
-  projectId: string
-  cr: ChangeRequest
-  headSha: string
-  drafts: DraftComment[]
-  onSent: () => void
-}) {
+export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
   const [body, setBody] = useState('')
-  const written = drafts.filter(({ text }) => text !== '')
+  const comments = drafts.drafts.filter(({ text }) => text !== '').map(asComment)
   const send = cr.origin_session_id !== null && cr.status !== 'merged'
-  const sending = useMutation({
-    mutationFn: () =>
-      reply(
-        api.POST('/v1/projects/{projectId}/change-requests/{crId}/reviews', {
-          params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
-          body: { head_sha: headSha, body, comments: written.map(asComment), send },
-        }),
-      ),
+  const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', pathOf(cr), {
+    once: true,
     onSuccess: () => {
       setBody('')
-      onSent()
+      drafts.clear()
     },
-    onSettled: useInvalidate(['project', projectId]),
+    refetch: [['project', cr.project_id]],
   })
-  const counted = written.length === 1 ? '1 comment' : `${written.length} comments`
-  const refusal = body.trim() === '' && written.length === 0 ? 'Write a summary or comment on a line' : null
-  const submit = () => refusal === null && !sending.isPending && sending.mutate()
+  const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
+  const refusal = body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null
+  const submit = () =>
+    refusal === null && !sending.isPending && sending.mutate({ head_sha: headSha, body, comments, send })
   return (
     <Card title={`Your review: ${counted}`}>
-      <form
-        className="flex flex-col gap-3 px-4 py-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
-      >
+      <Form className="flex flex-col gap-3 px-4 py-3" onSubmit={submit}>
         {sending.isError && <Failure error={sending.error} />}
         <TextArea label="Summary" value={body} onChange={setBody} onSend={submit} />
         <div className="flex flex-wrap items-center gap-3">
@@ -64,7 +40,7 @@ export function SendReview({
               : 'Saved with the change request, because it has no session.'}
           </p>
         </div>
-      </form>
+      </Form>
     </Card>
   )
 }

@@ -10,26 +10,9 @@ interface Chosen {
   file: File
 }
 
-export interface ChosenFiles {
-  files: readonly Chosen[]
-  /** Why one prompt cannot carry them. */
-  refusal: string | null
-  isDraggedOver: boolean
-  add(files: Iterable<File>): void
-  remove(key: string): void
-  clear(): void
-  /** In the form that a request sends. */
-  read(): Promise<{ attachments?: { name: string; content_base64: string }[] }>
-  /** For the element that accepts pasted and dropped files. */
-  target: {
-    onPaste(event: ClipboardEvent): void
-    onDragOver(event: DragEvent): void
-    onDragLeave(event: DragEvent): void
-    onDrop(event: DragEvent): void
-  }
-}
+type ChosenFiles = ReturnType<typeof useChosenFiles>
 
-export function useChosenFiles(): ChosenFiles {
+export function useChosenFiles() {
   const [files, setFiles] = useState<readonly Chosen[]>([])
   const [isDraggedOver, setDraggedOver] = useState(false)
   const add = (added: Iterable<File>) =>
@@ -37,31 +20,34 @@ export function useChosenFiles(): ChosenFiles {
   return {
     files,
     isDraggedOver,
+    /** Why one prompt cannot carry them. */
     refusal: refuseAttachments(files.map(({ file }) => ({ name: file.name, bytes: file.size })))?.message ?? null,
     add,
-    remove: (key) => setFiles((before) => before.filter((each) => each.key !== key)),
+    remove: (key: string) => setFiles((before) => before.filter((each) => each.key !== key)),
     clear: () => setFiles([]),
+    /** In the form that a request sends. */
     async read() {
       if (files.length === 0) return {}
       return { attachments: await Promise.all(files.map(({ file }) => readFile(file))) }
     },
+    /** For the element that accepts pasted and dropped files. */
     target: {
-      onPaste(event) {
+      onPaste(event: ClipboardEvent) {
         const { files: pasted, types } = event.clipboardData
         // Office programs add an image of the text to the text.
         if (pasted.length === 0 || types.includes('text/html')) return
         event.preventDefault()
         add(pasted)
       },
-      onDragOver(event) {
+      onDragOver(event: DragEvent) {
         if (!event.dataTransfer.types.includes('Files')) return
         event.preventDefault()
         setDraggedOver(true)
       },
-      onDragLeave(event) {
+      onDragLeave(event: DragEvent) {
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDraggedOver(false)
       },
-      onDrop(event) {
+      onDrop(event: DragEvent) {
         setDraggedOver(false)
         if (event.dataTransfer.files.length === 0) return
         event.preventDefault()

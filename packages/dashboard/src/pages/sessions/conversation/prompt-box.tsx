@@ -1,11 +1,10 @@
-import { useMutation } from '@tanstack/react-query'
-import { api, onlyOnce, reply } from '../../../api.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { useStored } from '../../../browser/use-stored.ts'
-import type { Session } from '../queries.ts'
+import { pathOf, type Session } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { TextArea } from '../../../ui/field.tsx'
+import { Form, TextArea } from '../../../ui/field.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
 
@@ -13,25 +12,22 @@ import { RestartWithAgent } from '../restart-with-agent.tsx'
 export function PromptBox({ session, busy }: { session: Session; busy: boolean }) {
   const [text, setText] = useStored(`svc-prompt-${session.session_id}`, '')
   const chosen = useChosenFiles()
-  const path = { projectId: session.project_id, sessionId: session.session_id }
-  const send = useMutation({
-    mutationFn: async (text: string) =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-          params: { path, header: onlyOnce() },
-          body: { text, ...(await chosen.read()) },
-        }),
-      ),
-    // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
-    onSuccess: ({ status }) => {
-      if (status === 'failed') return
-      setText('')
-      chosen.clear()
+  const path = pathOf(session)
+  const send = useSend(
+    'POST',
+    '/v1/projects/{projectId}/sessions/{sessionId}/prompt',
+    async (text: string) => ({ path, body: { text, ...(await chosen.read()) } }),
+    {
+      once: true,
+      // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
+      onSuccess: ({ status }) => {
+        if (status === 'failed') return
+        setText('')
+        chosen.clear()
+      },
     },
-  })
-  const abort = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/abort', { params: { path } })),
-  })
+  )
+  const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', path)
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => refusal === null && !send.isPending && send.mutate(text)
@@ -39,13 +35,10 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
   return (
     <div className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-ground py-3">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
-      <form
+      <Form
         {...chosen.target}
         className={`flex flex-col gap-2 ${chosen.isDraggedOver ? 'rounded-md outline-2 outline-accent' : ''}`}
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
+        onSubmit={submit}
       >
         {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
         <TextArea
@@ -59,16 +52,12 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
         <ChosenList chosen={chosen} />
         <div className="flex flex-wrap items-center justify-end gap-2">
           <AttachButton chosen={chosen} />
-          {busy && (
-            <Button busy={abort.isPending} onClick={() => abort.mutate()}>
-              Stop the agent
-            </Button>
-          )}
+          {busy && <Button action={abort}>Stop the agent</Button>}
           <Button type="submit" kind="primary" busy={send.isPending} disabledReason={refusal}>
             Send
           </Button>
         </div>
-      </form>
+      </Form>
     </div>
   )
 }

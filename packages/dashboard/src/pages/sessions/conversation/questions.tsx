@@ -1,13 +1,12 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Question } from '@svc/contract/routes/questions'
-import { api, reply } from '../../../api.ts'
+import { useSend } from '../../../cache/use-send.ts'
 import { Failure } from '../../../components/failure.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
-import type { Session } from '../queries.ts'
+import { pathOf, type Session } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Card, Rows } from '../../../ui/card.tsx'
-import { TextArea } from '../../../ui/field.tsx'
+import { Form, TextArea } from '../../../ui/field.tsx'
 import { Time } from '../../../ui/time.tsx'
 
 /** The agent's questions. Connector calls have their own card. */
@@ -27,24 +26,12 @@ export function Questions({ session, questions }: { session: Session; questions:
 
 function QuestionRow({ session, question }: { session: Session; question: Question }) {
   const [text, setText] = useState('')
-  const answer = useMutation({
-    mutationFn: (answer: string) =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
-          params: {
-            path: {
-              projectId: session.project_id,
-              sessionId: session.session_id,
-              questionId: question.question_id,
-            },
-          },
-          body: { answer },
-        }),
-      ),
-  })
-  const roleRefusal = useWriteRefusal(session.account_id)
   const { kind, title, detail, options } = question
-  const submit = () => roleRefusal === null && text.trim() !== '' && !answer.isPending && answer.mutate(text)
+  const path = { ...pathOf(session), questionId: question.question_id }
+  const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', path)
+  const roleRefusal = useWriteRefusal(session.account_id)
+  const refusal = roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)
+  const submit = () => refusal === null && !answer.isPending && answer.mutate({ answer: text })
   return (
     <li className="flex flex-col gap-2 px-4 py-3 text-sm">
       {answer.error !== null && <Failure error={answer.error} />}
@@ -71,7 +58,7 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
               kind={kind === 'permission' && i === 0 ? 'primary' : 'plain'}
               busy={answer.isPending}
               disabledReason={roleRefusal}
-              onClick={() => answer.mutate(value)}
+              onClick={() => answer.mutate({ answer: value })}
             >
               {label}
             </Button>
@@ -79,13 +66,7 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
         </p>
       )}
       {kind === 'question' && (
-        <form
-          className="flex flex-col gap-2"
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit()
-          }}
-        >
+        <Form className="flex flex-col gap-2" onSubmit={submit}>
           <TextArea
             label={options.length > 0 ? 'Or answer in your own words' : 'Your answer'}
             value={text}
@@ -94,15 +75,11 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
             rows={1}
           />
           <p className="flex justify-end">
-            <Button
-              type="submit"
-              busy={answer.isPending}
-              disabledReason={roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)}
-            >
+            <Button type="submit" busy={answer.isPending} disabledReason={refusal}>
               Send answer
             </Button>
           </p>
-        </form>
+        </Form>
       )}
     </li>
   )

@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { QueryResult } from '../../../components/query-result.tsx'
+import { Read } from '../../../components/query-result.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../../components/status.tsx'
 import { session } from '../queries.ts'
@@ -17,12 +16,11 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal
 export function TerminalPage() {
   const { project_id, slug } = useProject()
   const { sessionId } = route.useParams()
-  const found = useQuery(session(project_id, sessionId))
   const [ended, setEnded] = useState<string | null>(null)
   const [opened, setOpened] = useState(1)
   const back = useRef<HTMLAnchorElement>(null)
   return (
-    <QueryResult of={found} what="the session">
+    <Read query={session(project_id, sessionId)} what="the session">
       {({ name, status, is_busy: isBusy, waiting_for: waitingFor }) => (
         <div className="flex flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
@@ -70,6 +68,6 @@ export function TerminalPage() {
           )}
         </div>
       )}
-    </QueryResult>
+    </Read>
   )
 }

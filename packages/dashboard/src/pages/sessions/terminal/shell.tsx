@@ -4,25 +4,19 @@ import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef } from 'react'
 
-/** One shell, which ends when this component unmounts. */
-export function Shell({
-  projectId,
-  sessionId,
-  onEnd,
-  onLeave,
-}: {
-  projectId: string
-  sessionId: string
+interface Ends {
   onEnd: (reason: string) => void
   onLeave: () => void
-}) {
+}
+
+/** One shell, which ends when this component unmounts. */
+export function Shell({ projectId, sessionId, ...ends }: Ends & { projectId: string; sessionId: string }) {
   const place = useRef<HTMLDivElement>(null)
-  const callbacks = useRef({ onEnd, onLeave })
-  callbacks.current = { onEnd, onLeave }
+  const latest = useRef(ends)
+  latest.current = ends
   useEffect(() => {
-    const shell = openShell(place.current!, address(projectId, sessionId), callbacks.current.onEnd, () =>
-      callbacks.current.onLeave(),
-    )
+    const url = address(projectId, sessionId)
+    const shell = openShell(place.current!, url, latest.current.onEnd, () => latest.current.onLeave())
     return () => shell.close()
   }, [projectId, sessionId])
   return (
