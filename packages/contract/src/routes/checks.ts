@@ -55,23 +55,21 @@ export type CheckLogLine = z.infer<typeof checkLogLine>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/checks'
 
-export const getChecksRoute = route({
+export const getChecksRoute = route.get({
   name: 'getChecks',
   summary: 'Get the checks of a change request',
   description: 'The checks come from svc.toml of the default branch and run on the merge of base and head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  method: 'GET',
   path: base,
   access: 'project-write',
   reply: changeRequestChecks,
 })
 
-export const rerunChecksRoute = route({
+export const rerunChecksRoute = route.post({
   name: 'rerunChecks',
   summary: 'Run checks again',
   description: 'One by `name`, or all that ended without passing.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  method: 'POST',
   path: `${base}/rerun`,
   access: 'project-write',
   effect: 'adds',
@@ -81,12 +79,10 @@ export const rerunChecksRoute = route({
   reply: changeRequestChecks,
 })
 
-export const readCheckLogRoute = route({
+export const readCheckLogRoute = route.get({
   name: 'readCheckLog',
   summary: 'Read the log of a check run',
   description: 'The newest `lines`, oldest of them first. At most 5,000 lines and 8 MiB.',
-  errors: [],
-  method: 'GET',
   path: `${base}/:runId/log`,
   access: 'project-write',
   query: z.object({ lines: z.coerce.number().int().min(0).max(checkLogLinesMax).default(1_000) }),
