@@ -242,25 +242,34 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     keyring: watchedKeyring(replaced.keyring, redaction),
     sandboxes: replaced.sandboxes ? withKeyCleanup(replaced.sandboxes, redaction) : null,
   }
-  const served = {
-    ...base,
-    apps: replaced.apps ?? new AppReconciler(base),
-    checks: replaced.checks ?? new CheckReconciler(base),
+  const server = await serve(withReconcilers(base))
+  return {
+    ...server,
+    async close() {
+      await server.close()
+      await database.close()
+    },
   }
-  const pooled = { ...served, warm: replaced.warm ?? new WarmPool(served) }
-  const deps: Deps = {
-    ...pooled,
-    sessions: replaced.sessions ?? new SessionReconciler(pooled),
-  }
+}
+
+/** The parts that start work by themselves, each made from the ones before. */
+export function withReconcilers(base: Omit<Deps, 'apps' | 'checks' | 'warm' | 'sessions'>) {
+  const served = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
+  const pooled = { ...served, warm: new WarmPool(served) }
+  return { ...pooled, sessions: new SessionReconciler(pooled) }
+}
+
+/** A server of these parts, alive without a heartbeat. */
+export async function serve(deps: Deps) {
   await insertInstance(deps.db, deps.instanceId)
   await letLive(deps)
   const app = buildApp(deps)
-  const host = new URL(config.publicUrl).host
+  const host = new URL(deps.config.publicUrl).host
 
   async function request<Body>(method: string, path: string, options: TestRequest = {}): Promise<TestReply<Body>> {
     const { token, body, signal } = options
     const isRaw = typeof body === 'string' || body instanceof Uint8Array
-    const response = await app.request(config.publicUrl + path, {
+    const response = await app.request(deps.config.publicUrl + path, {
       method,
       headers: {
         host,
@@ -290,7 +299,6 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
       await deps.checks.close()
       await deps.sessions.close()
       await deps.events.close()
-      await database.close()
     },
   }
 }
