@@ -196,9 +196,15 @@ export class World {
     }
   }
 
-  async close(): Promise<void> {
-    for (const server of this.servers) if (server.isRunning) await server.kill('SIGTERM')
+  /** With `keep` it leaves what the servers stored, and says where the history is and what they said last. */
+  async close({ keep = false } = {}): Promise<void> {
+    if (keep) process.stdout.write(`history: ${this.history.path} (kept)\n`)
+    for (const server of this.servers) {
+      if (keep) process.stdout.write(`${server.output.slice(-5000)}\n`)
+      if (server.isRunning) await server.kill(keep ? 'SIGKILL' : 'SIGTERM')
+    }
     await this.#host?.close()
+    if (keep) return
     for (const repo of this.#repos) await repo.remove()
     await this.server.remove()
     await rm(this.#dir, { recursive: true, force: true })
