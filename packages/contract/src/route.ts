@@ -43,7 +43,7 @@ type WithEffect<M extends Method, A extends Access> = M extends 'POST' | 'PATCH'
   : { effect?: undefined }
 
 /** The definition of a route. A field without a default is required: a route that leaves it out does not compile. */
-interface Definition<Path, Reply, A, Query, Body> {
+interface Definition<Reply, A, Query, Body> {
   /** camelCase, unique: the operation id of the API document. */
   name: string
   /** The imperative in a few words: the title of the operation. */
@@ -52,8 +52,6 @@ interface Definition<Path, Reply, A, Query, Body> {
   description: string
   /** Codes beyond those that follow from the route's shape; see route-errors.ts. */
   errors?: readonly ErrorCode[]
-  /** `:name` marks a parameter. */
-  path: Path
   access: A
   /** Whether it also answers for deleted projects (`too`) or only for them (`alone`), to those who may administer them. */
   deleted?: 'too' | 'alone'
@@ -92,8 +90,9 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
   Reply extends z.ZodType = z.ZodType,
   A extends Access = Access,
-> extends Required<Omit<Definition<string, Reply, A, Query, Body>, Nullable>> {
+> extends Required<Omit<Definition<Reply, A, Query, Body>, Nullable>> {
   method: Method
+  path: string
   errors: ErrorCode[]
   /** Null where the token of a sandbox writes nothing: reads, DELETE, and routes it cannot reach. */
   effect: Effect | null
@@ -138,7 +137,7 @@ type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${inf
     ? { [K in Name]: z.ZodString }
     : Record<never, z.ZodString>
 
-/** Parameters are plain strings here: a malformed UUID is an unknown id (404), not a bad request. */
+/** In the path `:name` marks a parameter. Parameters are plain strings here: a malformed UUID is an unknown id (404), not a bad request. */
 const routeOf =
   <const M extends Method>(method: M) =>
   <
@@ -148,14 +147,16 @@ const routeOf =
     Query extends z.ZodObject = typeof noQuery,
     Body extends z.ZodType = z.ZodUndefined,
   >(
-    def: Definition<Path, Reply, A, Query, Body> & WithEffect<M, A>,
+    path: Path,
+    def: Definition<Reply, A, Query, Body> & WithEffect<M, A>,
   ): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> => {
-    const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
+    const names = [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
     const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
     const whole = {
       ...absent,
-      ...(def as Definition<Path, Reply, A, Query, Body> & { effect?: Effect }),
+      ...(def as Definition<Reply, A, Query, Body> & { effect?: Effect }),
       method,
+      path,
       query: (def.query ?? noQuery) as Query,
       params: params as unknown as z.ZodObject<ParamsOf<Path>>,
       session: names.includes('sessionId'),

@@ -55,22 +55,20 @@ export type CheckLogLine = z.infer<typeof checkLogLine>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/checks'
 
-export const getChecksRoute = route.get({
+export const getChecksRoute = route.get(base, {
   name: 'getChecks',
   summary: 'Get the checks of a change request',
   description: 'The checks come from svc.toml of the default branch and run on the merge of base and head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  path: base,
   access: 'project-write',
   reply: changeRequestChecks,
 })
 
-export const rerunChecksRoute = route.post({
+export const rerunChecksRoute = route.post(`${base}/rerun`, {
   name: 'rerunChecks',
   summary: 'Run checks again',
   description: 'One by `name`, or all that ended without passing.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  path: `${base}/rerun`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ name: z.string().min(1).max(200).optional() }).optional(),
@@ -79,11 +77,10 @@ export const rerunChecksRoute = route.post({
   reply: changeRequestChecks,
 })
 
-export const readCheckLogRoute = route.get({
+export const readCheckLogRoute = route.get(`${base}/:runId/log`, {
   name: 'readCheckLog',
   summary: 'Read the log of a check run',
   description: 'The newest `lines`, oldest of them first. At most 5,000 lines and 8 MiB.',
-  path: `${base}/:runId/log`,
   access: 'project-write',
   query: z.object({ lines: z.coerce.number().int().min(0).max(checkLogLinesMax).default(1_000) }),
   reply: z.object({

@@ -85,12 +85,11 @@ export type ConnectorApproval = z.infer<typeof connectorApproval>
 const base = '/v1/projects/:projectId/connectors'
 const approvals = '/v1/projects/:projectId/connector-approvals'
 
-export const listConnectorsRoute = route.get({
+export const listConnectorsRoute = route.get(base, {
   name: 'listConnectors',
   summary: 'List the connectors of a project',
   description: 'From svc.toml on the default branch, with their tools.',
   errors: [...repositoryErrors],
-  path: base,
   access: 'project-read',
   ...wholeList('connectors', 'slug'),
   reply: z.object({
@@ -102,34 +101,31 @@ export const listConnectorsRoute = route.get({
   }),
 })
 
-export const getConnectorRoute = route.get({
+export const getConnectorRoute = route.get(`${base}/:slug`, {
   name: 'getConnector',
   summary: 'Get a connector with its latest calls',
   description: 'Calls list the names of arguments, never their values.',
   errors: [...repositoryErrors],
-  path: `${base}/:slug`,
   access: 'project-read',
   reply: connector.extend({ calls: z.array(connectorCall) }),
 })
 
-export const checkConnectorRoute = route.post({
+export const checkConnectorRoute = route.post(`${base}/:slug/check`, {
   name: 'checkConnector',
   summary: 'Read the tools of a connector again',
   description: 'The answer has the tools, or why there are none.',
   errors: [...repositoryErrors],
-  path: `${base}/:slug/check`,
   access: 'project-write',
   effect: 'adds',
   reply: connector,
 })
 
-export const setConnectorPolicyRoute = route.patch({
+export const setConnectorPolicyRoute = route.patch(`${base}/:slug/policies`, {
   name: 'setConnectorPolicy',
   summary: 'Set what agents may do with a connector',
   description:
     'For all tools or for single ones: allow, ask, or block. Only people decide: the token of a sandbox gets `forbidden`.',
   errors: [...repositoryErrors],
-  path: `${base}/:slug/policies`,
   access: 'project-write',
   effect: 'adds',
   body: z
@@ -146,11 +142,10 @@ export const setConnectorPolicyRoute = route.patch({
   reply: connector,
 })
 
-export const listConnectorApprovalsRoute = route.get({
+export const listConnectorApprovalsRoute = route.get(approvals, {
   name: 'listConnectorApprovals',
   summary: 'List connector calls that wait for a decision',
   description: 'Newest first; `status=all` includes decided ones.',
-  path: approvals,
   access: 'project-read',
   query: z.object({
     status: z.enum(['pending', 'all']).default('pending'),
@@ -161,12 +156,11 @@ export const listConnectorApprovalsRoute = route.get({
   reply: z.object({ approvals: z.array(connectorApproval) }),
 })
 
-export const decideConnectorApprovalRoute = route.post({
+export const decideConnectorApprovalRoute = route.post(`${approvals}/:approvalId/decide`, {
   name: 'decideConnectorApproval',
   summary: 'Approve or deny a connector call',
   description:
     'Once, or with `always` for the tool from now on. Only people decide: the token of a sandbox gets `forbidden`.',
-  path: `${approvals}/:approvalId/decide`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({

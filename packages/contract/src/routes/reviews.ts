@@ -43,17 +43,16 @@ export type Review = z.infer<typeof review>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/reviews'
 
-export const listReviewsRoute = route.get({
+export const listReviewsRoute = route.get(base, {
   name: 'listReviews',
   summary: 'List the reviews of a change request',
   description: 'Oldest first.',
-  path: base,
   access: 'project-write',
   ...wholeList('reviews', 'review_id'),
   reply: z.object({ reviews: z.array(review) }),
 })
 
-export const createReviewRoute = route.post({
+export const createReviewRoute = route.post(base, {
   name: 'createReview',
   summary: 'Review a change request',
   description:
@@ -67,7 +66,6 @@ export const createReviewRoute = route.post({
     'unprocessable',
     'ref_missing',
   ],
-  path: base,
   access: 'project-write',
   effect: 'adds',
   body: z

@@ -48,28 +48,26 @@ export type Trigger = z.infer<typeof trigger>
 
 const base = '/v1/projects/:projectId/triggers'
 
-export const listTriggersRoute = route.get({
+export const listTriggersRoute = route.get(base, {
   name: 'listTriggers',
   summary: 'List the triggers of a project',
   description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
   errors: [...repositoryErrors],
-  path: base,
   access: 'project-read',
   ...wholeList('triggers', 'slug'),
   reply: z.object({ triggers: z.array(trigger), errors: z.array(manifestIssue) }),
 })
 
-export const getTriggerRoute = route.get({
+export const getTriggerRoute = route.get(`${base}/:slug`, {
   name: 'getTrigger',
   summary: 'Get a trigger with its latest runs',
   description: '`slots` are the times at which it was due and what came of each.',
   errors: [...repositoryErrors],
-  path: `${base}/:slug`,
   access: 'project-read',
   reply: trigger.extend({ slots: z.array(triggerSlot) }),
 })
 
-export const fireTriggerRoute = route.post({
+export const fireTriggerRoute = route.post(`${base}/:slug/fire`, {
   name: 'fireTrigger',
   summary: 'Fire a trigger now',
   description:
@@ -82,7 +80,6 @@ export const fireTriggerRoute = route.post({
     'spend_cap_reached',
     'quota_exceeded',
   ],
-  path: `${base}/:slug/fire`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ message: z.string().trim().max(16_384).optional() }).optional(),
@@ -108,18 +105,16 @@ const switching = {
   reply: z.object({ change_request: changeRequest.nullable(), merged: z.boolean() }),
 } as const
 
-export const enableTriggerRoute = route.post({
+export const enableTriggerRoute = route.post(`${base}/:slug/enable`, {
   ...switching,
   name: 'enableTrigger',
   summary: 'Enable a trigger',
-  path: `${base}/:slug/enable`,
   effect: 'adds',
 })
 
-export const disableTriggerRoute = route.post({
+export const disableTriggerRoute = route.post(`${base}/:slug/disable`, {
   ...switching,
   name: 'disableTrigger',
   summary: 'Disable a trigger',
-  path: `${base}/:slug/disable`,
   effect: 'ends',
 })

@@ -31,31 +31,28 @@ export const unfinishedWork = named('UnfinishedWork', {
   earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
 })
 
-export const getUnfinishedWorkRoute = route.get({
+export const getUnfinishedWorkRoute = route.get(base, {
   name: 'getUnfinishedWork',
   summary: 'Get the unfinished work of a session',
   description: 'Files that were not committed and commits that were not pushed, as they were saved last.',
-  path: base,
   access: 'project-read',
   reply: unfinishedWork,
 })
 
-export const saveUnfinishedWorkRoute = route.post({
+export const saveUnfinishedWorkRoute = route.post(base, {
   name: 'saveUnfinishedWork',
   summary: 'Save the unfinished work of a running session',
   description: 'Also happens by itself at intervals and before a stop.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors],
-  path: base,
   access: 'project-write',
   effect: 'adds',
   reply: unfinishedWork,
 })
 
-export const bundleUnfinishedWorkRoute = route.get({
+export const bundleUnfinishedWorkRoute = route.get(`${base}/bundle`, {
   name: 'bundleUnfinishedWork',
   summary: 'Download saved work as a git bundle',
   description: 'Leaves out the commits that `have` names.',
-  path: `${base}/bundle`,
   access: 'project-read',
   query: z.object({
     have: z
@@ -71,22 +68,20 @@ export const bundleUnfinishedWorkRoute = route.get({
   reply: z.string(),
 })
 
-export const recoverUnfinishedWorkRoute = route.post({
+export const recoverUnfinishedWorkRoute = route.post(`${base}/recover`, {
   name: 'recoverUnfinishedWork',
   summary: 'Apply saved work to a running session',
   description: 'Writes the files into the work tree of the sandbox.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors, 'merge_conflict'],
-  path: `${base}/recover`,
   access: 'project-write',
   effect: 'adds',
   reply: z.object({ ok: z.literal(true), files: z.number().int() }),
 })
 
-export const listUnfinishedWorkRoute = route.get({
+export const listUnfinishedWorkRoute = route.get('/v1/projects/:projectId/unfinished-work', {
   name: 'listUnfinishedWork',
   summary: 'List sessions with unfinished work',
   description: 'Only sessions that have some.',
-  path: '/v1/projects/:projectId/unfinished-work',
   access: 'project-read',
   ...wholeList(null, 'session_id'),
   reply: z.array(
@@ -100,11 +95,10 @@ export const listUnfinishedWorkRoute = route.get({
 })
 
 /** For clients that applied the work themselves. */
-export const settleUnfinishedWorkRoute = route.post({
+export const settleUnfinishedWorkRoute = route.post(`${base}/recovered`, {
   name: 'settleUnfinishedWork',
   summary: 'Mark saved work as recovered',
   description: 'It is no longer listed as unfinished.',
-  path: `${base}/recovered`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ commit: sha }),
