@@ -201,6 +201,11 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   }
 }
 
+/** The path of a resource of a project, of one entry, or of an action on one. */
+export function projectPath(project: { project_id: string }, resource: string, id?: string, verb?: string): string {
+  return ['', 'v1', 'projects', project.project_id, resource, id, verb].filter((part) => part !== undefined).join('/')
+}
+
 /** No job runs here to write heartbeats, so this one stays fresh until the slowest test is over. */
 export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
   await deps.db

@@ -43,11 +43,15 @@ export async function tortureEvents(options: EventsOptions): Promise<EventsRepor
   const receivers = await startReceivers(random)
   const program = await sharedTortureProgram()
   try {
-    return await withPostgres((databaseUrl) =>
-      withServers({ kinds: ['managed'], count: options.servers, shared: { databaseUrl, ...program } }, (world) =>
-        withClient(databaseUrl, (db) => torture(world, { db, receivers, random, options })),
-      ),
-    )
+    return await withPostgres((databaseUrl) => {
+      const shared = { databaseUrl, ...program }
+      // Connected before the servers, which take all the connections that PostgreSQL has.
+      return withClient(databaseUrl, (db) =>
+        withServers({ kinds: ['managed'], count: options.servers, shared }, (world) =>
+          torture(world, { db, receivers, random, options }),
+        ),
+      )
+    })
   } finally {
     for (const receiver of receivers) await receiver.close()
   }

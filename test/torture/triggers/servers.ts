@@ -64,8 +64,9 @@ export async function tortureTriggers(options: TriggersOptions): Promise<Trigger
     const clocks = new Clocks(home, hourChanges[first]! - options.beforeMs - 5 * minuteMs, skews)
     const each = (n: number) => ({ databaseUrl, clockFile: clocks.file(n) })
     try {
-      return await withServers({ kinds: ['managed'], count: options.servers, each }, (world) =>
-        withClient(databaseUrl, (db) => {
+      // Connected before the servers, which take all the connections that PostgreSQL has.
+      return await withClient(databaseUrl, (db) =>
+        withServers({ kinds: ['managed'], count: options.servers, each }, (world) => {
           const run: Run = {
             ...{ options, world, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
             report: { leaps: { forward: 0, back: 0 }, edits: 0, looks: 0 },

@@ -2,7 +2,7 @@ import { setDefaultTimeout } from 'bun:test'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import { commit, type Files } from '@svc/git/testing'
-import type { TestApp, TestReply, TestRequest } from '../test-app.ts'
+import { projectPath, type TestApp, type TestReply, type TestRequest } from '../test-app.ts'
 
 // A busy machine slows git down, which must not fail a test.
 setDefaultTimeout(60_000)
@@ -34,10 +34,7 @@ export interface TestProject {
 }
 
 export function testProject(app: TestApp, { project, repo }: { project: Project; repo: Repository }): TestProject {
-  const path = (crId?: string, verb?: string) =>
-    ['', 'v1', 'projects', project.project_id, 'change-requests', crId, verb]
-      .filter((part) => part !== undefined)
-      .join('/')
+  const path = (crId?: string, verb?: string) => projectPath(project, 'change-requests', crId, verb)
   return {
     project,
     repo,

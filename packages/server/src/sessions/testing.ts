@@ -9,7 +9,7 @@ import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { EventNotifier } from '../events/notifier.ts'
 import { Redaction } from '../redaction/redaction.ts'
-import { serve, withReconcilers } from '../test-app.ts'
+import { projectPath, serve, withReconcilers } from '../test-app.ts'
 import { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { readInBackground } from '../testing-events.ts'
 import { until } from '../testing-until.ts'
@@ -50,10 +50,7 @@ export async function makeSessionApp(
   const driver = createFakeDriver({ refuseAttachment, ...driverOptions })
   const app = await makeTestApp({ sandboxes: driver, configure: { model: testModel, ...configure }, ...deps })
   const { project, repo } = await app.managedProject(files)
-  const path = (sessionId?: string, verb?: string) =>
-    ['', 'v1', 'projects', project.project_id, 'sessions', sessionId, verb]
-      .filter((part) => part !== undefined)
-      .join('/')
+  const path = (sessionId?: string, verb?: string) => projectPath(project, 'sessions', sessionId, verb)
   const session = async (sessionId: string) => (await app.request<Session>('GET', path(sessionId))).body
   const reaches = (sessionId: string, status: Session['status']) =>
     until(`session ${sessionId} is ${status}`, async () => {
