@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { git, program, run, Server } from '../test/e2e/harness.ts'
-import { interleaved, median, printFigures } from './report/figures.ts'
+import { interleaved, median, printFigures, rounds as roundsOf } from './report/figures.ts'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 40)
+const rounds = roundsOf(40)
 /** How much longer than its floor the client may take, in ms on an idle machine; a busy machine slows both. */
 const promised = { version: 20, list: 60 }
 

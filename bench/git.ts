@@ -8,9 +8,9 @@ import { engineFigures } from './git/engine.ts'
 import { firstFetchFigures } from './git/first-fetch.ts'
 import { hangingFigures } from './git/hanging.ts'
 import { externalFigures, managedFigures } from './git/http.ts'
-import { printFigures } from './report/figures.ts'
+import { printFigures, rounds as roundsOf } from './report/figures.ts'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 30)
+const rounds = roundsOf(30)
 const long = Number(process.env.BENCH_COMMITS ?? 50_000)
 
 const known = ['engine', 'managed', 'external', 'first', 'hanging']

@@ -3,9 +3,10 @@
  * browser.
  */
 import { printFigures } from './report/figures.ts'
-import { changes, type Report } from './pages/changes.ts'
+import { changes } from './pages/changes.ts'
 import { conversations } from './pages/conversations.ts'
 import { lists } from './pages/lists.ts'
+import type { Report } from './pages/measures.ts'
 import { makeWorld, type World } from './pages/world.ts'
 
 const parts: Record<string, [string, (world: World) => Promise<Report>]> = {

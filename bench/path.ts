@@ -5,13 +5,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readTips } from '@svc/git'
+import { readTips, type Sha } from '@svc/git'
 import { git, program, run, Server, until } from '../test/e2e/harness.ts'
-import { type Figure, interleaved, median, printFigures, timed } from './report/figures.ts'
+import { Client } from './git/http.ts'
+import { rawMerge, rawPreview } from './git/repositories.ts'
+import { type Figure, interleaved, median, printFigures, timed, rounds as roundsOf } from './report/figures.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
 
 const starts = Number(process.env.BENCH_STARTS ?? 5)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 100)
+const rounds = roundsOf(100)
 
 interface Session {
   session_id: string
@@ -57,55 +59,36 @@ async function makeBranch(seed: string, bare: string, name: string, file: string
   await git(seed, 'push', '--quiet', bare, name)
 }
 
-async function openFor(project: string, head: string): Promise<string> {
-  const response = await server.api(`/v1/projects/${project}/change-requests`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ title: head, head_ref: head }),
-  })
-  return ((await response.json()) as { cr_id: string }).cr_id
-}
-
-async function ask(path: string, init?: RequestInit): Promise<void> {
-  const response = await server.api(path, init)
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
-}
-
 async function changeRequests(project: string, seed: string, bare: string): Promise<Figure[]> {
   await makeBranch(seed, bare, 'read', 'new-read.txt')
-  const base = `/v1/projects/${project}/change-requests`
-  const cr = await openFor(project, 'read')
+  const api = new Client(server, { project_id: project })
+  const cr = await api.open({ base: 'main', head: 'read' })
   const read = await interleaved(rounds, {
-    read: () => ask(`${base}/${cr}`),
-    trivial: () => ask('/v1/token'),
+    read: () => api.get(cr),
+    trivial: () => api.get('/v1/token'),
     tips: () => readTips({ dir: bare, remote: null }, ['main', 'read']),
-    preview: () => ask(`${base}/${cr}/merge-preview`),
-    diff: () => ask(`${base}/${cr}/diff`),
+    preview: () => api.get(`${cr}/merge-preview`),
+    diff: () => api.get(`${cr}/diff`),
   })
-  const floor = median(read.trivial) + median(read.tips)
+  const route = { floor: 'trivial authenticated route + tips', floorMs: median(read.trivial) + median(read.tips) }
   const merges = 15
   const merge = { cold: [] as number[], raw: [] as number[], rawPreview: [] as number[], preview: [] as number[] }
   for (let n = 0; n < merges; n++) {
-    await makeBranch(seed, bare, `merge-${n}`, `new-${n}.txt`)
-    const id = await openFor(project, `merge-${n}`)
-    await ask(`${base}/${id}`)
-    merge.preview.push(await timed(() => ask(`${base}/${id}/merge-preview`)))
-    merge.rawPreview.push(
-      await timed(() => run(['git', 'merge-tree', '--write-tree', 'main', `merge-${n}`], { cwd: bare })),
-    )
-    merge.raw.push(await timed(() => rawMerge(bare, `merge-${n}`)))
-    merge.cold.push(await timed(() => ask(`${base}/${id}/merge`, { method: 'POST' })))
+    const head = `merge-${n}`
+    await makeBranch(seed, bare, head, `new-${n}.txt`)
+    const one = await api.open({ base: 'main', head })
+    // git takes the names of branches, too; the floor's merge goes to a ref of its own, so that ours finds the base unchanged.
+    const pair = { base: head, head, baseSha: 'main' as Sha, headSha: head as Sha }
+    await api.get(one)
+    merge.preview.push(await timed(() => api.get(`${one}/merge-preview`)))
+    merge.rawPreview.push(await timed(() => rawPreview(bare, pair)))
+    merge.raw.push(await timed(() => rawMerge(bare, pair)))
+    merge.cold.push(await timed(() => api.post(`${one}/merge`)))
   }
   return [
-    {
-      what: 'read of an open change request',
-      ms: median(read.read),
-      floor: 'trivial authenticated route + tips',
-      floorMs: floor,
-    },
-    { what: 'preview, warm', ms: median(read.preview), floor: 'trivial authenticated route + tips', floorMs: floor },
-    { what: 'diff, warm', ms: median(read.diff), floor: 'trivial authenticated route + tips', floorMs: floor },
+    { what: 'read of an open change request', ms: median(read.read), ...route },
+    { what: 'preview, warm', ms: median(read.preview), ...route },
+    { what: 'diff, warm', ms: median(read.diff), ...route },
     { what: 'preview, cold', ms: median(merge.preview), floor: 'git merge-tree', floorMs: median(merge.rawPreview) },
     {
       what: 'three-way merge, managed repository',
@@ -116,30 +99,13 @@ async function changeRequests(project: string, seed: string, bare: string): Prom
   ]
 }
 
-/** The three commands that any merge needs, to a ref of its own, so that the measured merge finds the base unchanged. */
-async function rawMerge(bare: string, head: string): Promise<void> {
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: dir,
-    GIT_AUTHOR_NAME: 'A',
-    GIT_AUTHOR_EMAIL: 'a@example.test',
-    GIT_COMMITTER_NAME: 'A',
-    GIT_COMMITTER_EMAIL: 'a@example.test',
-  }
-  const tree = (await run(['git', 'merge-tree', '--write-tree', 'main', head], { cwd: bare, env })).stdout.trim()
-  const commit = (
-    await run(['git', 'commit-tree', tree, '-p', 'main', '-p', head, '-m', 'm'], { cwd: bare, env })
-  ).stdout.trim()
-  await run(['git', 'update-ref', `refs/bench/${head}`, commit], { cwd: bare, env })
-}
-
 async function client(project: string): Promise<Figure[]> {
   const env = { PATH: process.env.PATH ?? '', HOME: server.dir, SVC_CONFIG_FILE: server.env.SVC_CONFIG_FILE! }
   const times = await interleaved(20, {
     version: () => run([program, '--version'], { env }),
     ls: () => run([program, 'cr', 'ls', '--project', project], { env }),
     git: () => run(['git', '--version'], { env }),
-    list: () => ask(`/v1/projects/${project}/change-requests?status=open`),
+    list: () => server.send('GET', `/v1/projects/${project}/change-requests?status=open`),
   })
   const floor = median(times.git)
   return [
@@ -161,23 +127,16 @@ async function sessions(project: string): Promise<void> {
     boots.push(await runtimeBoot(join(dir, `runtime-${n}`)))
     const started = performance.now()
     const { session_id } = await server.json<Session>([
-      'sessions',
-      'new',
-      '--no-wait',
-      '--model',
-      'svc-scripted-demo',
-      '--project',
-      project,
+      ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--project', project],
     ])
+    const path = `/v1/projects/${project}/sessions/${session_id}`
     await until('the session to run', async () => {
-      const session = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}`)).json()) as Session
+      const session = await server.send<Session>('GET', path)
       if (session.status === 'failed') throw new Error(session.error ?? 'failed')
       return session.status === 'running'
     })
     running.push(performance.now() - started)
-    const timeline = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}/timeline`)).json()) as {
-      phases: { name: string; ms: number | null }[]
-    }
+    const timeline = await server.send<{ phases: { name: string; ms: number | null }[] }>('GET', `${path}/timeline`)
     for (const phase of timeline.phases) phases.set(phase.name, [...(phases.get(phase.name) ?? []), phase.ms ?? 0])
     await server.json(['sessions', 'rm', session_id, '--yes', '--project', project])
   }

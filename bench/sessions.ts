@@ -2,12 +2,13 @@
  * How long a session takes to start, warm and cold, and to produce its first word; the cost of many concurrent and of idle
  * sessions.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createParser } from 'eventsource-parser'
+import { eventsOf } from '../packages/server/src/testing-events.ts'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
+import { procFile, runningProcesses } from '../test/processes.ts'
+import { below } from '../test/torture/sandbox-leaks.ts'
 import { type Figure, median, percentile, printFigures, timed } from './report/figures.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
 
@@ -119,13 +120,7 @@ async function warm(server: Server, project: string): Promise<void> {
 /** As a client sees it: the response, then `running` on the event stream. */
 async function start(server: Server, project: string) {
   const began = performance.now()
-  const made = await server.api(`/v1/projects/${project}/sessions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  })
-  const { session_id: id, ...rest } = (await made.json()) as Session
-  if (!made.ok) throw new Error(`No session was made: ${JSON.stringify(rest)}`)
+  const { session_id: id } = await server.send<Session>('POST', `/v1/projects/${project}/sessions`, {})
   const answeredMs = performance.now() - began
   await onEvents(server, project, id, (event) => {
     const { session } = event as { session?: Session }
@@ -147,11 +142,7 @@ async function untilFirstWord(server: Server, project: string, id: string): Prom
     },
     async () => {
       began = performance.now()
-      await server.api(`/v1/projects/${project}/sessions/${id}/prompt`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{"text":"Say a word."}',
-      })
+      await server.send('POST', `/v1/projects/${project}/sessions/${id}/prompt`, { text: 'Say a word.' })
     },
   )
   return performance.now() - began
@@ -169,11 +160,9 @@ async function onEvents(
   const { signal } = closing
   const response = await server.api(`/v1/projects/${project}/sessions/${id}/events`, { signal })
   let found = false
-  const parser = createParser({ onEvent: ({ data }) => void (found ||= fits(JSON.parse(data)) === true) })
-  const decoder = new TextDecoder()
   const asked = once()
-  for await (const chunk of response.body!) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
+  for await (const { data } of eventsOf(response.body!)) {
+    found = fits(JSON.parse(data)) === true
     if (found) break
   }
   closing.abort()
@@ -186,8 +175,8 @@ async function remove(server: Server, project: string, id: string): Promise<void
 }
 
 async function note(phases: Phases, server: Server, project: string, id: string): Promise<string[]> {
-  const answer = await server.api(`/v1/projects/${project}/sessions/${id}/timeline`)
-  const timeline = ((await answer.json()) as { phases: { name: string; ms: number | null }[] }).phases
+  const path = `/v1/projects/${project}/sessions/${id}/timeline`
+  const { phases: timeline } = await server.send<{ phases: { name: string; ms: number | null }[] }>('GET', path)
   for (const { name, ms } of timeline) phases.set(name, [...(phases.get(name) ?? []), ms ?? 0])
   return timeline.map(({ name }) => name)
 }
@@ -206,26 +195,10 @@ function firstWord(): Response {
 
 /** Every process in a sandbox of this server; shared pages are divided by the number of sharers. */
 function sandboxBytes(serverPid: number): number {
-  const parents = new Map<number, number>()
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    const stat = readSafely(`/proc/${name}/stat`)
-    parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0))
-  }
-  const isBelow = (pid: number): boolean =>
-    pid > 1 && (parents.get(pid) === serverPid || isBelow(parents.get(pid) ?? 0))
+  const names = runningProcesses()
   let kilobytes = 0
-  for (const pid of parents.keys()) {
-    if (!isBelow(pid) || readSafely(`/proc/${pid}/comm`).startsWith('postgres')) continue
-    kilobytes += Number(/^Pss:\s+(\d+)/m.exec(readSafely(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
-  }
+  for (const { pid } of below(serverPid))
+    if (names.get(pid)?.name.startsWith('postgres') === false)
+      kilobytes += Number(/^Pss:\s+(\d+)/m.exec(procFile(pid, 'smaps_rollup'))?.[1] ?? 0)
   return kilobytes * 1024
-}
-
-/** The process may have ended meanwhile. */
-function readSafely(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -1,56 +1,35 @@
 // Builds the one program, dist/svc, when a source is newer than the last build.
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { buildDashboard, pack } from './dashboard.mjs'
 import { buildDocs, docsPack } from './docs/build.mjs'
-import { isMain, main, root, runQuietly, step } from './console.mjs'
+import { aside, isMain, main, readJson, root, runQuietly, step } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 export const program = join(root, 'dist/svc')
-const stampFile = join(root, 'dist/.svc-built-from')
-const pagesStampFile = join(root, 'dist/.pages-built-from')
-const docsStampFile = join(root, 'dist/.docs-built-from')
+const pagesStamp = 'dist/.pages-built-from'
+const docsStamp = 'dist/.docs-built-from'
 
+/** The program embeds the pages and the docs site, so they are built first. */
 export async function ensureBuilt() {
-  await ensurePages()
-  await ensureDocs()
-  const stamp = sourceStamp()
-  if (existsSync(program) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
-  await step('Building dist/svc', () => build(stamp))
+  const pageFiles = ['scripts/dashboard.mjs', 'packages/dashboard/vite.config.ts']
+  await ensure('the pages', pack, pagesStamp, stampOf(['dashboard', 'contract'], pageFiles), buildDashboard)
+  await ensure('the docs site', docsPack, docsStamp, stampOf(['contract'], docsFiles()), buildDocs)
+  const packages = readdirSync(join(root, 'packages')).filter((name) => name !== 'dashboard')
+  const stamp = stampOf(packages, ['scripts/build.mjs', pagesStamp, docsStamp])
+  await ensure('dist/svc', program, 'dist/.svc-built-from', stamp, build)
 }
 
-/** The program embeds the pages, so they are built first. */
-async function ensurePages() {
-  const stamp = stampOf(['dashboard', 'contract'], ['scripts/dashboard.mjs', 'packages/dashboard/vite.config.ts'])
-  if (existsSync(pack) && existsSync(pagesStampFile) && readFileSync(pagesStampFile, 'utf8') === stamp) return
-  await step('Building the pages', async () => {
-    rmSync(pagesStampFile, { force: true })
-    await buildDashboard()
-    writeFileSync(pagesStampFile, stamp)
-  })
-}
-
-/**
- * The program carries the docs site too. */
-async function ensureDocs() {
-  const stamp = stampOf(['contract'], docsFiles())
-  if (existsSync(docsPack) && existsSync(docsStampFile) && readFileSync(docsStampFile, 'utf8') === stamp) return
-  await step('Building the docs site', async () => {
-    rmSync(docsStampFile, { force: true })
-    await buildDocs()
-    writeFileSync(docsStampFile, stamp)
+/** Makes `product` unless it was made from what the stamp describes. */
+async function ensure(what, product, stampPath, stamp, make) {
+  const stampFile = join(root, stampPath)
+  if (existsSync(product) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
+  await step(`Building ${what}`, async () => {
+    rmSync(stampFile, { force: true })
+    await make()
+    writeFileSync(stampFile, stamp)
   })
 }
 
@@ -62,19 +41,12 @@ function docsFiles() {
   return ['package.json', ...inRoot, ...inFolders.filter((path) => !/\.test\.\w+$/.test(path))].sort()
 }
 
-/** Built under another name and renamed, so that a running program keeps its file and a failed build keeps the last good one.
- */
-async function build(stamp) {
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const aside = mkdtempSync(join(root, 'dist/.build-'))
-  try {
-    await compile(join(aside, 'svc'))
-    rmSync(stampFile, { force: true })
-    renameSync(join(aside, 'svc'), program)
-    writeFileSync(stampFile, stamp)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+/** Built under another name and renamed, so that a running program keeps its file and a failed build keeps the last good one. */
+function build() {
+  return aside(join(root, 'dist'), async (folder) => {
+    await compile(join(folder, 'svc'))
+    renameSync(join(folder, 'svc'), program)
+  })
 }
 
 /** Builds the one program. `more` holds the flags for another platform. */
@@ -102,16 +74,11 @@ export async function compile(outfile, more = []) {
 
 /** Constants of the build. A build that does not know its hosts leaves them undefined. */
 export function buildValues() {
-  const values = { SVC_VERSION: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version }
+  const values = { SVC_VERSION: readJson('package.json').version }
   for (const name of ['SVC_CLOUD_URL', 'SVC_INTERNAL_URL']) {
     if (process.env[name]) values[name] = process.env[name]
   }
   return values
-}
-
-function sourceStamp() {
-  const packages = readdirSync(join(root, 'packages')).filter((name) => name !== 'dashboard')
-  return stampOf(packages, ['scripts/build.mjs', 'dist/.pages-built-from', 'dist/.docs-built-from'])
 }
 
 /** Compares sizes and modification times; hashing every source would slow each start down. */

@@ -1,6 +1,6 @@
 // Terminal helpers of the scripts: progress lines, and one child process in the foreground.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -86,6 +86,21 @@ function watchNpm(gone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined
   const parent = process.ppid
   return setInterval(() => process.ppid !== parent && gone(), 500)
+}
+
+/** Makes something in a new folder of `home`, which is gone afterwards: `work` moves what is complete out of it. */
+export async function aside(home, work) {
+  mkdirSync(home, { recursive: true })
+  const folder = mkdtempSync(join(home, '.new-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export function readJson(path) {
+  return JSON.parse(readFileSync(join(root, path), 'utf8'))
 }
 
 /** Finds a program on PATH, or returns null. */

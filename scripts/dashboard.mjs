@@ -1,9 +1,9 @@
 // Builds the pages and packs them into dist/dashboard.pack, which the program embeds.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { findBun } from './bun.mjs'
-import { root, runQuietly } from './console.mjs'
+import { aside, root, runQuietly } from './console.mjs'
 
 export const pack = join(root, 'dist/dashboard.pack')
 
@@ -19,18 +19,14 @@ const types = {
 }
 
 /** Packed under another name and renamed, so that a failed build keeps the last good one. */
-export async function buildDashboard() {
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const aside = mkdtempSync(join(root, 'dist/.pages-'))
-  try {
-    const vite = join(root, 'node_modules/vite/bin/vite.js')
+export function buildDashboard() {
+  return aside(join(root, 'dist'), async (folder) => {
+    const [vite, pages] = [join(root, 'node_modules/vite/bin/vite.js'), join(folder, 'pages')]
     const home = join(root, 'packages/dashboard')
-    await runQuietly(findBun(), [vite, 'build', '--outDir', join(aside, 'pages'), '--logLevel', 'warn'], { cwd: home })
-    writeFileSync(join(aside, 'pack'), packFolder(join(aside, 'pages')))
-    renameSync(join(aside, 'pack'), pack)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+    await runQuietly(findBun(), [vite, 'build', '--outDir', pages, '--logLevel', 'warn'], { cwd: home })
+    writeFileSync(join(folder, 'pack'), packFolder(pages))
+    renameSync(join(folder, 'pack'), pack)
+  })
 }
 
 /** `{ path: { type, gzip } }` as JSON. Compressing here once saves compressing at every request. */

@@ -1,7 +1,20 @@
 // Debian packages that tests need without an installation, because installing one starts its service.
 import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runQuietly } from './console.mjs'
+import { aside, findProgram, runQuietly, step } from './console.mjs'
+
+/** Gives `keep` the folder of the unpacked packages. Never fails: tests that need them are skipped and counted. */
+export async function unpackForTests(what, names, keep) {
+  if (findProgram('apt-get') === null || findProgram('dpkg-deb') === null) return
+  try {
+    await step(`Unpacking ${what} for the tests`, () =>
+      aside(tmpdir(), async (dir) => keep(await unpackDebianPackages(names, dir))),
+    )
+  } catch (error) {
+    console.error(error.message.split('\n').at(-1))
+  }
+}
 
 /** Downloads packages into `dir`, unpacks them below `dir/files` and returns that path. */
 export async function unpackDebianPackages(names, dir) {

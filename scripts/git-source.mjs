@@ -1,9 +1,9 @@
 // Fetches Debian's source package of git and the files its tests need. Kept in the user's cache folder.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { findProgram, runQuietly, step } from './console.mjs'
+import { aside, findProgram, runQuietly, step } from './console.mjs'
 
 /** Builds the test harness only. The tests run the installed git, so skip what a full build would add. */
 const leftOut = ['NO_OPENSSL', 'NO_GETTEXT', 'NO_EXPAT', 'NO_PYTHON', 'NO_TCLTK']
@@ -18,15 +18,11 @@ export async function fetchGitSource() {
   const dir = join(cache, (wanted || 'newest').replaceAll(/[^\w.+-]/g, '_'))
   if (!existsSync(dir)) {
     await ensureTools()
-    mkdirSync(cache, { recursive: true })
-    const room = mkdtempSync(join(cache, '.new-'))
-    try {
+    await aside(cache, async (room) => {
       await step('Fetching the source of git', () => download(room, wanted))
       await step("Building what git's tests need, a few minutes", () => build(join(room, 'git')))
       renameSync(room, dir)
-    } finally {
-      rmSync(room, { recursive: true, force: true })
-    }
+    })
   }
   const description = readdirSync(dir).find((name) => name.endsWith('.dsc'))
   return { dir: join(dir, 'git'), cache: dir, version: description.replace(/^git_(.*)\.dsc$/, '$1') }
@@ -87,17 +83,16 @@ export async function unpackPty({ cache }) {
   if (spawnSync('perl', ['-MIO::Pty', '-e', '1']).status === 0) return null
   const folder = join(cache, 'pty')
   if (!existsSync(folder)) {
-    const room = mkdtempSync(join(cache, '.pty-'))
     try {
-      await runQuietly('apt-get', [...aptOptions(cache), 'download', 'libio-pty-perl'], { cwd: room })
-      const [file] = readdirSync(room)
-      await runQuietly('dpkg-deb', ['-x', join(room, file), join(room, 'files')])
-      renameSync(join(room, 'files'), folder)
+      await aside(cache, async (room) => {
+        await runQuietly('apt-get', [...aptOptions(cache), 'download', 'libio-pty-perl'], { cwd: room })
+        const [file] = readdirSync(room)
+        await runQuietly('dpkg-deb', ['-x', join(room, file), join(room, 'files')])
+        renameSync(join(room, 'files'), folder)
+      })
     } catch (error) {
       console.error(`Without libio-pty-perl, tests of a terminal skip themselves: ${error.message.split('\n').at(-1)}`)
       return null
-    } finally {
-      rmSync(room, { recursive: true, force: true })
     }
   }
   const module = readdirSync(folder, { recursive: true }).find((path) => path.endsWith('IO/Pty.pm'))

@@ -1,9 +1,8 @@
 // Programs that sessions need on the machine. As root on Debian this installs them; elsewhere it prints the command.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, root, runQuietly, step } from './console.mjs'
-import { unpackDebianPackages } from './debian-packages.mjs'
+import { unpackForTests } from './debian-packages.mjs'
 
 const packages = {
   bubblewrap: { program: 'bwrap', for: 'sessions run in a sandbox made by it' },
@@ -53,16 +52,16 @@ const sshdFolder = join(root, 'node_modules/.cache/openssh-server')
  * an ssh server on the machine's network. Never fails: without sshd those tests are skipped and counted.
  */
 export async function ensureSshd() {
-  const isThere = findProgram('sshd') !== null || ['/usr/sbin', join(sshdFolder, 'usr/sbin')].some(hasSshd)
-  if (isThere || findProgram('apt-get') === null || findProgram('dpkg-deb') === null) return
-  const dir = mkdtempSync(join(tmpdir(), 'svc-sshd-'))
-  try {
-    await step('Unpacking openssh-server for the tests', () => unpackSshd(dir))
-  } catch (error) {
-    console.error(error.message.split('\n').slice(-1).join(''))
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const folders = ['/usr/sbin', join(sshdFolder, 'usr/sbin')]
+  if (findProgram('sshd') !== null || folders.some((folder) => existsSync(join(folder, 'sshd')))) return
+  await unpackForTests('openssh-server', ['openssh-server', 'libwrap0'], (files) => {
+    mkdirSync(join(sshdFolder, 'lib'), { recursive: true })
+    const libraries = join(files, 'usr/lib')
+    for (const path of readdirSync(libraries, { recursive: true }).filter((name) => /\/libwrap\.so/.test(name)))
+      cpSync(join(libraries, path), join(sshdFolder, 'lib', path.split('/').at(-1)), { verbatimSymlinks: true })
+    // Written last, because its presence means that the rest is complete.
+    cpSync(join(files, 'usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
+  })
 }
 
 /** packages/server/src/http/connections/testing-proxies.ts looks here. */
@@ -71,32 +70,11 @@ const proxyFolder = join(root, 'node_modules/.cache/reverse-proxies')
 /** The tests of docs/operate/reverse-proxy.md start their own nginx and Caddy, unpacked for the same reason as sshd. */
 export async function ensureReverseProxies() {
   const files = ['usr/sbin/nginx', 'usr/lib/nginx/modules/ngx_stream_module.so', 'usr/bin/caddy']
-  const isThere = files.every((path) => existsSync(join(proxyFolder, path)))
-  if (isThere || findProgram('apt-get') === null || findProgram('dpkg-deb') === null) return
-  const dir = mkdtempSync(join(tmpdir(), 'svc-proxies-'))
-  try {
-    await step('Unpacking nginx and caddy for the tests', async () => {
-      const unpacked = await unpackDebianPackages(['nginx', 'libnginx-mod-stream', 'caddy'], dir)
-      for (const path of ['usr/bin', 'usr/sbin', 'usr/lib/nginx'])
-        cpSync(join(unpacked, path), join(proxyFolder, path), { recursive: true })
-    })
-  } catch (error) {
-    console.error(error.message.split('\n').slice(-1).join(''))
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
-}
-
-const hasSshd = (folder) => existsSync(join(folder, 'sshd'))
-
-async function unpackSshd(dir) {
-  const files = await unpackDebianPackages(['openssh-server', 'libwrap0'], dir)
-  mkdirSync(join(sshdFolder, 'lib'), { recursive: true })
-  const libraries = join(files, 'usr/lib')
-  for (const path of readdirSync(libraries, { recursive: true }).filter((name) => /\/libwrap\.so/.test(name)))
-    cpSync(join(libraries, path), join(sshdFolder, 'lib', path.split('/').at(-1)), { verbatimSymlinks: true })
-  // Written last, because its presence means that the rest is complete.
-  cpSync(join(files, 'usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
+  if (files.every((path) => existsSync(join(proxyFolder, path)))) return
+  await unpackForTests('nginx and caddy', ['nginx', 'libnginx-mod-stream', 'caddy'], (unpacked) => {
+    for (const path of ['usr/bin', 'usr/sbin', 'usr/lib/nginx'])
+      cpSync(join(unpacked, path), join(proxyFolder, path), { recursive: true })
+  })
 }
 
 async function aptInstall(missing) {

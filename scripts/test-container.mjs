@@ -1,11 +1,11 @@
 // `npm run test:container` tests the container driver with a real engine: Debian's dockerd, unpacked rather than installed,
 // because an installation would start an engine for the whole machine. Once unpacked, `npm test` uses it as well.
-import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { findBun } from './bun.mjs'
-import { findProgram, main, root, step } from './console.mjs'
+import { aside, findProgram, main, root, step } from './console.mjs'
 import { unpackDebianPackages } from './debian-packages.mjs'
 import { ensureInstalled } from './install.mjs'
 
@@ -20,9 +20,8 @@ await main(async () => {
   return spawnSync(findBun(), args, { cwd: root, stdio: 'inherit' }).status ?? 1
 })
 
-async function unpack() {
-  const dir = mkdtempSync(join(tmpdir(), 'svc-engine-'))
-  try {
+function unpack() {
+  return aside(tmpdir(), async (dir) => {
     const files = await unpackDebianPackages(packages, dir)
     const libraries = join(files, 'lib')
     // Gathers libraries in one folder, whatever the machine calls its own.
@@ -30,10 +29,8 @@ async function unpack() {
       if (name.endsWith('-linux-gnu'))
         cpSync(join(libraries, name), libraries, { recursive: true, verbatimSymlinks: true })
     // Written last and atomically, because its presence means that the rest is complete.
-    const aside = `${folder}.${process.pid}`
-    cpSync(files, aside, { recursive: true, verbatimSymlinks: true })
-    renameSync(aside, folder)
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+    const complete = `${folder}.${process.pid}`
+    cpSync(files, complete, { recursive: true, verbatimSymlinks: true })
+    renameSync(complete, folder)
+  })
 }

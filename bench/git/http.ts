@@ -22,28 +22,17 @@ export class Client {
     this.base = `/v1/projects/${project.project_id}/change-requests`
   }
 
-  static async project(server: Server, body: object): Promise<Project> {
-    return send(server, 'POST', '/v1/projects', body)
+  static project(server: Server, body: object): Promise<Project> {
+    return server.send('POST', '/v1/projects', body)
   }
 
-  get = (path: string) => send(this.#server, 'GET', path)
-  post = <T>(path: string, body?: object) => send<T>(this.#server, 'POST', path, body)
+  get = <T>(path: string) => this.#server.send<T>('GET', path)
+  post = <T>(path: string, body?: object) => this.#server.send<T>('POST', path, body)
 
   async open({ base, head }: Pick<Pair, 'base' | 'head'>): Promise<string> {
     const body = { title: head, head_ref: head, base_ref: base }
     return `${this.base}/${(await this.post<{ cr_id: string }>(this.base, body)).cr_id}`
   }
-}
-
-async function send<T>(server: Server, method: string, path: string, body?: object): Promise<T> {
-  const response = await server.api(path, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return JSON.parse(text) as T
 }
 
 /** A new server still interprets code that it compiles later, so its first merges are reported separately. */

@@ -1,21 +1,16 @@
 /** The diff of a very long file, and of very many files. */
 import { longFile, manyFiles } from '../../test/e2e/large-fixtures.ts'
-import { type Figure, median } from '../report/figures.ts'
-import { firstPaint, forgetTasks, inputsMs, longTasks, memoryOf, profiled } from './probe.ts'
+import { type Figure, median, rounds } from '../report/figures.ts'
+import { inputFigure, memoryRemark, paints, type Report, scrollFigure, scrollRemark } from './measures.ts'
+import { firstPaint, forgetTasks, inputsMs, longTasks, profiled } from './probe.ts'
 import { type Files, makeProject, openChange, type Project, type World } from './world.ts'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const lineCount = 10_000
 const fileCount = 3_000
 const firstLine = 'diffs-container >>> [data-line]'
 /** 7,200 px a second at sixty frames: faster than reading, but a finger scrolls that fast. */
 const wheelPx = 120
 const scroller = 'diffs-container'
-
-export interface Report {
-  figures: Figure[]
-  remarks: string[]
-}
 
 export async function changes(world: World): Promise<Report> {
   const { server } = world
@@ -28,7 +23,10 @@ export async function changes(world: World): Promise<Report> {
   const long = await open('long', { 'long.ts': longFile('is', lineCount) })
   const many = await open('many', manyFiles('is', fileCount))
   const report: Report = { figures: [], remarks: [] }
-  const floor = ['the same page, one line changed', median(await paints(world, project, small))] as const
+  const floor = [
+    'the same page, one line changed',
+    median(await paints(world.page, addressOf(world, project, small), firstLine)),
+  ] as const
   await measure(world, report, floor, { project, number: long, what: `a file of ${lineCount} changed lines` })
   await measure(world, report, floor, { project, number: many, what: `${fileCount} changed files` })
   return report
@@ -36,14 +34,6 @@ export async function changes(world: World): Promise<Report> {
 
 const addressOf = (world: World, project: Project, number: number) =>
   `${world.server.url}/projects/${project.slug}/change-requests/${number}?tab=files`
-
-/** The first two rounds fill the browser's cache with our scripts, as after a first visit. */
-async function paints(world: World, project: Project, number: number): Promise<number[]> {
-  const times: number[] = []
-  for (let round = 0; round < rounds + 2; round++)
-    times.push(await firstPaint(world.page, addressOf(world, project, number), firstLine))
-  return times.slice(2)
-}
 
 async function measure(
   world: World,
@@ -53,9 +43,10 @@ async function measure(
 ): Promise<void> {
   const { page } = world
   const name = what.replaceAll(' ', '-')
-  const painted = await paints(world, project, number)
+  const address = addressOf(world, project, number)
+  const painted = await paints(page, address, firstLine)
   figures.push({ what: `${what}: first paint of the diff`, ms: median(painted), floor, floorMs })
-  await profiled(page, `${name}-first`, () => paints(world, project, number))
+  await profiled(page, `${name}-first`, () => paints(page, address, firstLine))
   const atStart = await longTasks(page)
   const fetched = await fetchAlone(world, project, number)
   figures.push({
@@ -67,38 +58,19 @@ async function measure(
   })
   remarks.push(`${what}: ${atStart.count} long tasks before it stands, the longest ${atStart.longestMs.toFixed(0)} ms.`)
 
-  await forgetTasks(page)
-  await profiled(page, `${name}-wheel`, () =>
-    page.evaluate(([box, px, frames]) => window.probe.scroll(box, px, '', frames), [scroller, wheelPx, 400] as const),
+  const byWheel = await scrollFigure(
+    page,
+    `  longest task while scrolling by a fast wheel, ${wheelPx} px a frame`,
+    `${name}-wheel`,
+    () => page.evaluate(([box, px]) => window.probe.scroll(box, px, '', 400), [scroller, wheelPx] as const),
   )
-  const byWheel = await longTasks(page)
-  figures.push({
-    what: `  longest task while scrolling by a fast wheel, ${wheelPx} px a frame`,
-    ms: byWheel.longestMs,
-    floor: 'what is promised',
-    floorMs: 100,
-    note: `${byWheel.count} over 50 ms`,
-  })
-
-  await page.goto(addressOf(world, project, number))
-  await firstPaint(page, addressOf(world, project, number), firstLine)
-  await forgetTasks(page)
-  const scrolled = await profiled(page, `${name}-scroll`, () =>
+  await page.goto(address)
+  await firstPaint(page, address, firstLine)
+  const whole = await scrollFigure(page, '  the same from top to bottom, a window a frame', `${name}-scroll`, () =>
     page.evaluate((box) => window.probe.scroll(box, 700, ''), scroller),
   )
-  const tasks = await longTasks(page)
-  figures.push({
-    what: '  the same from top to bottom, a window a frame',
-    ms: tasks.longestMs,
-    floor: 'what is promised',
-    floorMs: 100,
-    note: `${tasks.count} over 50 ms`,
-  })
-  remarks.push(
-    `${what}: ${scrolled.px.toFixed(0)} px in ${scrolled.frames} frames and ${(scrolled.ms / 1000).toFixed(1)} s, the worst frame ${scrolled.worstFrameMs.toFixed(0)} ms; at most ${scrolled.nodesMax} elements in the document.`,
-  )
-  const { heapMiB, processMiB } = await memoryOf(page, world.whole)
-  remarks.push(`${what}: ${heapMiB.toFixed(0)} MiB of JavaScript, ${processMiB.toFixed(0)} MiB in the page's process.`)
+  figures.push(byWheel.figure, whole.figure)
+  remarks.push(scrollRemark(what, whole.scrolled), await memoryRemark(what, world))
   figures.push(...(await measureKeys(world, project, number, name)))
 }
 
@@ -127,7 +99,7 @@ async function keys(page: World['page'], name: string, pressed: string[], what: 
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
     }
   })
-  return { what, ms: await inputsMs(page), floor: 'a frame', floorMs: 1000 / 60, note: 'the slowest' }
+  return inputFigure(what, await inputsMs(page))
 }
 
 /** The page's minimum: the response it shows, fetched and parsed. */
@@ -136,7 +108,7 @@ async function fetchAlone(world: World, project: Project, number: number): Promi
   const base = `/v1/projects/${project.project_id}/change-requests`
   const times: number[] = []
   let bytes = 0
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds(5); round++) {
     const one = await page.evaluate(
       async ([base, number]) => {
         const listed = await fetch(`${base}?number=${number}`)

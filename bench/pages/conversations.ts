@@ -1,12 +1,10 @@
 /** A conversation of two thousand messages, most of them with tool calls, in a busy session. */
-import { type Figure, median } from '../report/figures.ts'
+import { median } from '../report/figures.ts'
 import { type Server, until } from '../../test/e2e/harness.ts'
 import { insertMessages } from '../../test/e2e/large-fixtures.ts'
-import type { Report } from './changes.ts'
-import { firstPaint, forgetTasks, longTasks, memoryOf, profiled } from './probe.ts'
+import { memoryRemark, paints, type Report, scrollFigure, scrollRemark } from './measures.ts'
 import { makeProject, type Project, type World } from './world.ts'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const count = 2_000
 const message = 'ol[aria-label="Messages"] article'
 
@@ -17,53 +15,30 @@ export async function conversations(world: World): Promise<Report> {
   const long = await startSession(server, project)
   await insertMessages(server, long, count)
   const addressOf = (session: string) => `${server.url}/projects/${project.slug}/sessions/${session}`
-  const paints = async (session: string) => {
-    const times: number[] = []
-    for (let round = 0; round < rounds + 2; round++) times.push(await firstPaint(page, addressOf(session), message))
-    return times.slice(2)
-  }
   const what = `a conversation of ${count} messages`
-  const floorMs = median(await paints(short))
-  const paintedMs = median(await paints(long))
-  const figures: Figure[] = [
-    { what: `${what}: first paint`, ms: paintedMs, floor: 'the same page, one prompt', floorMs },
-  ]
-  const remarks: string[] = []
+  const floorMs = median(await paints(page, addressOf(short), message))
+  const ms = median(await paints(page, addressOf(long), message))
   await page.getByText(`This was said ${count - 1}.`).waitFor()
-
-  await forgetTasks(page)
-  const scrolled = await profiled(page, 'conversation-scroll', () =>
+  const up = await scrollFigure(page, '  longest task while scrolling to its beginning', 'conversation-scroll', () =>
     page.evaluate((own) => window.probe.scroll(null, -700, own), 'section[aria-label="Conversation"] [data-beginning]'),
   )
-  const tasks = await longTasks(page)
   await page.getByText('This was said 0.').waitFor()
-  figures.push({
-    what: '  longest task while scrolling to its beginning',
-    ms: tasks.longestMs,
-    floor: 'what is promised',
-    floorMs: 100,
-    note: `${tasks.count} over 50 ms`,
-  })
-  remarks.push(
-    `${what}: ${scrolled.px.toFixed(0)} px in ${scrolled.frames} frames and ${(scrolled.ms / 1000).toFixed(1)} s with what was loaded on the way, the worst frame ${scrolled.worstFrameMs.toFixed(0)} ms; at most ${scrolled.nodesMax} elements in the document.`,
+  const back = await scrollFigure(page, '  longest task while scrolling back to its end', null, () =>
+    page.evaluate(() => window.probe.scroll(null, 700, '')),
   )
-  await forgetTasks(page)
-  const back = await page.evaluate(() => window.probe.scroll(null, 700, ''))
-  const backTasks = await longTasks(page)
-  figures.push({
-    what: '  longest task while scrolling back to its end',
-    ms: backTasks.longestMs,
-    floor: 'what is promised',
-    floorMs: 100,
-    note: `${backTasks.count} over 50 ms`,
-  })
-  remarks.push(`${what}: back in ${(back.ms / 1000).toFixed(1)} s; at most ${back.nodesMax} elements in the document.`)
-  const { heapMiB, processMiB } = await memoryOf(page, world.whole)
-  remarks.push(
-    `${what}, all of it loaded: ${heapMiB.toFixed(0)} MiB of JavaScript, ${processMiB.toFixed(0)} MiB in the page's process.`,
-  )
-  remarks.push(await movedByNews(world, project, long))
-  return { figures, remarks }
+  return {
+    figures: [
+      { what: `${what}: first paint`, ms, floor: 'the same page, one prompt', floorMs },
+      up.figure,
+      back.figure,
+    ],
+    remarks: [
+      scrollRemark(what, up.scrolled, ' with what was loaded on the way'),
+      `${what}: back in ${(back.scrolled.ms / 1000).toFixed(1)} s; at most ${back.scrolled.nodesMax} elements in the document.`,
+      await memoryRemark(`${what}, all of it loaded`, world),
+      await movedByNews(world, project, long),
+    ],
+  }
 }
 
 /** The agent's output while a reader looks at earlier messages. */
@@ -93,18 +68,15 @@ async function startSession(server: Server, project: Project): Promise<string> {
   ])
   await prompt(server, project, session, 'Say a word.')
   await until('its answer', async () => {
-    const answer = await server.api(`/v1/projects/${project.project_id}/sessions/${session}/transcript`)
-    const { messages } = (await answer.json()) as { messages: { role: string; completed_at: string | null }[] }
+    const { messages } = await server.send<{ messages: { role: string; completed_at: string | null }[] }>(
+      'GET',
+      `/v1/projects/${project.project_id}/sessions/${session}/transcript`,
+    )
     return messages.some(({ role, completed_at: at }) => role === 'assistant' && at !== null)
   })
   return session
 }
 
 async function prompt(server: Server, project: Project, session: string, text: string): Promise<void> {
-  const answer = await server.api(`/v1/projects/${project.project_id}/sessions/${session}/prompt`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text }),
-  })
-  if (!answer.ok) throw new Error(await answer.text())
+  await server.send('POST', `/v1/projects/${project.project_id}/sessions/${session}/prompt`, { text })
 }

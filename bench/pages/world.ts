@@ -1,10 +1,9 @@
 /** A server with a repository and a signed-in browser, as a person uses them. */
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
-import { openBrowser } from '../../test/e2e/browser.ts'
-import { git, Server } from '../../test/e2e/harness.ts'
-import { gatewayOf } from '../../test/e2e/page-story.ts'
+import type { CDPSession } from 'playwright-core'
+import { gatewayOf, git, type Server } from '../../test/e2e/harness.ts'
+import { beginPageStory, type PageStory } from '../../test/e2e/page-story.ts'
 import { probeScript } from './probe.ts'
 
 export interface Project {
@@ -12,37 +11,15 @@ export interface Project {
   slug: string
 }
 
-export interface World {
-  server: Server
-  browser: Browser
-  context: BrowserContext
+export interface World extends PageStory {
   /** Speaks the browser's own protocol. */
   whole: CDPSession
-  page: Page
-  end(): Promise<void>
 }
 
 export async function makeWorld(): Promise<World> {
-  const server = await Server.start()
-  const browser = await openBrowser()
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
-  await context.addInitScript(probeScript)
-  const page = await context.newPage()
-  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  // Both this page and the next have a heading, so wait for the next one's text.
-  await page.waitForURL(`${server.url}/`)
-  return {
-    server,
-    browser,
-    context,
-    whole: await browser.newBrowserCDPSession(),
-    page,
-    async end() {
-      await browser.close()
-      await server.end()
-    },
-  }
+  const story = await beginPageStory()
+  await story.page.context().addInitScript(probeScript)
+  return { ...story, whole: await story.browser.newBrowserCDPSession() }
 }
 
 /** Creates a managed project with these files on its default branch, and returns a clone to work in. */
@@ -83,14 +60,7 @@ export async function openChange(
   await git(clone, 'commit', '--quiet', '-m', branch)
   await git(clone, 'push', '--quiet', 'origin', branch)
   const opened = await server.json<{ number: number }>([
-    'cr',
-    'open',
-    '--title',
-    branch,
-    '--head',
-    branch,
-    '--project',
-    project.project_id,
+    ...['cr', 'open', '--title', branch, '--head', branch, '--project', project.project_id],
   ])
   return opened.number
 }

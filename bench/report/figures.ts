@@ -3,6 +3,9 @@
  * comparable.
  */
 
+/** How often each figure is measured. */
+export const rounds = (usual: number) => Number(process.env.BENCH_ROUNDS ?? usual)
+
 export function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1

@@ -2,10 +2,10 @@
 // `npm run docs -- --base /somewhere/` builds it for another place than /docs/, without the pack.
 import { createHash } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBun } from '../bun.mjs'
-import { isMain, main, root, runQuietly, step } from '../console.mjs'
+import { aside, isMain, main, readJson, root, runQuietly, step } from '../console.mjs'
 import { packFolder } from '../dashboard.mjs'
 import { ensureInstalled } from '../install.mjs'
 import { stage } from './stage.mjs'
@@ -14,33 +14,29 @@ export const docsPack = join(root, 'dist/docs.pack')
 const site = join(root, 'dist/docs')
 
 /** Built aside and renamed, so that a failed build leaves the last good one. */
-export async function buildDocs(base = '/docs/') {
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const aside = mkdtempSync(join(root, 'dist/.docs-'))
-  try {
-    stage(join(aside, 'pages'), { base, openApi: openApiDocument() })
+export function buildDocs(base = '/docs/') {
+  return aside(join(root, 'dist'), async (folder) => {
+    const [pages, built] = [join(folder, 'pages'), join(folder, 'site')]
+    stage(pages, { base, openApi: openApiDocument() })
     const vitepress = join(root, 'node_modules/vitepress/bin/vitepress.js')
-    await runQuietly(process.execPath, [vitepress, 'build', join(aside, 'pages'), '--outDir', join(aside, 'site')])
-    scriptsToFiles(join(aside, 'site'), base)
+    await runQuietly(process.execPath, [vitepress, 'build', pages, '--outDir', built])
+    scriptsToFiles(built, base)
     if (base === '/docs/') {
-      writeFileSync(join(aside, 'pack'), packFolder(join(aside, 'site')))
-      renameSync(join(aside, 'pack'), docsPack)
+      writeFileSync(join(folder, 'pack'), packFolder(built))
+      renameSync(join(folder, 'pack'), docsPack)
     } else {
       // The next `npm run build` builds the site for /docs/ again.
       rmSync(join(root, 'dist/.docs-built-from'), { force: true })
     }
     rmSync(site, { recursive: true, force: true })
-    renameSync(join(aside, 'site'), site)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+    renameSync(built, site)
+  })
 }
 
 function openApiDocument() {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const source = `
     import { openApiDocument } from './packages/contract/src/openapi.ts'
-    process.stdout.write(JSON.stringify(openApiDocument(${JSON.stringify(version)})))`
+    process.stdout.write(JSON.stringify(openApiDocument(${JSON.stringify(readJson('package.json').version)})))`
   return JSON.parse(execFileSync(findBun(), ['-e', source], { cwd: root, maxBuffer: 64 << 20 }))
 }
 

@@ -37,31 +37,32 @@ export async function run(
   return { code, stdout, stderr }
 }
 
+/** For a git that reads no configuration but the repository's own. */
+export const gitEnvironment = {
+  PATH: process.env.PATH ?? '',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  LC_ALL: 'C',
+}
+
 /** git with nobody's configuration but this one's. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
-  const identity = {
+  const env = {
+    ...gitEnvironment,
     GIT_AUTHOR_NAME: 'Ada',
     GIT_AUTHOR_EMAIL: 'ada@example.test',
     GIT_COMMITTER_NAME: 'Ada',
     GIT_COMMITTER_EMAIL: 'ada@example.test',
   }
-  const ran = await run(['git', ...args], {
-    cwd,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: '/nonexistent',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      ...identity,
-    },
-  })
+  const ran = await run(['git', ...args], { cwd, env })
   if (ran.code !== 0) throw new Error(`git ${args.join(' ')}: ${ran.stderr}`)
   return ran.stdout.trim()
 }
 
 export async function until<T>(
   what: string,
-  ask: () => Promise<T | null | undefined | false>,
+  ask: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   ms = 120_000,
 ): Promise<T> {
   const deadline = Date.now() + ms
@@ -75,17 +76,91 @@ export async function until<T>(
   }
 }
 
-export class Server {
+export const startMsMax = 60_000
+
+/** The server as a process: its output, where it listens, and its end. */
+export class ServerProcess {
   readonly dir: string
-  readonly env: Record<string, string>
-  url = ''
   token = ''
+  url = ''
   output = ''
-  readonly #around: string[]
+  exited: Promise<void> = Promise.resolve()
+  protected readonly outputCharsMax: number = Number.POSITIVE_INFINITY
   #child: ChildProcess | null = null
 
-  private constructor(dir: string, env: Record<string, string>, around: string[]) {
+  constructor(dir: string) {
     this.dir = dir
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error('The server does not run.')
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  get endedBy(): NodeJS.Signals | null {
+    return this.#child?.signalCode ?? null
+  }
+
+  /** Resolves when it says where it listens, or with false when it ends before that. */
+  protected async launch([command = '', ...args]: string[], env: Record<string, string>): Promise<boolean> {
+    this.output = ''
+    const child = spawn(command, args, { env, cwd: this.dir, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    this.exited = new Promise((resolve) => child.once('exit', () => resolve()))
+    const listening = Promise.withResolvers<void>()
+    let url: string | undefined
+    const hear = (chunk: Buffer) => {
+      this.output = (this.output + chunk.toString()).slice(-this.outputCharsMax)
+      url ??= /Dashboard\s+(http:\/\/\S+)/.exec(this.output)?.[1]
+      if (url !== undefined) listening.resolve()
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    const timer = setTimeout(() => child.kill('SIGKILL'), startMsMax)
+    await Promise.race([listening.promise, this.exited])
+    clearTimeout(timer)
+    this.url = url ?? this.url
+    return url !== undefined
+  }
+
+  api(path: string, init: RequestInit & { token?: string | null } = {}): Promise<Response> {
+    const { token = this.token, ...rest } = init
+    const headers = new Headers(rest.headers)
+    if (token !== null) headers.set('authorization', `Bearer ${token}`)
+    return fetch(`${this.url}${path}`, { ...rest, headers })
+  }
+
+  /** Sends JSON and returns the JSON of the answer, which must have this status, or be any success. */
+  async send<T>(method: string, path: string, body?: unknown, status?: number): Promise<T> {
+    const response = await this.api(path, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (status === undefined ? !response.ok : response.status !== status)
+      throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return JSON.parse(text) as T
+  }
+
+  /** Resolves with its exit code once it has ended. */
+  async kill(signal: NodeJS.Signals): Promise<number | null> {
+    this.#child?.kill(signal)
+    await this.exited
+    return this.#child?.exitCode ?? null
+  }
+}
+
+export class Server extends ServerProcess {
+  readonly env: Record<string, string>
+  readonly #around: string[]
+
+  private constructor(dir: string, env: Record<string, string>, around: string[]) {
+    super(dir)
     this.env = env
     this.#around = around
   }
@@ -122,28 +197,10 @@ export class Server {
     return server
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0
-  }
-
   /** Starts the program on the data that is there and waits until it is ready. */
   async boot(): Promise<void> {
-    this.output = ''
-    const [command = program, ...args] = [...this.#around, program, 'server']
-    const child = spawn(command, args, { env: this.env, cwd: this.dir, stdio: ['ignore', 'pipe', 'pipe'] })
-    this.#child = child
-    child.stdout.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
-    child.stderr.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
-    let exited = false
-    child.once('exit', () => (exited = true))
-    this.url = await until(
-      'the server to say where it listens',
-      async () => {
-        if (exited) throw new Error(`The server ended during its start:\n${this.output}`)
-        return /Dashboard\s+(http:\/\/\S+)/.exec(this.output)?.[1]
-      },
-      60_000,
-    )
+    if (!(await this.launch([...this.#around, program, 'server'], this.env)))
+      throw new Error(`The server ended during its start:\n${this.output}`)
     // The port stays the same over a restart, as it does for a real operator.
     this.env.SVC_PORT = new URL(this.url).port
     const config = (await Bun.file(this.env.SVC_CONFIG_FILE!).json()) as { tokens: Record<string, { token: string }> }
@@ -163,23 +220,6 @@ export class Server {
     const ran = await this.svc([...args, '--json'], options)
     strictEqual(ran.code, 0, `svc ${args.join(' ')} failed:\n${ran.stderr}\n${ran.stdout}`)
     return JSON.parse(ran.stdout) as T
-  }
-
-  api(path: string, init: RequestInit & { token?: string | null } = {}): Promise<Response> {
-    const { token = this.token, ...rest } = init
-    const headers = new Headers(rest.headers)
-    if (token !== null) headers.set('authorization', `Bearer ${token}`)
-    return fetch(`${this.url}${path}`, { ...rest, headers })
-  }
-
-  kill(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#child
-    if (child === null || child.exitCode !== null || child.signalCode !== null)
-      return Promise.resolve(child?.exitCode ?? null)
-    return new Promise((resolve) => {
-      child.once('exit', (code) => resolve(code))
-      child.kill(signal)
-    })
   }
 
   async end(): Promise<void> {
@@ -207,6 +247,20 @@ export async function layDatabase(dataDir: string): Promise<void> {
   if (copied.code !== 0) throw new Error(`The database was not copied: ${copied.stderr}`)
 }
 
+/** Where the embedded PostgreSQL of a running server listens. */
+export async function embeddedDatabaseUrl(dataDir: string): Promise<string> {
+  const lines = (await Bun.file(join(dataDir, 'postgres/postmaster.pid')).text()).split('\n')
+  return `postgresql://svc@localhost/postgres?host=${encodeURIComponent(lines[4] ?? '')}`
+}
+
+/** The project's repository for a git of the owner's. */
+export function gatewayOf(server: { url: string; token: string }, project: { project_id: string }): string {
+  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  return url.href
+}
+
 /** Gives a managed project its first commit, over the gateway, as its owner. */
 export async function makeFirstCommit(server: Server, projectId: string): Promise<void> {
   const seed = await mkdtemp(join(server.dir, 'seed-'))
@@ -214,8 +268,5 @@ export async function makeFirstCommit(server: Server, projectId: string): Promis
   await Bun.write(join(seed, 'a.txt'), 'a\n')
   await git(seed, 'add', '.')
   await git(seed, 'commit', '--quiet', '-m', 'First')
-  const url = new URL(`${server.url}/v1/projects/${projectId}/git`)
-  url.username = 'x-access-token'
-  url.password = server.token
-  await git(seed, 'push', '--quiet', url.href, 'main')
+  await git(seed, 'push', '--quiet', gatewayOf(server, { project_id: projectId }), 'main')
 }

@@ -6,9 +6,9 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
 import type { SlackServer } from '../../packages/server/src/channels/slack/testing-slack.ts'
-import { run, type Server, until } from './harness.ts'
+import { gatewayOf, gitEnvironment, run, type Server, until } from './harness.ts'
 import { fileNames, longText, picture, shortText, terminal, tinyText, turned } from './hostile-corpus.ts'
-import { gatewayOf, script } from './page-story.ts'
+import { script } from './page-story.ts'
 
 export interface Planted {
   slug: string
@@ -85,18 +85,10 @@ interface Planting {
   short: string
 }
 
-function posterOf(server: Server): Post {
-  return async <T>(path: string, body: object, status = 201): Promise<T> => {
-    const response = await server.api(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    const text = await response.text()
-    strictEqual(response.status, status, `${path}: ${text}`)
-    return JSON.parse(text) as T
-  }
-}
+const posterOf =
+  (server: Server): Post =>
+  (path, body, status = 201) =>
+    server.send('POST', path, body, status)
 
 /** Branches with hostile names, lines and pictures, and the change requests that show them. */
 async function plantChangeRequests(
@@ -187,7 +179,7 @@ async function plantSession({ far, post, base, long, short }: Planting): Promise
 
 /** Names of people, tokens and secrets. */
 async function plantNames({ server, post, base, short }: Planting): Promise<void> {
-  const { account } = (await (await server.api('/v1/accounts/me')).json()) as { account: { account_id: string } }
+  const { account } = await server.send<{ account: { account_id: string } }>('GET', '/v1/accounts/me')
   const email = `"<img/src=x/onerror=alert(1)>"@example.test`
   for (const body of [
     { email, name: short.slice(0, 100) },
@@ -236,10 +228,7 @@ async function plantFailedSession(
 function gitAsStranger(cwd: string) {
   const name = `"><img src=x onerror=window.__canary=1>${turned}`
   const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
+    ...gitEnvironment,
     ...{ GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name },
     ...{ GIT_AUTHOR_EMAIL: `x"onload=alert(1)@example.test`, GIT_COMMITTER_EMAIL: 'x@example.test' },
   }

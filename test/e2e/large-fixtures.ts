@@ -1,21 +1,12 @@
 /** What is large: a conversation, change requests without number, a rewritten file, a change of many files. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
-import { git, run, type Server } from './harness.ts'
+import type pg from 'pg'
+import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
+import { embeddedDatabaseUrl, git, run, type Server } from './harness.ts'
 
 /** The server's own database, for what would take hours to come about. */
 export async function withDatabase<T>(server: Server, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const lines = (await readFile(join(server.env.SVC_DATA_DIR!, 'postgres/postmaster.pid'), 'utf8')).split('\n')
-  const client = new pg.Client({
-    connectionString: `postgresql://svc@localhost/postgres?host=${encodeURIComponent(lines[4] ?? '')}`,
-  })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
+  return withClient(await embeddedDatabaseUrl(server.env.SVC_DATA_DIR!), work)
 }
 
 /**

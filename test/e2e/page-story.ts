@@ -65,13 +65,7 @@ export async function expectItFits(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
 }
 
-/** The project's repository for a git of the owner's. */
-export function gatewayOf(server: Server, project: { project_id: string }): string {
-  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
-  url.username = 'x-access-token'
-  url.password = server.token
-  return url.href
-}
+export { gatewayOf } from './harness.ts'
 
 /** What axe finds on the page as it stands, the first element of each. */
 export async function axeViolations(page: Page): Promise<string[]> {

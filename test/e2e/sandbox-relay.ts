@@ -177,17 +177,3 @@ export function runtimeProgram(): string | null {
   const path = resolve(import.meta.dir, `../../node_modules/opencode-linux-${process.arch}/bin/opencode`)
   return existsSync(path) ? path : null
 }
-
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | null | false> | T | null | false,
-  ms = 120_000,
-): Promise<T> {
-  const deadline = Date.now() + ms
-  for (;;) {
-    const found = await look()
-    if (found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`)
-    await Bun.sleep(20)
-  }
-}

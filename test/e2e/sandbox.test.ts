@@ -10,7 +10,8 @@ import { $ } from 'bun'
 import { escapeProbes, probeScript } from '../../packages/sandbox/src/conformance/escape-probes.ts'
 import * as layout from '../../packages/sandbox/src/layout.ts'
 import { type CanaryHosts, startCanaryHosts } from './canary-hosts.ts'
-import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer, until } from './sandbox-relay.ts'
+import { until } from './harness.ts'
+import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer } from './sandbox-relay.ts'
 
 // Generous: the machines that run this are busy with everything else.
 setDefaultTimeout(300_000)

@@ -1,7 +1,8 @@
 /** Reads the history, the database and git after a run and returns every inconsistency. */
 import { readdir } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
+import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { gitIn, tryGitIn } from './repositories.ts'
 import type { Change, TortureProject, World } from './world.ts'
 
@@ -24,15 +25,11 @@ interface CrRow {
 
 /** Needs a running server without other clients. */
 export async function check(world: World): Promise<Findings> {
-  const client = new pg.Client({ connectionString: await world.server.databaseUrl() })
-  await client.connect()
   const findings: Findings = { violations: [], merged: 0, acknowledged: 0, outsidePushes: 0, abandoned: 0 }
-  try {
+  await withClient(await world.server.databaseUrl(), async (client) => {
     await checkAttempts(client, findings)
     for (const project of world.projects) await checkProject(world, project, client, findings)
-  } finally {
-    await client.end()
-  }
+  })
   await checkRetries(world, findings)
   return findings
 }

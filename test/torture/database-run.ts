@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { check } from './check.ts'
 import { doHarm, type Harm, harms } from './database-harm.ts'
-import { seededRandom, startClients } from './kills.ts'
+import { startClients } from './kills.ts'
+import { randomFrom } from './random.ts'
 import type { World } from './world.ts'
 
 /**
@@ -34,7 +35,7 @@ export async function tortureDatabase(
     say?: (line: string) => void
   },
 ): Promise<DatabaseReport> {
-  const random = seededRandom(options.seed)
+  const random = randomFrom(options.seed)
   const enough = new AbortController()
   const problems: string[] = []
   const harmed = { killed: 0, crashed: 0, frozen: 0, cut: 0 }

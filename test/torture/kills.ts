@@ -91,14 +91,3 @@ export function startClients(
     world.projects.flatMap((project) => Array.from({ length: options.perProject }, (_, n) => work(n, project))),
   ).then(() => {})
 }
-
-/** The same numbers for the same seed. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

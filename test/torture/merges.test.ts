@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import pg from 'pg'
 import { check } from './check.ts'
-import { eachPoint, killAgainAndAgain, seededRandom, startClients } from './kills.ts'
+import { eachPoint, killAgainAndAgain, startClients } from './kills.ts'
 import { sharedTortureProgram } from './program.ts'
+import { randomFrom } from './random.ts'
 import { pointsOf } from './scenarios.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close(), 60_000)
 
 test('killed once at every point: every acknowledged merge is on its base, once', async () => {
-  const random = seededRandom(1)
+  const random = randomFrom(1)
   const enough = new AbortController()
   const clients = startClients(world, { perProject: 2, enough: enough.signal, random })
   const [report] = await Promise.all([

@@ -2,29 +2,19 @@
  * `npm run torture -- merges [--kills N] [--minutes N] [--seed N] [--servers N] [--only managed|external|file]` kills the
  * server at every step of a merge and checks what remains.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { check } from './check.ts'
-import { eachPoint, killAgainAndAgain, type KillPlan, seededRandom, startClients } from './kills.ts'
-import { TortureServer } from './server.ts'
-import { repositoryKinds, World } from './world.ts'
+import { eachPoint, killAgainAndAgain, type KillPlan, startClients } from './kills.ts'
+import { randomFrom } from './random.ts'
+import { conclude, flags, kindsOf, withPostgres, withServers } from './run.ts'
+import type { TortureServerOptions } from './server.ts'
+import type { World } from './world.ts'
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '1000' },
-    // Whichever limit comes first; the checks cover what was done until then.
-    minutes: { type: 'string', default: '600' },
-    seed: { type: 'string', default: '1' },
-    clients: { type: 'string', default: '2' },
-    servers: { type: 'string', default: '1' },
-    only: { type: 'string' },
-  },
+// Of kills and minutes, whichever limit comes first; the checks cover what was done until then.
+const { kills, minutes, seed, clients, servers, only } = flags({
+  ...{ kills: 1000, minutes: 600, seed: 1, clients: 2, servers: 1, only: '' },
 })
-const kills = Number(values.kills)
-const random = seededRandom(Number(values.seed))
+const random = randomFrom(seed)
+let began = 0
 
 /** Each failpoint at its first hit, then each at one of its first four, repeatedly; every tenth death is at no failpoint. */
 function* plans(): Iterable<KillPlan> {
@@ -40,38 +30,21 @@ function* plans(): Iterable<KillPlan> {
   }
 }
 
-const home = await mkdtemp(join(tmpdir(), 'svc-merges-'))
-const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
-// Several servers share a database, which must not die with one of them.
-const cluster =
-  values.servers === '1' ? null : await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
-const shared = cluster === null ? {} : { databaseUrl: cluster.connectionString }
-const world = await World.make(await TortureServer.make(shared))
-await world.server.start()
-await world.makeProjects(repositoryKinds.filter((kind) => values.only === undefined || kind === values.only))
-for (let n = 1; n < Number(values.servers); n++) {
-  const other = await TortureServer.make({ ...shared, beside: world.server })
-  await other.start()
-  world.servers.push(other)
-}
-const enough = new AbortController()
-const clients = startClients(world, { perProject: Number(values.clients), enough: enough.signal, random })
-const began = performance.now()
-let failed = 1
-try {
+async function torture(world: World) {
+  const enough = new AbortController()
+  const working = startClients(world, { perProject: clients, enough: enough.signal, random })
+  began = performance.now()
+  const onKill = ({ kills: dead }: { kills: number }) => {
+    if (dead % 50 === 0) console.log(`${dead} killed, ${seconds()} s`)
+  }
   const report = await Promise.race([
-    killAgainAndAgain(world, plans(), {
-      random,
-      onKill: ({ kills: dead }) => {
-        if (dead % 50 === 0) console.log(`${dead} killed, ${seconds()} s`)
-      },
-    }),
-    clients.then(() => {
+    killAgainAndAgain(world, plans(), { random, onKill }),
+    working.then(() => {
       throw new Error('The clients ended before the kills did.')
     }),
   ])
   enough.abort()
-  await clients
+  await working
   const findings = await check(world)
   // The first start created the database; every later one followed a kill.
   const ready = world.servers.flatMap(({ readyMs }) => readyMs.slice(1)).toSorted((a, b) => a - b)
@@ -81,21 +54,16 @@ try {
   console.log(
     `${findings.merged} merged, ${findings.acknowledged} acknowledged, ${findings.abandoned} attempts given up, ${findings.outsidePushes} outside pushes`,
   )
-  console.log(`${findings.violations.length} violations`)
-  for (const violation of findings.violations.slice(0, 50)) console.log(`  ${violation}`)
-  failed = findings.violations.length > 0 ? 1 : 0
-} finally {
-  if (failed > 0) {
-    process.stdout.write(`history: ${world.history.path} (kept)\n${world.server.output.slice(-5000)}\n`)
-    for (const server of world.servers) if (server.isRunning) await server.kill()
-  } else await world.close()
-  await cluster?.stop()
-  await rm(home, { recursive: true, force: true })
+  return { problems: findings.violations }
 }
-process.exit(failed)
+
+const run = (shared: TortureServerOptions) => withServers({ kinds: kindsOf(only), count: servers, shared }, torture)
+// Several servers share a database, which must not die with one of them.
+const { problems } = servers === 1 ? await run({}) : await withPostgres((databaseUrl) => run({ databaseUrl }))
+conclude(problems, 'violations')
 
 function isLate(): boolean {
-  return performance.now() - began > Number(values.minutes) * 60_000
+  return performance.now() - began > minutes * 60_000
 }
 
 function seconds(): string {

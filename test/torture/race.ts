@@ -1,21 +1,11 @@
 /** Concurrent clients. Each race returns its problems; the checks of a kill run follow as well. */
-import type { ChangeRequest } from '@svc/contract'
-import { commitEach, gitIn } from './repositories.ts'
-import type { Change, MergeAnswer, Reply, TortureProject, World } from './world.ts'
-
-type Refused = Reply<{ code?: string }>
-
-async function open(world: World, change: Change): Promise<void> {
-  const body = { title: `Work of ${change.branch}`, head_ref: change.branch }
-  const opened = await world.insist<ChangeRequest>('POST', world.path(change), body, `open-${change.branch}`)
-  if (opened.status !== 201) throw new Error(`${change.branch} was not opened: ${JSON.stringify(opened)}`)
-  change.crId = opened.body.cr_id
-}
+import { commitEach, tryGitIn } from './repositories.ts'
+import type { Change, TortureProject, World } from './world.ts'
 
 /** All of them merge into one base at once, and all succeed. */
 export async function manyIntoOneBase(world: World, project: TortureProject, count: number): Promise<string[]> {
   const changes = await world.makeChanges(project, count)
-  for (const change of changes) await open(world, change)
+  for (const change of changes) await world.open(change)
   const replies = await Promise.all(changes.map((change) => world.merge(change)))
   return replies.flatMap((reply, n) => {
     if (reply.status !== 200) return [`${changes[n]!.branch} was answered ${JSON.stringify(reply)}`]
@@ -27,17 +17,10 @@ export async function manyIntoOneBase(world: World, project: TortureProject, cou
 /** Many clients merge one change request, and exactly one of them succeeds. */
 export async function manyMergersOfOne(world: World, project: TortureProject, mergers: number): Promise<string[]> {
   const [change] = await world.makeChanges(project, 1)
-  await open(world, change!)
+  await world.open(change!)
   const replies = await Promise.all(
-    Array.from({ length: mergers }, (_, n) =>
-      world.ask<MergeAnswer & { code?: string }>(
-        'POST',
-        world.path(change!, '/merge'),
-        { expected_head_sha: change!.head },
-        // One of them can be requested again afterwards.
-        `merge-${change!.branch}${n === 0 ? '' : `-${n}`}`,
-      ),
-    ),
+    // One of them can be requested again afterwards.
+    Array.from({ length: mergers }, (_, n) => world.mergeOnce(change!, n === 0 ? '' : `-${n}`)),
   )
   const won = replies.filter((reply) => reply.status === 200)
   if (replies[0]!.status === 200) change!.merge = replies[0]!.body
@@ -55,7 +38,7 @@ export async function manyMergersOfOne(world: World, project: TortureProject, me
  */
 export async function outsiderDuringMerges(world: World, project: TortureProject, count: number): Promise<string[]> {
   const changes = await world.makeChanges(project, count)
-  for (const change of changes) await open(world, change)
+  for (const change of changes) await world.open(change)
   let isOver = false
   const pushing = (async () => {
     while (!isOver) await world.pushOutside(project)
@@ -64,13 +47,7 @@ export async function outsiderDuringMerges(world: World, project: TortureProject
   const merge = async (change: Change): Promise<string[]> => {
     const began = performance.now()
     try {
-      const body = { expected_head_sha: change.head }
-      const reply = await world.ask<MergeAnswer & { code?: string }>(
-        'POST',
-        world.path(change, '/merge'),
-        body,
-        `merge-${change.branch}`,
-      )
+      const reply = await world.mergeOnce(change)
       if (reply.status === 200) change.merge = reply.body
       else if (reply.body.code !== 'base_moved') return [`${change.branch} was answered ${JSON.stringify(reply)}`]
       return []
@@ -95,30 +72,22 @@ export async function agentPushesDuringMerge(
   project: TortureProject,
 ): Promise<{ problems: string[]; outcome: 'merged' | 'refused' }> {
   const [change] = await world.makeChanges(project, 1)
-  await open(world, change!)
+  await world.open(change!)
   const seen = change!.head
   const push = commitEach(project.dir, [
     { branch: change!.branch, file: `unseen-${change!.branch}.txt`, from: `refs/heads/${change!.branch}^0` },
   ])
-  const reply = await world.ask<MergeAnswer & { code?: string }>(
-    'POST',
-    world.path(change!, '/merge'),
-    { expected_head_sha: seen },
-    `merge-${change!.branch}`,
-  )
+  const reply = await world.mergeOnce(change!)
   const [unseen = ''] = await push
   const problems: string[] = []
-  const isOnBase = await gitIn(project.dir, ['merge-base', '--is-ancestor', unseen, 'refs/heads/main']).then(
-    () => true,
-    () => false,
-  )
-  if (isOnBase) problems.push(`${change!.branch}: what nobody had seen was merged`)
+  const isOnBase = await tryGitIn(project.dir, ['merge-base', '--is-ancestor', unseen, 'refs/heads/main'])
+  if (isOnBase.code === 0) problems.push(`${change!.branch}: what nobody had seen was merged`)
   if (reply.status === 200) {
     change!.merge = reply.body
     if (reply.body.change_request.head_commit_sha !== seen)
       problems.push(`${change!.branch} was merged at another head`)
     return { problems, outcome: 'merged' }
   }
-  if ((reply as Refused).body.code !== 'head_moved') problems.push(`it was answered ${JSON.stringify(reply)}`)
+  if (reply.body.code !== 'head_moved') problems.push(`it was answered ${JSON.stringify(reply)}`)
   return { problems, outcome: 'refused' }
 }

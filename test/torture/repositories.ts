@@ -1,5 +1,5 @@
 /** Agents and external clients that work in a repository's own folder with git itself, past our engine. */
-import { spawn } from 'node:child_process'
+import { gitEnvironment, type Ran, run } from '../e2e/harness.ts'
 
 export async function gitIn(dir: string, args: string[], input = ''): Promise<string> {
   const ran = await tryGitIn(dir, args, input)
@@ -7,22 +7,8 @@ export async function gitIn(dir: string, args: string[], input = ''): Promise<st
   return ran.stdout.trim()
 }
 
-export async function tryGitIn(
-  dir: string,
-  args: string[],
-  input = '',
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn('git', [`--git-dir=${dir}`, ...args], {
-    stdio: 'pipe',
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' },
-  })
-  const [out, err]: Buffer[][] = [[], []]
-  child.stdout.on('data', (chunk: Buffer) => out?.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => err?.push(chunk))
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, stdout: Buffer.concat(out ?? []).toString(), stderr: Buffer.concat(err ?? []).toString() }
+export function tryGitIn(dir: string, args: string[], input = ''): Promise<Ran> {
+  return run(['git', `--git-dir=${dir}`, ...args], { input, env: gitEnvironment })
 }
 
 export interface NewCommit {
@@ -52,6 +38,17 @@ export async function commitEach(dir: string, commits: NewCommit[]): Promise<str
   const refs = await gitIn(dir, ['for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads'])
   const tips = new Map(refs.split('\n').map((line) => line.split(' ') as [string, string]))
   return commits.map(({ branch }) => tips.get(`refs/heads/${branch}`) ?? '')
+}
+
+/** Makes one commit of these files on main and returns its id; null removes a file. */
+export async function commitFiles(dir: string, files: Record<string, string | null>): Promise<string> {
+  const changes = Object.entries(files).map(([path, text]) =>
+    text === null ? `D ${path}` : `M 100644 inline ${path}\ndata ${Buffer.byteLength(text)}\n${text}`,
+  )
+  const head = `commit refs/heads/main\ncommitter Ada <ada@example.test> ${clock++} +0000\ndata 4\nwork`
+  const stream = [head, 'from refs/heads/main^0', ...changes, '']
+  await gitIn(dir, ['fast-import', '--quiet', '--date-format=raw'], stream.join('\n'))
+  return gitIn(dir, ['rev-parse', 'refs/heads/main'])
 }
 
 /** Commits on the branch past all our rules. null when another commit came first. */

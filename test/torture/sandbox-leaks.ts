@@ -1,7 +1,8 @@
 /** What sandboxes must not leave behind: processes, folders, groups, mounts, and rows that still grant rights. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
+import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
+import { procFile, runningProcesses } from '../processes.ts'
 
 export interface Process {
   pid: number
@@ -10,20 +11,9 @@ export interface Process {
 }
 
 export function processes(): Process[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-        return [
-          { pid: Number(name), parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ') },
-        ]
-      } catch {
-        // It ended meanwhile.
-        return []
-      }
-    })
+  return [...runningProcesses()].map(([pid, { parent }]) => {
+    return { pid, parent, command: procFile(pid, 'cmdline').replaceAll('\0', ' ') }
+  })
 }
 
 /** All processes of `list` below this one. */
@@ -56,19 +46,15 @@ export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): s
 }
 
 /** Rights and states without a session. */
-export async function leaksInDatabase(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+export function leaksInDatabase(url: string): Promise<string[]> {
+  return withClient(url, async (client) => {
     const found: string[] = []
     for (const [what, statement] of Object.entries(questions)) {
       const { rows } = await client.query<{ id: string }>(statement)
       for (const { id } of rows) found.push(`${what}: ${id}`)
     }
     return found
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 const questions = {

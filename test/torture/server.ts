@@ -1,15 +1,13 @@
 /** The real server from source in its own process, which can be killed and restarted on the same data. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
-import { layDatabase, removeFolder } from '../e2e/harness.ts'
+import { embeddedDatabaseUrl, layDatabase, removeFolder, ServerProcess, startMsMax } from '../e2e/harness.ts'
 
 const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
-const startMsMax = 60_000
 
 export interface TortureServerOptions {
   /** A PostgreSQL other than the embedded one. */
@@ -24,29 +22,17 @@ export interface TortureServerOptions {
   clockFile?: string
 }
 
-export class TortureServer {
-  readonly dir: string
-  readonly token: string
-  readonly #databaseUrl: string | null
-  readonly #path: string
-  readonly #command: string[]
-  readonly #clockFile: string | null
-  url = ''
-  output = ''
+export class TortureServer extends ServerProcess {
+  readonly #options: TortureServerOptions
   /** From the start of the process to the first response of GET /v1/ready, for every start. */
   readonly readyMs: number[] = []
-  exited: Promise<void> = Promise.resolve()
-  #child: ChildProcess | null = null
+  protected override readonly outputCharsMax = 200_000
   #port = '0'
 
   private constructor(dir: string, token: string, options: TortureServerOptions) {
-    this.dir = dir
+    super(dir)
     this.token = token
-    this.#databaseUrl = options.databaseUrl ?? null
-    this.#path = options.path ?? process.env.PATH ?? ''
-    this.#clockFile = options.clockFile ?? null
-    const loaded = options.clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
-    this.#command = options.program === undefined ? [process.execPath, ...loaded, program] : [options.program]
+    this.#options = options
   }
 
   static async make(options: TortureServerOptions = {}): Promise<TortureServer> {
@@ -62,64 +48,37 @@ export class TortureServer {
     return join(this.dir, 'data')
   }
 
-  get pid(): number {
-    if (this.#child?.pid === undefined) throw new Error('The server does not run.')
-    return this.#child.pid
-  }
-
-  get isRunning(): boolean {
-    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
-  }
-
   /** Resolves when it answers requests, or with false when a failpoint ended it before that. */
   async start(options: { failpoints?: string; sandboxes?: boolean; warm?: boolean } = {}): Promise<boolean> {
     const began = performance.now()
-    this.output = ''
-    const [command = '', ...first] = this.#command
-    const child = spawn(command, [...first, 'server'], {
-      cwd: this.dir,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: this.#path,
-        HOME: this.dir,
-        TMPDIR: tmpdir(),
-        SVC_PORT: this.#port,
-        SVC_DATA_DIR: this.dataDir,
-        // Prompts need a model. The runtime is a stand-in, so it never calls this one.
-        SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
-        SVC_LLM_MODEL: 'none',
-        SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
-        SVC_CONFIG_FILE: join(this.dir, 'config.json'),
-        SVC_BOOTSTRAP_TOKEN: this.token,
-        SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
-        SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
-        SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
-        SVC_LOG: 'json',
-        ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
-        ...(this.#clockFile === null ? {} : { TORTURE_CLOCK_FILE: this.#clockFile }),
-        ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
-      },
+    const { program: built, clockFile, databaseUrl, path } = this.#options
+    const loaded = clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
+    const command = built === undefined ? [process.execPath, ...loaded, program] : [built]
+    const isUp = await this.launch([...command, 'server'], {
+      PATH: path ?? process.env.PATH ?? '',
+      HOME: this.dir,
+      TMPDIR: tmpdir(),
+      SVC_PORT: this.#port,
+      SVC_DATA_DIR: this.dataDir,
+      // Prompts need a model. The runtime is a stand-in, so it never calls this one.
+      SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
+      SVC_LLM_MODEL: 'none',
+      SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
+      SVC_CONFIG_FILE: join(this.dir, 'config.json'),
+      SVC_BOOTSTRAP_TOKEN: this.token,
+      SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
+      SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
+      SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
+      SVC_LOG: 'json',
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
+      ...(clockFile === undefined ? {} : { TORTURE_CLOCK_FILE: clockFile }),
+      ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
     })
-    this.#child = child
-    this.exited = new Promise((resolve) => child.once('exit', () => resolve()))
-    const said = new Promise<string>((resolve) => {
-      const hear = (chunk: Buffer) => {
-        this.output = (this.output + chunk.toString()).slice(-200_000)
-        const url = /Dashboard +(http:\S+)/.exec(this.output)?.[1]
-        if (url !== undefined) resolve(url)
-      }
-      child.stdout.on('data', hear)
-      child.stderr.on('data', hear)
-    })
-    const timer = setTimeout(() => child.kill('SIGKILL'), startMsMax)
-    const url = await Promise.race([said, this.exited])
-    clearTimeout(timer)
-    if (url === undefined) {
-      if (options.failpoints !== undefined && child.signalCode === 'SIGKILL') return false
+    if (!isUp) {
+      if (options.failpoints !== undefined && this.endedBy === 'SIGKILL') return false
       throw new Error(`The server ended at its start:\n${this.output}`)
     }
-    this.url = url
-    this.#port = new URL(url).port
+    this.#port = new URL(this.url).port
     try {
       await this.#untilReady()
     } catch (error) {
@@ -144,16 +103,13 @@ export class TortureServer {
     }
   }
 
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    this.#child?.kill(signal)
-    await this.exited
+  override kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    return super.kill(signal)
   }
 
   /** Where the database listens: the given one, or the embedded one. */
   async databaseUrl(): Promise<string> {
-    if (this.#databaseUrl !== null) return this.#databaseUrl
-    const lines = (await readFile(join(this.dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
-    return `postgresql://svc@localhost/postgres?host=${encodeURIComponent(lines[4] ?? '')}`
+    return this.#options.databaseUrl ?? embeddedDatabaseUrl(this.dataDir)
   }
 
   async remove(): Promise<void> {

@@ -4,65 +4,49 @@
  */
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { check } from './check.ts'
-import { seededRandom, startClients } from './kills.ts'
-import { TortureServer } from './server.ts'
-import { World } from './world.ts'
+import { startClients } from './kills.ts'
+import { randomFrom } from './random.ts'
+import { conclude, flags, withServers } from './run.ts'
+import { repositoryKinds, type World } from './world.ts'
 
 /** Each kind with the number of calls after which the server is almost certainly dead. */
 const kinds = { write: 40, rename: 3, connect: 4, sendto: 60, fdatasync: 3, openat: 40, fsync: 3, unlink: 6 }
 /** A call that has not happened by then will not happen, so the server is killed anyway. */
 const lifeMsMax = 4_000
 
-const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
-})
+const { kills, seed } = flags({ kills: 200, seed: 1 })
 
 if (Bun.which('strace') === null) {
   console.log('skipped: there is no strace on this machine')
   process.exit(0)
 }
 
-const random = seededRandom(Number(values.seed))
-const world = await World.make(await TortureServer.make())
-const began = performance.now()
+const random = randomFrom(seed)
 const report: Record<string, { server: number; git: number; neither: number }> = {}
-let failed = 1
-try {
-  await world.server.start()
-  await world.makeProjects()
+const findings = await withServers({ kinds: repositoryKinds }, async (world) => {
   const enough = new AbortController()
   const clients = startClients(world, { perProject: 2, enough: enough.signal, random })
   const work = async () => {
     const names = Object.keys(kinds) as (keyof typeof kinds)[]
-    for (let n = 0; n < Number(values.kills); n++) {
+    for (let n = 0; n < kills; n++) {
       const kind = names[n % names.length]!
-      await live(kind, 1 + Math.floor(random() * kinds[kind]))
-      if (n % 25 === 24) console.log(`${n + 1} lives, ${seconds()} s`)
+      await live(world, kind, 1 + Math.floor(random() * kinds[kind]))
+      if (n % 25 === 24) console.log(`${n + 1} lives, ${(performance.now() / 1000).toFixed(1)} s`)
     }
     await world.server.start()
     enough.abort()
   }
   await Promise.all([work(), clients])
-  const findings = await check(world)
-  console.table(report)
-  console.log(
-    `${findings.merged} merged, ${findings.acknowledged} acknowledged, ${findings.abandoned} attempts given up`,
-  )
-  console.log(`${findings.violations.length} violations, ${seconds()} s`)
-  for (const violation of findings.violations.slice(0, 50)) console.log(`  ${violation}`)
-  failed = findings.violations.length > 0 ? 1 : 0
-} finally {
-  if (failed > 0) {
-    console.log(`history: ${world.history.path} (kept)\n${world.server.output.slice(-5000)}`)
-    if (world.server.isRunning) await world.server.kill()
-  } else await world.close()
-}
-process.exit(failed)
+  const { violations, ...did } = await check(world)
+  return { ...did, problems: violations }
+})
+console.table(report)
+console.log(`${findings.merged} merged, ${findings.acknowledged} acknowledged, ${findings.abandoned} attempts given up`)
+conclude(findings.problems, 'violations')
 
 /** strace counts per thread and process, so either the server or one of its git processes dies. */
-async function live(kind: keyof typeof kinds, when: number): Promise<void> {
+async function live(world: World, kind: keyof typeof kinds, when: number): Promise<void> {
   const { server } = world
   if (server.isRunning) await server.kill()
   await server.start()
@@ -83,8 +67,4 @@ async function live(kind: keyof typeof kinds, when: number): Promise<void> {
   const counts = (report[kind] ??= { server: 0, git: 0, neither: 0 })
   counts[died ? 'server' : said.includes('killed by SIGKILL') ? 'git' : 'neither']++
   world.history.write({ kind: 'life', failpoints: `${kind}@${when}`, readyMs: server.readyMs.at(-1) ?? null, end: '' })
-}
-
-function seconds(): string {
-  return ((performance.now() - began) / 1000).toFixed(1)
 }

@@ -127,16 +127,16 @@ export class World {
     return `/v1/projects/${change.project.id}/change-requests${change.crId === null ? '' : `/${change.crId}`}${verb}`
   }
 
-  /** Opens and merges a change, however many attempts that takes. */
-  async carry(change: Change, options: { refusedFirst?: boolean } = {}): Promise<void> {
-    const opened = await this.insist<ChangeRequest>(
-      'POST',
-      this.path(change),
-      { title: `Work of ${change.branch}`, head_ref: change.branch },
-      `open-${change.branch}`,
-    )
+  async open(change: Change): Promise<void> {
+    const body = { title: `Work of ${change.branch}`, head_ref: change.branch }
+    const opened = await this.insist<ChangeRequest>('POST', this.path(change), body, `open-${change.branch}`)
     if (opened.status !== 201) throw new Error(`${change.branch} was not opened: ${JSON.stringify(opened)}`)
     change.crId = opened.body.cr_id
+  }
+
+  /** Opens and merges a change, however many attempts that takes. */
+  async carry(change: Change, options: { refusedFirst?: boolean } = {}): Promise<void> {
+    await this.open(change)
     if (options.refusedFirst === true) await this.#mergeWrongly(change)
     const merged = await this.merge(change)
     if (merged.status !== 200) throw new Error(`${change.branch} was not merged: ${JSON.stringify(merged)}`)
@@ -144,12 +144,14 @@ export class World {
   }
 
   merge(change: Change): Promise<Reply<MergeAnswer>> {
-    return this.insist<MergeAnswer>(
-      'POST',
-      this.path(change, '/merge'),
-      { expected_head_sha: change.head },
-      `merge-${change.branch}`,
-    )
+    const body = { expected_head_sha: change.head }
+    return this.insist<MergeAnswer>('POST', this.path(change, '/merge'), body, `merge-${change.branch}`)
+  }
+
+  /** Asks once; `which` tells apart the mergers of one change. */
+  mergeOnce(change: Change, which = ''): Promise<Reply<MergeAnswer & { code?: string }>> {
+    const body = { expected_head_sha: change.head }
+    return this.ask('POST', this.path(change, '/merge'), body, `merge-${change.branch}${which}`)
   }
 
   async #mergeWrongly(change: Change): Promise<void> {
@@ -196,9 +198,15 @@ export class World {
     }
   }
 
-  async close(): Promise<void> {
-    for (const server of this.servers) if (server.isRunning) await server.kill('SIGTERM')
+  /** With `keep` it leaves what the servers stored, and says where the history is and what they said last. */
+  async close({ keep = false } = {}): Promise<void> {
+    if (keep) process.stdout.write(`history: ${this.history.path} (kept)\n`)
+    for (const server of this.servers) {
+      if (keep) process.stdout.write(`${server.output.slice(-5000)}\n`)
+      if (server.isRunning) await server.kill(keep ? 'SIGKILL' : 'SIGTERM')
+    }
     await this.#host?.close()
+    if (keep) return
     for (const repo of this.#repos) await repo.remove()
     await this.server.remove()
     await rm(this.#dir, { recursive: true, force: true })

@@ -43,7 +43,7 @@ type WithEffect<M extends Method, A extends Access> = M extends 'POST' | 'PATCH'
   : { effect?: undefined }
 
 /** The definition of a route. A field without a default is required: a route that leaves it out does not compile. */
-interface Definition<Path, Reply, A, M, Query, Body> {
+interface Definition<Reply, A, Query, Body> {
   /** camelCase, unique: the operation id of the API document. */
   name: string
   /** The imperative in a few words: the title of the operation. */
@@ -51,10 +51,7 @@ interface Definition<Path, Reply, A, M, Query, Body> {
   /** For callers: effects, limits with units, and the errors that need a reaction. */
   description: string
   /** Codes beyond those that follow from the route's shape; see route-errors.ts. */
-  errors: readonly ErrorCode[]
-  method: M
-  /** `:name` marks a parameter. */
-  path: Path
+  errors?: readonly ErrorCode[]
   access: A
   /** Whether it also answers for deleted projects (`too`) or only for them (`alone`), to those who may administer them. */
   deleted?: 'too' | 'alone'
@@ -93,7 +90,9 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
   Reply extends z.ZodType = z.ZodType,
   A extends Access = Access,
-> extends Required<Omit<Definition<string, Reply, A, Method, Query, Body>, Nullable>> {
+> extends Required<Omit<Definition<Reply, A, Query, Body>, Nullable>> {
+  method: Method
+  path: string
   errors: ErrorCode[]
   /** Null where the token of a sandbox writes nothing: reads, DELETE, and routes it cannot reach. */
   effect: Effect | null
@@ -127,51 +126,54 @@ export interface ListPages {
 
 const noQuery = z.object({})
 
+/** The values of the fields that a definition leaves out. */
+const absent = {
+  ...{ errors: [], effect: null, deleted: null, body: null, bodyLimit: null, example: null, pages: null, event: null },
+  status: 200,
+  ...{ idempotent: false, secretReply: false, stream: false, publicInSandbox: false },
+  replyTypes: ['application/json'] as string[],
+} as const
+
 type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? { [K in Name]: z.ZodString } & ParamsOf<Rest>
   : Path extends `${string}:${infer Name}`
     ? { [K in Name]: z.ZodString }
     : Record<never, z.ZodString>
 
-/** Parameters are plain strings here: a malformed UUID is an unknown id (404), not a bad request. */
-export function route<
-  const Path extends string,
-  Reply extends z.ZodType,
-  const A extends Access,
-  const M extends Method,
-  Query extends z.ZodObject = typeof noQuery,
-  Body extends z.ZodType = z.ZodUndefined,
->(
-  def: Definition<Path, Reply, A, M, Query, Body> & WithEffect<M, A>,
-): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
-  const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
-  const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
-  return {
-    ...def,
-    effect: def.effect ?? null,
-    errors: errorsOfRoute({
-      ...def,
-      effect: def.effect ?? null,
-      hasBody: def.body !== undefined,
-      idempotent: def.idempotent ?? false,
-      stream: def.stream ?? false,
-    }),
-    publicInSandbox: def.publicInSandbox ?? false,
-    session: names.includes('sessionId'),
-    deleted: def.deleted ?? null,
-    params: params as unknown as z.ZodObject<ParamsOf<Path>>,
-    query: (def.query ?? noQuery) as Query,
-    body: def.body ?? null,
-    bodyLimit: def.bodyLimit ?? null,
-    example: def.example ?? null,
-    status: def.status ?? 200,
-    idempotent: def.idempotent ?? false,
-    secretReply: def.secretReply ?? false,
-    stream: def.stream ?? false,
-    pages: def.pages ?? null,
-    replyTypes: def.replyTypes ?? ['application/json'],
-    event: def.event ?? null,
+/** In the path `:name` marks a parameter. Parameters are plain strings here: a malformed UUID is an unknown id (404), not a bad request. */
+const routeOf =
+  <const M extends Method>(method: M) =>
+  <
+    const Path extends string,
+    Reply extends z.ZodType,
+    const A extends Access,
+    Query extends z.ZodObject = typeof noQuery,
+    Body extends z.ZodType = z.ZodUndefined,
+  >(
+    path: Path,
+    def: Definition<Reply, A, Query, Body> & WithEffect<M, A>,
+  ): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> => {
+    const names = [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
+    const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
+    const whole = {
+      ...absent,
+      ...(def as Definition<Reply, A, Query, Body> & { effect?: Effect }),
+      method,
+      path,
+      query: (def.query ?? noQuery) as Query,
+      params: params as unknown as z.ZodObject<ParamsOf<Path>>,
+      session: names.includes('sessionId'),
+    }
+    return { ...whole, errors: errorsOfRoute(whole) }
   }
+
+/** A route with this method. */
+export const route = {
+  get: routeOf('GET'),
+  post: routeOf('POST'),
+  put: routeOf('PUT'),
+  patch: routeOf('PATCH'),
+  delete: routeOf('DELETE'),
 }
 
 /** An object that the API document describes once, under its name. */
@@ -200,7 +202,7 @@ export const page = z.object({
   cursor: z.string().max(200).optional().describe('The cursor in the `Link` header of the page before.'),
 })
 
-/** For lists that are whole without `limit`. Their routes name the list in `pages`. */
+/** For lists that are whole without `limit`. */
 export const pageOfWhole = page.extend({
   limit: z.coerce
     .number()
@@ -210,3 +212,6 @@ export const pageOfWhole = page.extend({
     .optional()
     .describe('The most entries of one page. Without it, the list is whole.'),
 })
+
+/** The query and the `pages` of such a route; `list` is the field of the reply, null for a bare array. */
+export const wholeList = (list: string | null, by: string) => ({ query: pageOfWhole, pages: { list, by } })

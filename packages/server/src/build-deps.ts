@@ -103,7 +103,12 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     randomBytes: (count: number) => randomBytes(count),
     ...own,
   }
-  const served = { ...base, apps: own.apps ?? new AppReconciler(base), checks: own.checks ?? new CheckReconciler(base) }
-  const pooled = { ...served, warm: own.warm ?? new WarmPool(served) }
-  return { ...pooled, sessions: own.sessions ?? new SessionReconciler(pooled) }
+  return withReconcilers(base)
+}
+
+/** The parts that start work by themselves, each made from the ones before. */
+export function withReconcilers(base: Omit<Deps, 'apps' | 'checks' | 'warm' | 'sessions'>): Deps {
+  const served = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
+  const pooled = { ...served, warm: new WarmPool(served) }
+  return { ...pooled, sessions: new SessionReconciler(pooled) }
 }

@@ -195,6 +195,11 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   }
 }
 
+/** The path of a resource of a project, of one entry, or of an action on one. */
+export function projectPath(project: { project_id: string }, resource: string, id?: string, verb?: string): string {
+  return ['', 'v1', 'projects', project.project_id, resource, id, verb].filter((part) => part !== undefined).join('/')
+}
+
 /** No job runs here to write heartbeats, so this one stays fresh until the slowest test is over. */
 export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
   await updateRows(
@@ -228,15 +233,27 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     keyring: watchedKeyring(replaced.keyring, redaction),
     sandboxes: replaced.sandboxes ? withKeyCleanup(replaced.sandboxes, redaction) : null,
   })
+  const server = await serve(deps)
+  return {
+    ...server,
+    async close() {
+      await server.close()
+      await database.close()
+    },
+  }
+}
+
+/** A server of these parts, alive without a heartbeat. */
+export async function serve(deps: Deps) {
   await insertInstance(deps.db, deps.instanceId)
   await letLive(deps)
   const app = buildApp(deps)
-  const host = new URL(config.publicUrl).host
+  const host = new URL(deps.config.publicUrl).host
 
   async function request<Body>(method: string, path: string, options: TestRequest = {}): Promise<TestReply<Body>> {
     const { token, body, signal } = options
     const isRaw = typeof body === 'string' || body instanceof Uint8Array
-    const response = await app.request(config.publicUrl + path, {
+    const response = await app.request(deps.config.publicUrl + path, {
       method,
       headers: {
         host,
@@ -266,7 +283,6 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
       await deps.checks.close()
       await deps.sessions.close()
       await deps.events.close()
-      await database.close()
     },
   }
 }

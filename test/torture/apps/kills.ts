@@ -1,7 +1,7 @@
 /** Deploys, rolls back and stops the two apps of a project while their server is killed at every step. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App, AppDeploy, ErrorBody } from '@svc/contract'
-import { gitIn } from '../repositories.ts'
+import { commitFiles } from '../repositories.ts'
 import { below, type Process, processes } from '../sandbox-leaks.ts'
 import { pointsOf } from '../scenarios.ts'
 import type { TortureProject, World } from '../world.ts'
@@ -144,21 +144,11 @@ async function push(run: Run, good: { site: boolean; pages?: boolean }): Promise
     ...(good.pages === undefined ? {} : { 'public/index.html': good.pages ? page : null }),
     ...(good.pages === false ? { public: null } : {}),
   }
-  const commit = await commitFiles(run.project.dir, n, files)
+  const commit = await commitFiles(run.project.dir, files)
   pushed(run.site, { words: `the site, version ${n}`, commit, isGood: good.site })
   // The folder may already be gone.
   const isNews = good.pages === true || (good.pages === false && run.pages.head?.isGood === true)
   if (isNews) pushed(run.pages, { words: page, commit, isGood: good.pages === true })
-}
-
-async function commitFiles(dir: string, n: number, files: Record<string, string | null>): Promise<string> {
-  const changes = Object.entries(files).map(([path, text]) =>
-    text === null ? `D ${path}` : `M 100644 inline ${path}\ndata ${Buffer.byteLength(text)}\n${text}`,
-  )
-  const head = `commit refs/heads/main\ncommitter Ada <ada@example.test> ${1_750_000_000 + n} +0000\ndata 4\nwork`
-  const stream = [head, 'from refs/heads/main^0', ...changes, '']
-  await gitIn(dir, ['fast-import', '--quiet', '--date-format=raw'], stream.join('\n'))
-  return gitIn(dir, ['rev-parse', 'refs/heads/main'])
 }
 
 /** Checks both apps in a browser. After a difference it reports it and continues from the actual state. */

@@ -2,6 +2,8 @@
  * Readers of a project's events that lose their server or hang up, and resume at another server after the last number they saw.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { EventSourceMessage } from 'eventsource-parser'
+import { eventsOf } from '../../../packages/server/src/testing-events.ts'
 import type { TortureServer } from '../server.ts'
 import { ignoreClosed } from '../../ignored.ts'
 
@@ -38,17 +40,14 @@ async function follow(
   // Sometimes it stays until the server dies, sometimes it leaves after a few events.
   let patience = random() < 0.5 ? Number.POSITIVE_INFINITY : 1 + Math.floor(random() * 60)
   try {
-    const response = await fetch(server.url + path, {
-      headers: {
-        authorization: `Bearer ${server.token}`,
-        accept: 'text/event-stream',
-        'last-event-id': String(reader.last),
-      },
+    const response = await server.api(path, {
+      headers: { accept: 'text/event-stream', 'last-event-id': String(reader.last) },
       signal: AbortSignal.any([enough.signal, over]),
     })
     if (!response.ok || response.body === null) return
     reader.connections++
-    for await (const frame of framesOf(response.body)) {
+    // An event counts once its empty line has arrived: the stream may end before that.
+    for await (const frame of eventsOf(response.body)) {
       take(reader, frame)
       if (--patience <= 0) break
     }
@@ -59,14 +58,8 @@ async function follow(
   }
 }
 
-interface Frame {
-  id: string
-  event: string
-  data: string
-}
-
-function take(reader: Reader, { id, event, data }: Frame): void {
-  if (event === '') return
+function take(reader: Reader, { id, event, data }: EventSourceMessage): void {
+  if (event === undefined) return
   const number = Number(id)
   if (event === 'ready') {
     if (number !== reader.last)
@@ -76,23 +69,4 @@ function take(reader: Reader, { id, event, data }: Frame): void {
   if (number !== reader.last + 1) reader.problems.push(`${reader.name}: ${number} (${event}) came after ${reader.last}`)
   reader.last = number
   reader.events.set(number, JSON.parse(data) as object)
-}
-
-async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true })
-    // The stream may end inside a frame: an event counts once its empty line has arrived.
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const fields = new Map(
-        text
-          .slice(0, end)
-          .split('\n')
-          .map((line): [string, string] => [line.split(':', 1)[0]!, line.slice(line.indexOf(':') + 1).trim()]),
-      )
-      text = text.slice(end + 2)
-      yield { id: fields.get('id') ?? '', event: fields.get('event') ?? '', data: fields.get('data') ?? '' }
-    }
-  }
 }

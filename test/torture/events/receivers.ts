@@ -5,7 +5,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignoreClosed } from '../../ignored.ts'
 
 export interface Letter {
   id: number
@@ -51,12 +53,13 @@ async function start(name: string, events: string[], choose: () => ReturnType<Ma
   let isGood = false
   const over = new AbortController()
   const server = createServer((request, response) => {
-    void read(request).then(async (raw) => {
+    // A sender that dies mid-request has sent nothing.
+    void text(request).then(async (raw) => {
       const letter = open(request, raw, receiver.secret)
       receiver.letters.push(letter)
       response.on('close', () => (letter.isTaken ??= false))
       await answer(response, letter, isGood ? 'take' : choose(), over.signal)
-    })
+    }, ignoreClosed)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: Receiver = {
@@ -123,15 +126,4 @@ function open(request: IncomingMessage, raw: string, secret: string): Letter {
   const deliveryId = header('x-svc-delivery')
   const isNamed = header('x-svc-event') === event.type
   return { id: event.id, type: event.type, deliveryId, event, isGenuine: isGenuine && isNamed, isTaken: null }
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  // A sender that dies mid-request has sent nothing.
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  } catch {
-    return new Promise(() => {})
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

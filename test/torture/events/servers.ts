@@ -1,23 +1,18 @@
 /** Kills real servers on one database while clients act, readers follow and receivers get deliveries. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Webhook } from '@svc/contract'
-import pg from 'pg'
-import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded/postgres.ts'
-import { layDatabase } from '../../e2e/harness.ts'
+import type pg from 'pg'
+import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import { keepKilling, type Kills } from '../lives.ts'
 import { sharedTortureProgram } from '../program.ts'
 import { randomFrom } from '../random.ts'
+import { withPostgres, withServers } from '../run.ts'
 import { pointsOf } from '../scenarios.ts'
-import { TortureServer } from '../server.ts'
-import { World } from '../world.ts'
+import type { World } from '../world.ts'
 import { type Act, act } from './acts.ts'
 import { judgeEvents, judgeReader, judgeReceiver, readEvents, repeats } from './judge.ts'
 import { startReader } from './readers.ts'
 import { type Receiver, startReceivers } from './receivers.ts'
-import { ignoreClosed } from '../../ignored.ts'
 
 export interface EventsOptions {
   /** Runs until enough events happened and enough servers died. */
@@ -44,32 +39,21 @@ export interface EventsReport {
 const drainMs = 180_000
 
 export async function tortureEvents(options: EventsOptions): Promise<EventsReport> {
-  const home = await mkdtemp(join(tmpdir(), 'svc-events-'))
-  const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
-  await layDatabase(home)
-  const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
-  const shared = { databaseUrl: cluster.connectionString, ...(await sharedTortureProgram()) }
-  const db = new pg.Client({ connectionString: cluster.connectionString })
   const random = randomFrom(options.seed)
   const receivers = await startReceivers(random)
-  let world: World | null = null
+  const program = await sharedTortureProgram()
   try {
-    await db.connect()
-    world = await World.make(await TortureServer.make(shared))
-    await world.server.start()
-    await world.makeProjects(['managed'])
-    for (let n = 1; n < options.servers; n++) {
-      const other = await TortureServer.make({ ...shared, beside: world.server })
-      await other.start()
-      world.servers.push(other)
-    }
-    return await torture(world, { db, receivers, random, options })
+    return await withPostgres((databaseUrl) => {
+      const shared = { databaseUrl, ...program }
+      // Connected before the servers, which take all the connections that PostgreSQL has.
+      return withClient(databaseUrl, (db) =>
+        withServers({ kinds: ['managed'], count: options.servers, shared }, (world) =>
+          torture(world, { db, receivers, random, options }),
+        ),
+      )
+    })
   } finally {
     for (const receiver of receivers) await receiver.close()
-    await world?.close()
-    await db.end().catch(ignoreClosed)
-    await cluster.stop()
-    await rm(home, { recursive: true, force: true })
   }
 }
 

@@ -199,8 +199,7 @@ export const bombs: Hostile[] = [
         right = await repo.commit({ tree: await blob('y', `${n}`), parents: [right, left] })
         left = nextLeft
       }
-      await repo.ref('refs/heads/main', left)
-      await repo.ref('refs/heads/work', right)
+      await repo.branches(left, right)
     },
   },
   {

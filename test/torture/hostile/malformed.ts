@@ -131,8 +131,7 @@ export const malformed: Hostile[] = [
         headers: 'encoding ../../../../tmp/evil\nencoding UTF-7\nx-evil \u0001\n',
         author: '\u001b[31m\u202e"><img src=x> <a\u0001b> 1700000000 +0000',
       })
-      await repo.ref('refs/heads/main', main)
-      await repo.ref('refs/heads/work', work)
+      await repo.branches(main, work)
     },
   },
   {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { packOf, type PackEntry } from './repository.ts'
 import type { Server } from './visit.ts'
-import { type Arrival, gatewayOf, pushed, refsOf } from './ways.ts'
+import { gatewayOf } from '../../e2e/harness.ts'
+import { type Arrival, pushed, refsOf } from './ways.ts'
 
 /** The gateway accepts at most this many commands in one push. */
 const commandsMax = 5_000
@@ -23,7 +24,7 @@ export async function pushedRaw(
   const others = names.filter((name) => name !== 'refs/heads/work')
   const pack = join(scratch, `${randomUUID()}.pack`)
   await writePack(hostile.dir, pack)
-  const url = gatewayOf(server, arrival.projectId)
+  const url = new URL(gatewayOf(server, { project_id: arrival.projectId }))
   // The refs of the change request go alone, because one refused command must not drop them.
   for (const group of [['refs/heads/work'], others.slice(0, commandsMax)]) {
     const updates = group.flatMap((name) => (refs.has(name) ? [{ name, sha: refs.get(name)! }] : []))

@@ -108,6 +108,11 @@ export class HostileRepository {
     await writeFile(path, `${sha}\n`)
   }
 
+  async branches(main: string, work: string): Promise<void> {
+    await this.ref('refs/heads/main', main)
+    await this.ref('refs/heads/work', work)
+  }
+
   /** A file inside the git folder itself. */
   async place(path: string, content: string): Promise<void> {
     await mkdir(dirname(join(this.dir, path)), { recursive: true })
@@ -118,25 +123,21 @@ export class HostileRepository {
   async mainAndWork(work: string, base?: string): Promise<{ main: string; work: string }> {
     const main = await this.commit({ tree: base ?? (await this.files({ 'README.md': 'hello\n' })) })
     const head = await this.commit({ tree: work, parents: [main] })
-    await this.ref('refs/heads/main', main)
-    await this.ref('refs/heads/work', head)
+    await this.branches(main, head)
     return { main, work: head }
   }
 
   /** Both sides change what `base` contains, so that the contents have to be merged. */
   async threeWay(base: string, ours: string, theirs: string): Promise<void> {
     const root = await this.commit({ tree: base })
-    await this.ref('refs/heads/main', await this.commit({ tree: ours, parents: [root] }))
-    await this.ref('refs/heads/work', await this.commit({ tree: theirs, parents: [root] }))
+    const side = (tree: string) => this.commit({ tree, parents: [root] })
+    await this.branches(await side(ours), await side(theirs))
   }
 
   /** A stream for `git fast-import`, in chunks, for large but well-formed data. */
   async import(chunks: Iterable<string>): Promise<void> {
-    const child = Bun.spawn(['git', `--git-dir=${this.dir}`, 'fast-import', '--quiet', '--force'], {
-      stdin: 'pipe',
-      stdout: 'ignore',
-      stderr: 'pipe',
-    })
+    const command = ['git', `--git-dir=${this.dir}`, 'fast-import', '--quiet', '--force']
+    const child = Bun.spawn(command, { stdin: 'pipe', stdout: 'ignore', stderr: 'pipe' })
     for (const chunk of chunks) {
       await child.stdin.write(chunk)
       await child.stdin.flush()

@@ -38,29 +38,33 @@ export interface Finding {
 /** The server's own programs. `bun` is a server thread that is about to become one of them. */
 const harmless = /^(git|git-remote-http|prlimit|bun.*|.*\(.*|HTTP Client|exe)$/
 
+interface Parts {
+  server: TortureServer
+  traps: Traps
+  bystander: Bystander
+  watch: Watch
+  dir: string
+  host: HttpBackend
+}
+
 export class HostileWorld {
-  readonly server: TortureServer
-  readonly traps: Traps
-  readonly bystander: Bystander
-  readonly watch: Watch
-  readonly #dir: string
-  readonly #host: HttpBackend
+  readonly #parts: Parts
   #made = 0
 
-  private constructor(parts: {
-    server: TortureServer
-    traps: Traps
-    bystander: Bystander
-    watch: Watch
-    dir: string
-    host: HttpBackend
-  }) {
-    this.server = parts.server
-    this.traps = parts.traps
-    this.bystander = parts.bystander
-    this.watch = parts.watch
-    this.#dir = parts.dir
-    this.#host = parts.host
+  private constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get server(): TortureServer {
+    return this.#parts.server
+  }
+
+  get traps(): Traps {
+    return this.#parts.traps
+  }
+
+  get bystander(): Bystander {
+    return this.#parts.bystander
   }
 
   /** Needs an external database, since starting one runs other programs. */
@@ -81,7 +85,7 @@ export class HostileWorld {
 
   async meet(hostile: Hostile, ways: Way[]): Promise<Finding[]> {
     const id = `r${++this.#made}`
-    const repo = new HostileRepository(join(this.#dir, 'repositories', `${id}.git`), this.traps)
+    const repo = new HostileRepository(join(this.#parts.dir, 'repositories', `${id}.git`), this.#parts.traps)
     await repo.init()
     await hostile.make(repo)
     const findings: Finding[] = []
@@ -91,9 +95,9 @@ export class HostileWorld {
   }
 
   async #meetBy(way: Way, hostile: Hostile, repo: HostileRepository, id: string): Promise<Finding> {
-    this.watch.restart()
-    const before = new Set(await this.traps.touched())
-    const url = `${new URL(this.#host.url).origin}/${id}.git`
+    this.#parts.watch.restart()
+    const before = new Set(await this.#parts.traps.touched())
+    const url = `${new URL(this.#parts.host.url).origin}/${id}.git`
     const { done: arrived, reads } = await this.bystander.during(async () => {
       const arrival = await this.#bring(way, hostile, repo, url)
       const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
@@ -101,14 +105,14 @@ export class HostileWorld {
       return { ...arrival, visits: visitor.visits }
     })
     const { visits, refused } = arrived
-    const moreBytes = this.watch.peakBytes - this.watch.baseBytes
-    const users = this.watch.peakUsers
+    const moreBytes = this.#parts.watch.peakBytes - this.#parts.watch.baseBytes
+    const users = this.#parts.watch.peakUsers
       .slice(0, 3)
       .map(({ name, bytes }) => `${name} ${(bytes / 1024 / 1024).toFixed(0)}`)
       .join(', ')
-    const touched = (await this.traps.touched()).filter((line) => !before.has(line))
-    const strangers = [...this.watch.programs].filter((name) => !harmless.test(name))
-    this.watch.programs.clear()
+    const touched = (await this.#parts.traps.touched()).filter((line) => !before.has(line))
+    const strangers = [...this.#parts.watch.programs].filter((name) => !harmless.test(name))
+    this.#parts.watch.programs.clear()
     const problems = [
       ...visits.flatMap(({ what, problem }) => (problem === null ? [] : [`${what}: ${problem}`])),
       ...touched.map((line) => `touched: ${line}`),
@@ -127,16 +131,16 @@ export class HostileWorld {
   #bring(way: Way, hostile: Hostile, repo: HostileRepository, url: string): Promise<Arrival> {
     if (way === 'served') return served(this.server, url)
     const from = { dir: repo.dir, alsoPush: hostile.alsoPush ?? [] }
-    return way === 'pushed' ? pushed(this.server, from, this.#dir) : pushedRaw(this.server, from, this.#dir)
+    return way === 'pushed' ? pushed(this.server, from, this.#parts.dir) : pushedRaw(this.server, from, this.#parts.dir)
   }
 
   async close(): Promise<void> {
-    this.watch.stop()
+    this.#parts.watch.stop()
     await this.bystander.stop()
-    await this.#host.close()
-    await this.traps.close()
+    await this.#parts.host.close()
+    await this.#parts.traps.close()
     await this.server.remove()
-    await rm(this.#dir, { recursive: true, force: true })
+    await rm(this.#parts.dir, { recursive: true, force: true })
   }
 }
 
@@ -147,11 +151,6 @@ async function bystandersProject(server: TortureServer): Promise<{ server: Tortu
   await commitEach(dir, [{ branch: 'main', file: 'README.md', from: null }])
   await commitEach(dir, [{ branch: 'work', file: 'work.txt', from: 'refs/heads/main^0' }])
   const path = `/v1/projects/${project.project_id}/change-requests`
-  const response = await fetch(server.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ title: 'Honest work', head_ref: 'work' }),
-  })
-  const { cr_id } = (await response.json()) as ChangeRequest
+  const { cr_id } = await server.send<ChangeRequest>('POST', path, { title: 'Honest work', head_ref: 'work' })
   return { server, path: `${path}/${cr_id}` }
 }

@@ -1,5 +1,5 @@
 /** Requests everything that the API offers about a repository, and judges the responses. */
-import type { ChangeRequest } from '@svc/contract'
+import { type ChangeRequest, parseJson } from '@svc/contract'
 import { nowMs } from './bystander.ts'
 
 export interface Server {
@@ -60,7 +60,9 @@ export class Visitor {
     }
     const ms = performance.now() - began
     const body =
-      options.accept === undefined || status >= 400 ? parse<Body & { code?: string; error?: string }>(text) : null
+      options.accept === undefined || status >= 400
+        ? ((parseJson(text) ?? null) as (Body & { code?: string; error?: string }) | null)
+        : null
     const problem = judge({ status, body, text, ms, isStream: options.accept !== undefined })
     this.visits.push({ what, status, code: body?.code ?? null, ms, beganAt, problem })
     return { status, body }
@@ -108,26 +110,12 @@ export class Visitor {
 async function readSome(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = response.body?.getReader()
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done || value === undefined) break
-    bytes += value.length
-    if (bytes > 64 * 1024 * 1024) {
-      await reader?.cancel()
-      break
-    }
-    chunks.push(value)
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > 64 * 1024 * 1024) break
+    chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-function parse<Body>(text: string): Body | null {
-  try {
-    return JSON.parse(text) as Body
-  } catch {
-    return null
-  }
 }
 
 function judge(reply: {

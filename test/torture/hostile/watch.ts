@@ -1,5 +1,5 @@
 /** Samples the memory and programs of the server and its children many times a second. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { procFile, runningProcesses } from '../../processes.ts'
 
 export interface Watch {
   /** Bytes of the server and its children together, without file mappings. */
@@ -24,7 +24,7 @@ export function watch(pidOf: () => number): Watch {
     state.baseBytes = look()
   }
   function look(): number {
-    const known = processes()
+    const known = runningProcesses()
     const users: Watch['peakUsers'] = []
     let bytes = 0
     const open = [pidOf()]
@@ -48,36 +48,14 @@ export function watch(pidOf: () => number): Watch {
   return state
 }
 
-function processes(): Map<number, { parent: number; name: string }> {
-  const found = new Map<number, { parent: number; name: string }>()
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    const status = read(`/proc/${entry}/stat`)
-    const end = status.lastIndexOf(')')
-    if (end < 0) continue
-    const parent = Number(status.slice(end + 2).split(' ')[1])
-    found.set(Number(entry), { parent, name: status.slice(status.indexOf('(') + 1, end) })
-  }
-  return found
-}
-
 /** `git index-pack`, out of all arguments. */
 function commandOf(pid: number, name: string): string {
-  const words = read(`/proc/${pid}/cmdline`).split('\0')
+  const words = procFile(pid, 'cmdline').split('\0')
   const at = words.findIndex((word) => /(^|\/)git$/.test(word))
   const verb = words.slice(at + 1).find((word) => !word.startsWith('-'))
   return at === -1 || verb === undefined ? name : `git ${verb}`
 }
 
 function anonymousBytes(pid: number): number {
-  return Number(/^RssAnon:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // It ended meanwhile.
-    return ''
-  }
+  return Number(/^RssAnon:\s+(\d+) kB/m.exec(procFile(pid, 'status'))?.[1] ?? 0) * 1024
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
+import { gatewayOf, gitEnvironment, run } from '../../e2e/harness.ts'
 import { gitIn } from '../repositories.ts'
 import type { Server } from './visit.ts'
 
@@ -32,17 +33,15 @@ export async function pushed(
   // Not from the hostile folder, whose settings would apply to the pusher.
   const from = join(scratch, `${randomUUID()}.git`)
   await gitIn(scratch, ['init', '--quiet', '--bare', '--template=', from])
-  await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`).catch(async () => {
-    await mkdir(join(from, 'objects/info'), { recursive: true })
-    await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`)
-  })
+  await mkdir(join(from, 'objects/info'), { recursive: true })
+  await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`)
   const refs = await refsOf(hostile.dir)
-  const url = gatewayOf(server, project.project_id)
+  const url = gatewayOf(server, project)
   const refused: string[] = []
   const push = async (names: string[]) => {
     const specs = names.flatMap((name) => (refs.has(name) ? [`${refs.get(name)}:${name}`] : []))
     if (specs.length === 0) return
-    const told = await pushSpecs(from, url.href, specs)
+    const told = await pushSpecs(from, url, specs)
     if (told !== null) refused.push(`${names.length === 1 ? names[0] : `${names.length} refs`}: ${told}`)
   }
   await push(['refs/heads/main'])
@@ -52,46 +51,18 @@ export async function pushed(
   return { projectId: project.project_id, refused }
 }
 
-export function gatewayOf(server: Server, projectId: string): URL {
-  const url = new URL(`${server.url}/v1/projects/${projectId}/git`)
-  url.username = 'x-access-token'
-  url.password = server.token
-  return url
-}
-
 async function pushSpecs(from: string, url: string, specs: string[]): Promise<string | null> {
   const input = join(from, 'specs')
   await writeFile(input, specs.join('\0'))
   // Ends the whole process group: git alone would leave its helpers running.
   const bounded = ['timeout', '120']
   const args = specs.length > 500 ? [...bounded, 'xargs', '-0', '-n', '4000', '-a', input, 'git'] : [...bounded, 'git']
-  const command = [
-    ...args,
-    `--git-dir=${from}`,
-    '-c',
-    'pack.threads=1',
-    '-c',
-    'pack.useSparse=false',
-    'push',
-    '--quiet',
-    '--no-verify',
-    '--',
-    url,
-  ]
-  const child = Bun.spawn(specs.length > 500 ? command : [...command, ...specs], {
-    stdout: 'ignore',
-    stderr: 'pipe',
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: '/nonexistent',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_NO_REPLACE_OBJECTS: '1',
-      LC_ALL: 'C',
-    },
+  const settings = ['-c', 'pack.threads=1', '-c', 'pack.useSparse=false']
+  const command = [...args, `--git-dir=${from}`, ...settings, 'push', '--quiet', '--no-verify', '--', url]
+  const { code, stderr: said } = await run(specs.length > 500 ? command : [...command, ...specs], {
+    env: { ...gitEnvironment, GIT_NO_REPLACE_OBJECTS: '1' },
   })
-  const said = await new Response(child.stderr).text()
-  if ((await child.exited) === 0) return null
+  if (code === 0) return null
   const telling = said.split('\n').filter((line) => /error|fatal|rejected|remote/i.test(line))
   return (telling.slice(0, 2).join(' ') || said).replace(/\s+/g, ' ').slice(0, 220)
 }

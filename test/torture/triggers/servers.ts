@@ -1,22 +1,18 @@
 /** Kills three real servers on one database repeatedly while their clocks run, jump and disagree and svc.toml changes. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
-import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded/postgres.ts'
-import { layDatabase } from '../../e2e/harness.ts'
-import { gitIn } from '../repositories.ts'
+import type pg from 'pg'
+import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
+import { until } from '../../e2e/harness.ts'
+import { commitFiles } from '../repositories.ts'
 import { keepKilling, type Kills } from '../lives.ts'
 import { randomFrom } from '../random.ts'
+import { withPostgres, withServers } from '../run.ts'
 import { pointsOf } from '../scenarios.ts'
-import { TortureServer } from '../server.ts'
-import { type TortureProject, World } from '../world.ts'
+import type { TortureProject, World } from '../world.ts'
 import { Clocks } from './clocks.ts'
 import { Epochs } from './epochs.ts'
 import { judge, type Judgement, type Leap, readTriggers } from './judge.ts'
 import { definitions, hourChanges, manifestOf } from './manifest.ts'
-import { ignoreClosed } from '../../ignored.ts'
 
 export interface TriggersOptions {
   /** Ends with the first clock change after this many due times. */
@@ -54,7 +50,6 @@ interface Run {
   report: Pick<TriggersReport, 'leaps' | 'edits' | 'looks'>
 }
 
-const stuckMs = 120_000
 const minuteMs = 60_000
 const disturbEveryMs = 2_000
 
@@ -62,39 +57,27 @@ const disturbEveryMs = 2_000
 const steps = [...pointsOf('triggers'), ...pointsOf('sessions').filter((name) => name.startsWith('session.create.'))]
 
 export async function tortureTriggers(options: TriggersOptions): Promise<TriggersReport> {
-  const home = await mkdtemp(join(tmpdir(), 'svc-triggers-'))
-  const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
-  await layDatabase(home)
-  const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
   const random = randomFrom(options.seed)
   const first = Math.floor(random() * 4)
   const skews = Array.from({ length: options.servers }, () => Math.floor(random() * 3_000))
-  const clocks = new Clocks(home, hourChanges[first]! - options.beforeMs - 5 * minuteMs, skews)
-  const db = new pg.Client({ connectionString: cluster.connectionString })
-  let world: World | null = null
-  try {
-    await db.connect()
-    const shared = { databaseUrl: cluster.connectionString }
-    world = await World.make(await TortureServer.make({ ...shared, clockFile: clocks.file(0) }))
-    await world.server.start()
-    await world.makeProjects(['managed'])
-    for (let n = 1; n < options.servers; n++) {
-      const other = await TortureServer.make({ ...shared, beside: world.server, clockFile: clocks.file(n) })
-      await other.start()
-      world.servers.push(other)
+  return withPostgres(async (databaseUrl, home) => {
+    const clocks = new Clocks(home, hourChanges[first]! - options.beforeMs - 5 * minuteMs, skews)
+    const each = (n: number) => ({ databaseUrl, clockFile: clocks.file(n) })
+    try {
+      // Connected before the servers, which take all the connections that PostgreSQL has.
+      return await withClient(databaseUrl, (db) =>
+        withServers({ kinds: ['managed'], count: options.servers, each }, (world) => {
+          const run: Run = {
+            ...{ options, world, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
+            report: { leaps: { forward: 0, back: 0 }, edits: 0, looks: 0 },
+          }
+          return torture(run, first)
+        }),
+      )
+    } finally {
+      clocks.stop()
     }
-    const run: Run = {
-      ...{ options, world, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
-      report: { leaps: { forward: 0, back: 0 }, edits: 0, looks: 0 },
-    }
-    return await torture(run, first)
-  } finally {
-    await world?.close()
-    await db.end().catch(ignoreClosed)
-    await cluster.stop()
-    clocks.stop()
-    await rm(home, { recursive: true, force: true })
-  }
+  })
 }
 
 async function torture(run: Run, first: number): Promise<TriggersReport> {
@@ -139,7 +122,7 @@ async function through(run: Run, change: number, round: number): Promise<void> {
   if (clocks.now < change - options.beforeMs) {
     await edit(run, { round: 2 * round, isBusy: false, many })
     leap(run, change - options.beforeMs - clocks.now)
-    await untilTrue('what was missed is in the ledger', () => isInLedger(run))
+    await until('what was missed is in the ledger', () => isInLedger(run))
   }
   for (const [half, until] of [change + options.afterMs / 3, change + options.afterMs].entries()) {
     await edit(run, { round: 2 * round + half, isBusy: true, many })
@@ -168,12 +151,11 @@ function leap({ clocks, leaps, report }: Run, ms: number): void {
 /** Edits svc.toml as a merge or an external push would; returns once a server has applied it. */
 async function edit(run: Run, phase: Parameters<typeof definitions>[0]): Promise<void> {
   const { clocks, db, project, world } = run
-  const text = manifestOf(definitions(phase))
   const from = clocks.lowest
-  const sha = await commitManifest(project.dir, text)
+  const sha = await commitFiles(project.dir, { 'svc.toml': manifestOf(definitions(phase)) })
   // The next reader of the triggers sees the branch as it is now.
   await world.insist('GET', `/v1/projects/${project.id}/triggers`, null, `edit-${sha}`)
-  await untilTrue('svc.toml is read', async () => {
+  await until('svc.toml is read', async () => {
     const { rows } = await db.query<{ sha: string }>('select sha from trigger_reconciliations where project_id = $1', [
       project.id,
     ])
@@ -182,18 +164,6 @@ async function edit(run: Run, phase: Parameters<typeof definitions>[0]): Promise
   const rows = await readTriggers(db, project.id)
   run.epochs.note(rows, { from, until: clocks.highestNow, highest: clocks.highest })
   run.report.edits++
-}
-
-let edits = 0
-async function commitManifest(dir: string, text: string): Promise<string> {
-  const message = `Edit ${++edits}`
-  const stream = [
-    `commit refs/heads/main\ncommitter Ada <ada@example.test> ${1_800_000_000 + edits} +0000`,
-    `data ${message.length}\n${message}\nfrom refs/heads/main^0`,
-    `M 100644 inline svc.toml\ndata ${Buffer.byteLength(text)}\n${text}\n`,
-  ]
-  await gitIn(dir, ['fast-import', '--quiet', '--date-format=raw'], stream.join('\n'))
-  return gitIn(dir, ['rev-parse', 'refs/heads/main'])
 }
 
 async function isInLedger({ clocks, db, project }: Pick<Run, 'clocks' | 'db' | 'project'>): Promise<boolean> {
@@ -226,14 +196,6 @@ async function watch(run: Run, seen: string[], over: AbortSignal): Promise<void>
 async function rest({ clocks, world, ...run }: Run): Promise<void> {
   clocks.rate = 1
   for (const server of world.servers) if (!server.isRunning) await server.start()
-  await untilTrue('nothing is owed any more', () => isInLedger({ clocks, ...run }), 180_000)
+  await until('nothing is owed any more', () => isInLedger({ clocks, ...run }), 180_000)
   for (const server of world.servers) await server.kill('SIGTERM')
-}
-
-async function untilTrue(what: string, isSo: () => Promise<boolean>, withinMs = stuckMs): Promise<void> {
-  const deadline = performance.now() + withinMs
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`It took more than ${withinMs / 1000} s until ${what}.`)
-    await delay(100)
-  }
 }

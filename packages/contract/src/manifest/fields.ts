@@ -55,15 +55,32 @@ export function readTable<S extends Shape>(shape: S, value: unknown, path: Path,
   return Object.fromEntries(read) as Shaped<S>
 }
 
+/** `[name]`: a table that is absent has the defaults of its keys. */
+export const table = <S extends Shape>(shape: S): Field<Shaped<S>> => ({
+  read: (value, path, report) => readTable(shape, value, path, report),
+  absent: { required: false, value: readTable(shape, {}, [], ignoreDefaults) },
+})
+
+/** Only lists of tables have required keys, so the defaults of a table make no issue. */
+const ignoreDefaults: Report = Object.assign(() => {}, { errors: () => 0 })
+
 /** `[[name]]`: omits entries with an error and keeps the others. */
-export function readEntries<S extends Shape>(
+export const entries = <S extends Shape>(shape: S, options: EntryRule<S>): Field<Shaped<S>[]> =>
+  withDefault((value, path, report) => readEntries(shape, value, path, report, options), [])
+
+interface EntryRule<S> {
+  id: keyof Shaped<S> & string
+  max: number
+  check?(entry: Shaped<S>, path: Path, report: Report): void
+}
+
+function readEntries<S extends Shape>(
   shape: S,
   value: unknown,
   path: Path,
   report: Report,
-  options: { id: keyof Shaped<S> & string; max: number; check?(entry: Shaped<S>, path: Path, report: Report): void },
+  options: EntryRule<S>,
 ): Shaped<S>[] {
-  if (value === undefined) return []
   if (!Array.isArray(value)) {
     report(path, `must be a list of tables: write [[${path.join('.')}]]`)
     return []
@@ -91,23 +108,25 @@ type TextRule = { max: number; judge?(text: string): string | null } & (
   | { pattern?: undefined }
 )
 
-export function text(options: TextRule) {
-  return (value: unknown, path: Path, report: Report): string | typeof wrong => {
-    const problem = textProblem(value, options)
-    if (problem === null) return value as string
-    report(path, problem)
+/** Reads a value as it is, unless `problem` says what is wrong with it. */
+export const reader =
+  <T>(problem: (value: unknown) => string | null): Read<T> =>
+  (value, path, report) => {
+    const message = problem(value)
+    if (message === null) return value as T
+    report(path, message)
     return wrong
   }
-}
 
-function textProblem(value: unknown, options: TextRule): string | null {
-  if (typeof value !== 'string') return `must be text, but is ${kindOf(value)}`
-  if (value.trim() === '') return 'is empty'
-  if (value.includes('\0')) return 'holds a NUL character'
-  if (value.length > options.max) return `is longer than ${options.max} characters`
-  if (options.pattern && !options.pattern.test(value)) return options.says
-  return options.judge?.(value) ?? null
-}
+export const text = ({ max, judge, ...rule }: TextRule) =>
+  reader<string>((value) => {
+    if (typeof value !== 'string') return `must be text, but is ${kindOf(value)}`
+    if (value.trim() === '') return 'is empty'
+    if (value.includes('\0')) return 'holds a NUL character'
+    if (value.length > max) return `is longer than ${max} characters`
+    if (rule.pattern && !rule.pattern.test(value)) return rule.says
+    return judge?.(value) ?? null
+  })
 
 /** A path inside the work tree: relative, no `..`, no leading dash. */
 export const relativePath = text({
@@ -116,30 +135,24 @@ export const relativePath = text({
   says: 'is not a relative path of letters, digits, dots, hyphens and underscores',
   judge: (path) => (path.split('/').includes('..') ? 'leaves the repository' : null),
 })
-export function flag(value: unknown, path: Path, report: Report): boolean | typeof wrong {
-  if (typeof value === 'boolean') return value
-  report(path, `must be true or false, but is ${kindOf(value)}`)
-  return wrong
-}
 
-export function number(min: number, max: number, options: { whole: boolean }) {
-  return (value: unknown, path: Path, report: Report): number | typeof wrong => {
-    if (typeof value === 'number' && value >= min && value <= max && (!options.whole || Number.isInteger(value)))
-      return value
-    const what = options.whole ? 'a whole number' : 'a number'
-    report(path, `must be ${what} from ${min} to ${max}, but is ${typeof value === 'number' ? value : kindOf(value)}`)
-    return wrong
-  }
-}
+export const flag = reader<boolean>((value) =>
+  typeof value === 'boolean' ? null : `must be true or false, but is ${kindOf(value)}`,
+)
 
-export function choice<const T extends string>(...choices: T[]) {
-  return (value: unknown, path: Path, report: Report): T | typeof wrong => {
-    if (choices.includes(value as T)) return value as T
+export const number = (min: number, max: number, { whole }: { whole: boolean }) =>
+  reader<number>((value) => {
+    if (typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))) return null
+    const what = whole ? 'a whole number' : 'a number'
+    return `must be ${what} from ${min} to ${max}, but is ${typeof value === 'number' ? value : kindOf(value)}`
+  })
+
+export const choice = <const T extends string>(...choices: T[]) =>
+  reader<T>((value) => {
+    if (choices.includes(value as T)) return null
     const words = choices.map((word) => JSON.stringify(word)).join(' or ')
-    report(path, `must be ${words}, but is ${typeof value === 'string' ? shortened(value) : kindOf(value)}`)
-    return wrong
-  }
-}
+    return `must be ${words}, but is ${typeof value === 'string' ? shortened(value) : kindOf(value)}`
+  })
 
 /** Omits wrong items and keeps the others. */
 export function list<T>(item: Read<T>, max: number) {

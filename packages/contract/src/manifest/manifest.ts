@@ -1,31 +1,18 @@
 /** Reads `svc.toml`. Agents edit this file, so a mistake is an issue with a position, never a crash, and the rest stays in force. */
 import { parse, TomlError } from 'smol-toml'
-import { kindOf, type Path, readEntries, readTable, type Report, type Shaped } from './fields.ts'
+import { type Path, readTable, type Report, type Shaped } from './fields.ts'
 import { locate, positionAt, type Located } from './locate.ts'
-import {
-  appShape,
-  channelShape,
-  checkApp,
-  checkShape,
-  checkTrigger,
-  connectorShape,
+import { manifestShape } from './shape.ts'
+
+export {
+  type ConnectorAuth,
   defaultConfigDir,
-  envShape,
   type ManifestApp,
   type ManifestChannel,
   type ManifestCheck,
   type ManifestConnector,
   type ManifestTrigger,
-  projectShape,
-  runtimeShape,
-  triggerShape,
 } from './shape.ts'
-import { closest } from '../schemas/closest.ts'
-import { type SandboxSettings, sandboxShape } from './sandbox-settings.ts'
-
-export { defaultConfigDir }
-export type { ManifestApp, ManifestChannel, ManifestCheck, ManifestConnector, ManifestTrigger }
-export type { ConnectorAuth } from './shape.ts'
 
 export const manifestPath = 'svc.toml'
 export const manifestBytesMax = 256 * 1024
@@ -41,31 +28,7 @@ export interface ManifestIssue {
   column: number | null
 }
 
-export interface Manifest {
-  svc_version: 1
-  project: Shaped<typeof projectShape>
-  env: Shaped<typeof envShape>
-  runtime: Shaped<typeof runtimeShape>
-  sandbox: SandboxSettings
-  triggers: ManifestTrigger[]
-  apps: ManifestApp[]
-  connectors: ManifestConnector[]
-  channels: ManifestChannel[]
-  checks: ManifestCheck[]
-}
-
-const known = [
-  'svc_version',
-  'project',
-  'env',
-  'runtime',
-  'sandbox',
-  'triggers',
-  'apps',
-  'connectors',
-  'channels',
-  'checks',
-]
+export type Manifest = Shaped<typeof manifestShape>
 
 export function parseManifest(raw: string): { manifest: Manifest; issues: ManifestIssue[] } {
   const refuse = (message: string, line: number | null = null, column: number | null = null) => ({
@@ -83,41 +46,11 @@ export function parseManifest(raw: string): { manifest: Manifest; issues: Manife
     return refuse(`is not TOML: ${said}`, error.line, error.column)
   }
   const found: Found[] = []
-  const report = reportTo(found)
-  const manifest = readDocument(document, report)
+  const manifest = readTable(manifestShape, document, [], reportTo(found))
   return { manifest, issues: placed(text, found) }
 }
 
-export const emptyManifest: Manifest = readDocument({}, reportTo([]))
-
-function readDocument(document: Record<string, unknown>, report: Report): Manifest {
-  for (const key of Object.keys(document))
-    if (!known.includes(key)) {
-      const near = closest(key, known)
-      const message = `is not known${near === null ? '' : `: did you mean ${near}?`}`
-      report([key], message, { severity: 'warning', place: 'key' })
-    }
-  const of = (key: string) => (Object.hasOwn(document, key) ? document[key] : undefined)
-  const version = of('svc_version')
-  if (version !== undefined && version !== 1)
-    report(['svc_version'], `must be 1, but is ${typeof version === 'number' ? version : kindOf(version)}`)
-  return {
-    svc_version: 1,
-    project: readTable(projectShape, of('project'), ['project'], report),
-    env: readTable(envShape, of('env'), ['env'], report),
-    runtime: readTable(runtimeShape, of('runtime'), ['runtime'], report),
-    sandbox: readTable(sandboxShape, of('sandbox'), ['sandbox'], report),
-    triggers: readEntries(triggerShape, of('triggers'), ['triggers'], report, {
-      id: 'slug',
-      max: 100,
-      check: checkTrigger,
-    }),
-    apps: readEntries(appShape, of('apps'), ['apps'], report, { id: 'slug', max: 20, check: checkApp }),
-    connectors: readEntries(connectorShape, of('connectors'), ['connectors'], report, { id: 'slug', max: 50 }),
-    channels: readEntries(channelShape, of('channels'), ['channels'], report, { id: 'platform', max: 20 }),
-    checks: readEntries(checkShape, of('checks'), ['checks'], report, { id: 'name', max: 50 }),
-  }
-}
+export const emptyManifest: Manifest = readTable(manifestShape, {}, [], reportTo([]))
 
 interface Found {
   path: Path

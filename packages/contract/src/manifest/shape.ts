@@ -1,6 +1,8 @@
 /** The tables of `svc.toml` and the type of each key. docs/guide/manifest.md describes them. */
 import {
   choice,
+  entries,
+  type Field,
   flag,
   isTable,
   kindOf,
@@ -9,10 +11,12 @@ import {
   optional,
   type Path,
   type Read,
+  reader,
   relativePath,
   type Report,
   required,
   type Shaped,
+  table,
   text,
   withDefault,
   wrong,
@@ -20,16 +24,17 @@ import {
 import { secretsNamedIn } from './app-env.ts'
 import { refuseCron, refuseTimezone, refuseTime } from '../schemas/cron.ts'
 import { misplacedPlaceholders, unknownPlaceholders } from './prompt-template.ts'
+import { type SandboxSettings, sandboxShape } from './sandbox-settings.ts'
 import { refuseSecretName } from '../schemas/secret-name.ts'
 
 export const defaultConfigDir = '.svc/runtime'
 export const promptTemplateCharsMax = 64 * 1024
 
-const slug = text({
-  max: 64,
+const slugRule = {
   pattern: /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/,
   says: 'must be lower-case letters, digits and hyphens',
-})
+}
+const slug = text({ ...slugRule, max: 64 })
 const secretName = text({ max: 128, judge: (name) => refuseSecretName(name) })
 const agentName = text({ max: 100, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/, says: 'is not an agent name' })
 const modelName = text({ max: 200, pattern: /^[\w.:/@-]+$/, says: 'is not a model name' })
@@ -87,6 +92,7 @@ export interface ConnectorAuth {
   header: string | null
 }
 
+const headerName = text({ max: 100, pattern: /^[A-Za-z0-9-]+$/, says: 'is not a header name' })
 const auth: Read<ConnectorAuth> = (value, path, report) => {
   if (!isTable(value)) {
     report(path, `must be a table such as { type = "bearer", secret_env = "NAME" }, but is ${kindOf(value)}`)
@@ -98,14 +104,7 @@ const auth: Read<ConnectorAuth> = (value, path, report) => {
       report([...path, key], 'is not known', { severity: 'warning', place: 'key' })
   const type = choice('bearer', 'header', 'oauth')(value.type, [...path, 'type'], report)
   const secret = value.secret_env === undefined ? null : secretName(value.secret_env, [...path, 'secret_env'], report)
-  const header =
-    value.header === undefined
-      ? null
-      : text({ max: 100, pattern: /^[A-Za-z0-9-]+$/, says: 'is not a header name' })(
-          value.header,
-          [...path, 'header'],
-          report,
-        )
+  const header = value.header === undefined ? null : headerName(value.header, [...path, 'header'], report)
   if (secret === null && (type === 'bearer' || type === 'header'))
     report([...path, 'secret_env'], 'is missing: it names the secret to send', { place: 'key' })
   if (header === null && type === 'header') report([...path, 'header'], 'is missing', { place: 'key' })
@@ -119,17 +118,17 @@ const time: Read<string> = (value, path, report) => {
   return text({ max: 40, judge: refuseTime })(written, path, report)
 }
 
-export const projectShape = { name: optional(title), description: optional(text({ max: 2000 })) }
-export const envShape = {
+const projectShape = { name: optional(title), description: optional(text({ max: 2000 })) }
+const envShape = {
   required: withDefault(list(envName, 200), []),
   optional: withDefault(list(envName, 200), []),
 }
-export const runtimeShape = {
+const runtimeShape = {
   config_dir: withDefault(relativePath, defaultConfigDir),
   command: optional(program),
   model: optional(modelName),
 }
-export const triggerShape = {
+const triggerShape = {
   slug: required(slug),
   type: required(choice('cron', 'webhook')),
   cron: optional(text({ max: 200, judge: refuseCron })),
@@ -141,12 +140,11 @@ export const triggerShape = {
   enabled: withDefault(flag, true),
   secret_env: optional(secretName),
 }
-export const appShape = {
+const appShape = {
   slug: required(
     text({
+      ...slugRule,
       max: 40,
-      pattern: /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/,
-      says: 'must be lower-case letters, digits and hyphens',
       judge: (name) => (name.includes('--') ? 'holds two hyphens in a row, which its address could not show' : null),
     }),
   ),
@@ -157,18 +155,36 @@ export const appShape = {
   env: withDefault(variables, {}),
   enabled: withDefault(flag, true),
 }
-export const connectorShape = {
+const connectorShape = {
   slug: required(slug),
   type: required(choice('mcp', 'http')),
   url: required(webAddress),
   auth: optional(auth),
 }
-export const channelShape = {
+const channelShape = {
   platform: required(text({ max: 40, pattern: /^[a-z][a-z0-9-]*$/, says: 'is not the name of a chat platform' })),
   agent: optional(agentName),
   events: withDefault(list(text({ max: 100, pattern: /^[a-z][a-z0-9_.*-]*$/, says: 'is not an event name' }), 50), []),
 }
-export const checkShape = { name: required(title), command: required(shellLine) }
+const checkShape = { name: required(title), command: required(shellLine) }
+
+export const manifestShape = {
+  svc_version: withDefault(
+    reader<1>((value) =>
+      value === 1 ? null : `must be 1, but is ${typeof value === 'number' ? value : kindOf(value)}`,
+    ),
+    1,
+  ),
+  project: table(projectShape),
+  env: table(envShape),
+  runtime: table(runtimeShape),
+  sandbox: table(sandboxShape) as Field<SandboxSettings>,
+  triggers: entries(triggerShape, { id: 'slug', max: 100, check: checkTrigger }),
+  apps: entries(appShape, { id: 'slug', max: 20, check: checkApp }),
+  connectors: entries(connectorShape, { id: 'slug', max: 50 }),
+  channels: entries(channelShape, { id: 'platform', max: 20 }),
+  checks: entries(checkShape, { id: 'name', max: 50 }),
+}
 
 export type ManifestTrigger = Shaped<typeof triggerShape>
 export type ManifestApp = Shaped<typeof appShape>
@@ -177,7 +193,7 @@ export type ManifestChannel = Shaped<typeof channelShape>
 export type ManifestCheck = Shaped<typeof checkShape>
 
 /** Mistakes that two keys make together. */
-export function checkTrigger(trigger: ManifestTrigger, path: Path, report: Report): void {
+function checkTrigger(trigger: ManifestTrigger, path: Path, report: Report): void {
   const lacks = (key: string, why: string) => report([...path, key], why, { place: 'key' })
   const stray = (key: string, why: string) => report([...path, key], why, { severity: 'warning', place: 'key' })
   for (const placeholder of unknownPlaceholders(trigger.prompt))
@@ -201,7 +217,7 @@ export function checkTrigger(trigger: ManifestTrigger, path: Path, report: Repor
 
 const takenPorts = [8000, 4096, 61080, 61081]
 
-export function checkApp(app: ManifestApp, path: Path, report: Report): void {
+function checkApp(app: ManifestApp, path: Path, report: Report): void {
   if (app.command === null && app.static_dir === null)
     report([...path, 'command'], 'is missing: an app has a command or a static_dir', { place: 'key' })
   if (app.command !== null && app.static_dir !== null)

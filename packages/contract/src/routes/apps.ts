@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { named, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { named, route, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 /** The port (`PORT`) of an app whose entry names none. */
@@ -80,37 +80,30 @@ export type AppLogLine = z.infer<typeof appLogLine>
 const base = '/v1/projects/:projectId/apps'
 const provider = z.enum(['local', 'none'])
 
-export const listAppsRoute = route({
+export const listAppsRoute = route.get(base, {
   name: 'listApps',
   summary: 'List the apps of a project',
   description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: base,
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: 'apps', by: 'slug' },
+  ...wholeList('apps', 'slug'),
   reply: z.object({ apps: z.array(app), errors: z.array(manifestIssue), provider }),
 })
 
-export const getAppRoute = route({
+export const getAppRoute = route.get(`${base}/:slug`, {
   name: 'getApp',
   summary: 'Get an app with its latest deploys',
   description: 'Deploys are newest first.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: `${base}/:slug`,
   access: 'project-read',
   reply: app,
 })
 
-export const deployAppRoute = route({
+export const deployAppRoute = route.post(`${base}/:slug/deploy`, {
   name: 'deployApp',
   summary: 'Deploy an app',
   description: 'From the default branch, also when the app was stopped. The answer comes before the app is live.',
   errors: [...repositoryErrors, 'manifest_invalid', 'unprocessable', 'quota_exceeded'],
-  method: 'POST',
-  path: `${base}/:slug/deploy`,
   access: 'project-write',
   effect: 'adds',
   status: 202,
@@ -118,25 +111,21 @@ export const deployAppRoute = route({
   reply: z.object({ app, deploy: appDeploy }),
 })
 
-export const stopAppRoute = route({
+export const stopAppRoute = route.post(`${base}/:slug/stop`, {
   name: 'stopApp',
   summary: 'Stop an app',
   description: 'It stays stopped until it is deployed again.',
   errors: [...repositoryErrors],
-  method: 'POST',
-  path: `${base}/:slug/stop`,
   access: 'project-write',
   effect: 'ends',
   reply: app,
 })
 
-export const rollbackAppRoute = route({
+export const rollbackAppRoute = route.post(`${base}/:slug/rollback`, {
   name: 'rollbackApp',
   summary: 'Roll an app back to an earlier deploy',
   description: 'To the last one that was live before this one, or to the one that `deploy` names by number or id.',
   errors: [...repositoryErrors, 'manifest_invalid', 'unprocessable', 'quota_exceeded'],
-  method: 'POST',
-  path: `${base}/:slug/rollback`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ deploy: z.union([z.number().int().min(1).max(2_147_483_647), uuid]).optional() }).optional(),
@@ -145,25 +134,19 @@ export const rollbackAppRoute = route({
   reply: z.object({ app, deploy: appDeploy }),
 })
 
-export const openAppRoute = route({
+export const openAppRoute = route.get(`${base}/:slug/open`, {
   name: 'openApp',
   summary: 'Get the address of an app for one browser',
   description: 'The address works once, for the browser that opens it first.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:slug/open`,
   access: 'project-read',
   reply: z.object({ url: z.string() }),
 })
 
-export const readAppLogsRoute = route({
+export const readAppLogsRoute = route.get(`${base}/:slug/logs`, {
   name: 'readAppLogs',
   summary: 'Read the log of an app',
   description:
     'Output of building and running. `follow=1` streams it as server-sent events: `line` for each line, `deploy` when the deploy or its status changes.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:slug/logs`,
   access: 'project-read',
   query: z.object({
     follow: z.enum(['0', '1', 'true', 'false']).default('0'),

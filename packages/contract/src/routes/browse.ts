@@ -21,13 +21,11 @@ const path = z
 
 const base = '/v1/projects/:projectId'
 
-export const listBranchesRoute = route({
+export const listBranchesRoute = route.get(`${base}/branches`, {
   name: 'listBranches',
   summary: 'List the branches of a project',
   description: 'By name, read from the git host now.',
   errors: [...repositoryErrors, 'unprocessable'],
-  method: 'GET',
-  path: `${base}/branches`,
   access: 'project-read',
   query: page,
   reply: z.object({
@@ -46,26 +44,22 @@ export const commitEntry = named('CommitEntry', {
   body: z.string(),
 })
 
-export const listCommitsRoute = route({
+export const listCommitsRoute = route.get(`${base}/commits`, {
   name: 'listCommits',
   summary: 'List the commits of a branch or commit',
   description: 'Newest first. With `path`, only commits that changed that file or folder.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/commits`,
   access: 'project-read',
   query: page.extend({ ref: ref.optional(), path: path.optional() }),
   example: { query: { ref: 'main', path: 'README.md' } },
   reply: z.object({ ref: z.string(), sha: z.string(), commits: z.array(commitEntry) }),
 })
 
-export const listTreeRoute = route({
+export const listTreeRoute = route.get(`${base}/tree`, {
   name: 'listTree',
   summary: 'List a folder at a branch or commit',
   description: 'Folders come first. At most 10,000 entries; `truncated` is true when there are more.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/tree`,
   access: 'project-read',
   query: pageOfWhole.extend({ ref: ref.optional(), path: path.default('') }),
   pages: { list: 'entries', by: 'name' },
@@ -87,14 +81,12 @@ export const listTreeRoute = route({
   }),
 })
 
-export const getFileRoute = route({
+export const getFileRoute = route.get(`${base}/file`, {
   name: 'getFile',
   summary: 'Get a file at a branch or commit',
   description:
     'JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/file`,
   access: 'project-read',
   query: z.object({ ref: ref.optional(), path }),
   stream: true,
@@ -114,14 +106,12 @@ export const getFileRoute = route({
   }),
 })
 
-export const compareRefsRoute = route({
+export const compareRefsRoute = route.get(`${base}/compare`, {
   name: 'compareRefs',
   summary: 'Compare two branches',
   description:
     'Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/compare`,
   access: 'project-read',
   query: z.object({ base: ref.optional(), head: ref }),
   example: { query: { base: 'main', head: 'fix-build' } },

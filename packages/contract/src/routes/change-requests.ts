@@ -3,7 +3,7 @@ import { mergeEffects } from '../schemas/effects.ts'
 import { changeRequestStatuses } from '../schemas/change-request-moves.ts'
 import { branchName } from './projects.ts'
 import { bytesAtMost, line, metadata, named, page, route, sha, timestamp, uuid } from '../route.ts'
-import { repositoryErrors } from '../route-errors.ts'
+import { mergeErrors, repositoryErrors } from '../route-errors.ts'
 
 export {
   changeRequestMoves,
@@ -49,13 +49,11 @@ export type ChangeRequest = z.infer<typeof changeRequest>
 
 const base = '/v1/projects/:projectId/change-requests'
 
-export const listChangeRequestsRoute = route({
+export const listChangeRequestsRoute = route.get(base, {
   name: 'listChangeRequests',
   summary: 'List the change requests of a project',
   description: 'Newest first. The commits of open ones are read from the git host now.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: base,
   access: 'project-write',
   query: page.extend({
     status: z.enum([...changeRequestStatuses, 'all']).default('all'),
@@ -77,13 +75,11 @@ export const listChangeRequestsRoute = route({
   reply: z.object({ change_requests: z.array(changeRequest) }),
 })
 
-export const openChangeRequestRoute = route({
+export const openChangeRequestRoute = route.post(base, {
   name: 'openChangeRequest',
   summary: 'Open a change request',
   description: '`base_ref` is the default branch unless given. Both branches have to exist: `ref_not_found`.',
   errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
-  method: 'POST',
-  path: base,
   access: 'project-write',
   effect: 'adds',
   body: z.object({
@@ -100,25 +96,21 @@ export const openChangeRequestRoute = route({
   reply: changeRequest,
 })
 
-export const getChangeRequestRoute = route({
+export const getChangeRequestRoute = route.get(`${base}/:crId`, {
   name: 'getChangeRequest',
   summary: 'Get a change request',
   description: 'While it is open, its commits are read from the git host now.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: `${base}/:crId`,
   access: 'project-write',
   reply: z.object({ change_request: changeRequest }),
 })
 
-export const editChangeRequestRoute = route({
+export const editChangeRequestRoute = route.patch(`${base}/:crId`, {
   name: 'editChangeRequest',
   summary: 'Edit a change request',
   description:
     'Title, description or metadata of one that is not merged. `metadata.draft: true` makes it a draft, which cannot be merged.',
   errors: ['not_open', ...repositoryErrors],
-  method: 'PATCH',
-  path: `${base}/:crId`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ title: title.optional(), description: description.optional(), metadata: metadata.optional() }),
@@ -170,13 +162,11 @@ export const diff = named('ChangeRequestDiff', {
 })
 export type ChangeRequestDiff = z.infer<typeof diff>
 
-export const diffChangeRequestRoute = route({
+export const diffChangeRequestRoute = route.get(`${base}/:crId/diff`, {
   name: 'diffChangeRequest',
   summary: 'Get the diff of a change request',
   description: '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/:crId/diff`,
   access: 'project-write',
   query: z.object({
     renames: z.enum(['0', '1']).default('0'),
@@ -225,14 +215,12 @@ export const mergePreview = named('MergePreview', {
 })
 export type MergePreview = z.infer<typeof mergePreview>
 
-export const previewChangeRequestRoute = route({
+export const previewChangeRequestRoute = route.get(`${base}/:crId/merge-preview`, {
   name: 'previewChangeRequest',
   summary: 'Preview the merge of a change request',
   description:
     'Returns whether it merges and which files conflict. `include=effects` adds what merging does beyond code, `include=collisions` the open change requests that would conflict afterwards.',
   errors: [...repositoryErrors, 'ref_missing', 'not_open', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/:crId/merge-preview`,
   access: 'project-write',
   query: z.object({ include }),
   example: { query: { include: 'effects' } },
@@ -241,13 +229,11 @@ export const previewChangeRequestRoute = route({
 
 const result = z.object({ tree: z.string().nullable(), commit: z.string().nullable() })
 
-export const verifyChangeRequestRoute = route({
+export const verifyChangeRequestRoute = route.get(`${base}/:crId/verify`, {
   name: 'verifyChangeRequest',
   summary: 'Verify a merge',
   description: 'Makes the merge again from its stored receipt and compares tree and commit.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  method: 'GET',
-  path: `${base}/:crId/verify`,
   access: 'project-write',
   reply: z.object({
     verified: z.boolean(),
@@ -259,7 +245,7 @@ export const verifyChangeRequestRoute = route({
   }),
 })
 
-export const mergeChangeRequestRoute = route({
+export const mergeChangeRequestRoute = route.post(`${base}/:crId/merge`, {
   name: 'mergeChangeRequest',
   summary: 'Merge a change request',
   description:
@@ -267,19 +253,11 @@ export const mergeChangeRequestRoute = route({
   errors: [
     ...repositoryErrors,
     'agent_merge_forbidden',
-    'merge_conflict',
-    'merge_rejected',
-    'branch_protected',
-    'head_moved',
-    'base_moved',
-    'ref_missing',
-    'not_open',
+    ...mergeErrors,
     'manifest_invalid',
     'unprocessable',
     'quota_exceeded',
   ],
-  method: 'POST',
-  path: `${base}/:crId/merge`,
   access: 'project-write',
   effect: 'ends',
   body: z
@@ -316,18 +294,16 @@ const hostPullRequest = named('HostPullRequest', {
 })
 export type HostPullRequest = z.infer<typeof hostPullRequest>
 
-export const getPullRequestRoute = route({
+export const getPullRequestRoute = route.get(`${base}/:crId/pull-request`, {
   name: 'getPullRequest',
   summary: 'Get the pull request of a change request on the git host',
   description: 'Also returns whether the git host protects the base branch.',
   errors: [...repositoryErrors, 'ref_missing'],
-  method: 'GET',
-  path: `${base}/:crId/pull-request`,
   access: 'project-write',
   reply: hostPullRequest,
 })
 
-export const openPullRequestRoute = route({
+export const openPullRequestRoute = route.post(`${base}/:crId/pull-request`, {
   name: 'openPullRequest',
   summary: 'Open a pull request on the git host',
   description: 'For a protected base branch. Answers with the open pull request when there is one.',
@@ -340,33 +316,27 @@ export const openPullRequestRoute = route({
     'agent_merge_forbidden',
     'merge_rejected',
   ],
-  method: 'POST',
-  path: `${base}/:crId/pull-request`,
   access: 'project-write',
   effect: 'adds',
   idempotent: true,
   reply: hostPullRequest,
 })
 
-export const closeChangeRequestRoute = route({
+export const closeChangeRequestRoute = route.post(`${base}/:crId/close`, {
   name: 'closeChangeRequest',
   summary: 'Close a change request without merging it',
   description: 'Closing a closed one changes nothing.',
   errors: ['not_open', ...repositoryErrors],
-  method: 'POST',
-  path: `${base}/:crId/close`,
   access: 'project-write',
   effect: 'ends',
   reply: changeRequest,
 })
 
-export const reopenChangeRequestRoute = route({
+export const reopenChangeRequestRoute = route.post(`${base}/:crId/reopen`, {
   name: 'reopenChangeRequest',
   summary: 'Reopen a closed change request',
   description: 'Fails with `conflict` while another one of the same branches is open.',
   errors: ['not_open', ...repositoryErrors, 'ref_missing'],
-  method: 'POST',
-  path: `${base}/:crId/reopen`,
   access: 'project-write',
   effect: 'adds',
   reply: changeRequest,

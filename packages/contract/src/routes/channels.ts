@@ -1,7 +1,7 @@
 /** Chat channels of a project: their messages, linked users, and setup. */
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { named, ok, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { named, ok, route, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 export const chatPlatforms = ['slack'] as const
@@ -91,16 +91,13 @@ export const chatSetup = named('ChatSetup', {
 
 const base = '/v1/projects/:projectId/channels'
 
-export const listChannelsRoute = route({
+export const listChannelsRoute = route.get(base, {
   name: 'listChannels',
   summary: 'List the chat channels of a project',
   description: '`setup` is what the chat platform needs in order to reach this server.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: base,
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: 'channels', by: 'channel_id' },
+  ...wholeList('channels', 'channel_id'),
   reply: z.object({
     channels: z.array(channel),
     setup: z.array(chatSetup),
@@ -108,13 +105,11 @@ export const listChannelsRoute = route({
   }),
 })
 
-export const connectChannelRoute = route({
+export const connectChannelRoute = route.post(base, {
   name: 'connectChannel',
   summary: 'Connect a chat channel',
   description: 'The credentials are tried first. A channel that is already connected gets the new ones.',
   errors: ['unprocessable', ...repositoryErrors],
-  method: 'POST',
-  path: base,
   access: 'project-admin',
   body: z.object({
     platform: z.enum(chatPlatforms).default('slack'),
@@ -138,13 +133,11 @@ export const connectChannelRoute = route({
   reply: channel,
 })
 
-export const getChannelRoute = route({
+export const getChannelRoute = route.get(`${base}/:channelId`, {
   name: 'getChannel',
   summary: 'Get a chat channel',
   description: 'With its newest threads and deliveries, and the linked members.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: `${base}/:channelId`,
   access: 'project-read',
   reply: channel.extend({
     threads: z.array(channelThread),
@@ -153,50 +146,40 @@ export const getChannelRoute = route({
   }),
 })
 
-export const editChannelRoute = route({
+export const editChannelRoute = route.patch(`${base}/:channelId`, {
   name: 'editChannel',
   summary: 'Change who may start sessions from a channel',
   description: '`allow_unlinked` lets people of the workspace start sessions without linking their chat user.',
   errors: [...repositoryErrors],
-  method: 'PATCH',
-  path: `${base}/:channelId`,
   access: 'project-admin',
   body: z.object({ allow_unlinked: z.boolean() }),
   example: { body: { allow_unlinked: true } },
   reply: channel,
 })
 
-export const disconnectChannelRoute = route({
+export const disconnectChannelRoute = route.delete(`${base}/:channelId`, {
   name: 'disconnectChannel',
   summary: 'Disconnect a chat channel',
   description: 'Deletes its credentials. Its sessions stay.',
-  errors: [],
-  method: 'DELETE',
-  path: `${base}/:channelId`,
   access: 'project-admin',
   reply: ok,
 })
 
-export const testChannelRoute = route({
+export const testChannelRoute = route.post(`${base}/:channelId/test`, {
   name: 'testChannel',
   summary: 'Send a test message to a channel',
   description: '`sent` and `error` report the outcome.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/:channelId/test`,
   access: 'project-admin',
   reply: z.object({ sent: z.boolean(), error: z.string().nullable() }),
 })
 
 const code = z.object({ code: z.string().trim().min(10).max(100) })
 
-export const claimLinkCodeRoute = route({
+export const claimLinkCodeRoute = route.post('/v1/channel-links/claim', {
   name: 'claimLinkCode',
   summary: 'Look up a link code of the chat app',
   description: 'Shows which chat user the code links to the caller, and reserves it for the caller.',
   errors: ['not_found', 'conflict', 'limit_reached'],
-  method: 'POST',
-  path: '/v1/channel-links/claim',
   access: 'user',
   body: code,
   reply: z.object({
@@ -217,39 +200,30 @@ export const claimLinkCodeRoute = route({
   }),
 })
 
-export const linkChatUserRoute = route({
+export const linkChatUserRoute = route.post('/v1/channel-links', {
   name: 'linkChatUser',
   summary: 'Link a chat user to the caller',
   description: 'In chat, that user then acts as the caller.',
   errors: ['not_found', 'conflict', 'limit_reached'],
-  method: 'POST',
-  path: '/v1/channel-links',
   access: 'user',
   body: code,
   status: 201,
   reply: channelLink,
 })
 
-export const listChannelLinksRoute = route({
+export const listChannelLinksRoute = route.get('/v1/channel-links', {
   name: 'listChannelLinks',
   summary: 'List the chat users linked to the caller',
   description: 'They act as the caller in chat.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/channel-links',
   access: 'user',
-  query: pageOfWhole,
-  pages: { list: null, by: 'link_id' },
+  ...wholeList(null, 'link_id'),
   reply: z.array(channelLink),
 })
 
-export const unlinkChatUserRoute = route({
+export const unlinkChatUserRoute = route.delete('/v1/channel-links/:linkId', {
   name: 'unlinkChatUser',
   summary: 'Unlink a chat user',
   description: 'They no longer act as the caller.',
-  errors: [],
-  method: 'DELETE',
-  path: '/v1/channel-links/:linkId',
   access: 'user',
   reply: ok,
 })

@@ -55,24 +55,20 @@ export type CheckLogLine = z.infer<typeof checkLogLine>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/checks'
 
-export const getChecksRoute = route({
+export const getChecksRoute = route.get(base, {
   name: 'getChecks',
   summary: 'Get the checks of a change request',
   description: 'The checks come from svc.toml of the default branch and run on the merge of base and head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  method: 'GET',
-  path: base,
   access: 'project-write',
   reply: changeRequestChecks,
 })
 
-export const rerunChecksRoute = route({
+export const rerunChecksRoute = route.post(`${base}/rerun`, {
   name: 'rerunChecks',
   summary: 'Run checks again',
   description: 'One by `name`, or all that ended without passing.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  method: 'POST',
-  path: `${base}/rerun`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ name: z.string().min(1).max(200).optional() }).optional(),
@@ -81,13 +77,10 @@ export const rerunChecksRoute = route({
   reply: changeRequestChecks,
 })
 
-export const readCheckLogRoute = route({
+export const readCheckLogRoute = route.get(`${base}/:runId/log`, {
   name: 'readCheckLog',
   summary: 'Read the log of a check run',
   description: 'The newest `lines`, oldest of them first. At most 5,000 lines and 8 MiB.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:runId/log`,
   access: 'project-write',
   query: z.object({ lines: z.coerce.number().int().min(0).max(checkLogLinesMax).default(1_000) }),
   reply: z.object({

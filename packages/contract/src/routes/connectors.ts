@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { named, page, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { named, page, route, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 /** The gateway speaks MCP, which defines its bodies. */
@@ -85,16 +85,13 @@ export type ConnectorApproval = z.infer<typeof connectorApproval>
 const base = '/v1/projects/:projectId/connectors'
 const approvals = '/v1/projects/:projectId/connector-approvals'
 
-export const listConnectorsRoute = route({
+export const listConnectorsRoute = route.get(base, {
   name: 'listConnectors',
   summary: 'List the connectors of a project',
   description: 'From svc.toml on the default branch, with their tools.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: base,
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: 'connectors', by: 'slug' },
+  ...wholeList('connectors', 'slug'),
   reply: z.object({
     connectors: z.array(connector),
     errors: z.array(manifestIssue),
@@ -104,37 +101,31 @@ export const listConnectorsRoute = route({
   }),
 })
 
-export const getConnectorRoute = route({
+export const getConnectorRoute = route.get(`${base}/:slug`, {
   name: 'getConnector',
   summary: 'Get a connector with its latest calls',
   description: 'Calls list the names of arguments, never their values.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: `${base}/:slug`,
   access: 'project-read',
   reply: connector.extend({ calls: z.array(connectorCall) }),
 })
 
-export const checkConnectorRoute = route({
+export const checkConnectorRoute = route.post(`${base}/:slug/check`, {
   name: 'checkConnector',
   summary: 'Read the tools of a connector again',
   description: 'The answer has the tools, or why there are none.',
   errors: [...repositoryErrors],
-  method: 'POST',
-  path: `${base}/:slug/check`,
   access: 'project-write',
   effect: 'adds',
   reply: connector,
 })
 
-export const setConnectorPolicyRoute = route({
+export const setConnectorPolicyRoute = route.patch(`${base}/:slug/policies`, {
   name: 'setConnectorPolicy',
   summary: 'Set what agents may do with a connector',
   description:
     'For all tools or for single ones: allow, ask, or block. Only people decide: the token of a sandbox gets `forbidden`.',
   errors: [...repositoryErrors],
-  method: 'PATCH',
-  path: `${base}/:slug/policies`,
   access: 'project-write',
   effect: 'adds',
   body: z
@@ -151,13 +142,10 @@ export const setConnectorPolicyRoute = route({
   reply: connector,
 })
 
-export const listConnectorApprovalsRoute = route({
+export const listConnectorApprovalsRoute = route.get(approvals, {
   name: 'listConnectorApprovals',
   summary: 'List connector calls that wait for a decision',
   description: 'Newest first; `status=all` includes decided ones.',
-  errors: [],
-  method: 'GET',
-  path: approvals,
   access: 'project-read',
   query: z.object({
     status: z.enum(['pending', 'all']).default('pending'),
@@ -168,14 +156,11 @@ export const listConnectorApprovalsRoute = route({
   reply: z.object({ approvals: z.array(connectorApproval) }),
 })
 
-export const decideConnectorApprovalRoute = route({
+export const decideConnectorApprovalRoute = route.post(`${approvals}/:approvalId/decide`, {
   name: 'decideConnectorApproval',
   summary: 'Approve or deny a connector call',
   description:
     'Once, or with `always` for the tool from now on. Only people decide: the token of a sandbox gets `forbidden`.',
-  errors: [],
-  method: 'POST',
-  path: `${approvals}/:approvalId/decide`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({

@@ -134,14 +134,11 @@ const streamMark = named('StreamMark', {
   id: z.number().int(),
 })
 
-export const streamProjectEventsRoute = route({
+export const streamProjectEventsRoute = route.get('/v1/projects/:projectId/events', {
   name: 'streamProjectEvents',
   summary: 'Stream or list the events of a project',
   description:
     'Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId/events',
   access: 'project-read',
   stream: true,
   replyTypes: ['text/event-stream', 'application/json'],

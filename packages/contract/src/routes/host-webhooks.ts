@@ -14,24 +14,18 @@ export type HostWebhook = z.infer<typeof hostWebhook>
 
 const path = '/v1/projects/:projectId/host-webhook'
 
-export const getHostWebhookRoute = route({
+export const getHostWebhookRoute = route.get(path, {
   name: 'getHostWebhook',
   summary: 'Get the webhook that the git host calls',
   description: 'Enter its URL and secret at the git host, so that pushes are seen at once.',
-  errors: [],
-  method: 'GET',
-  path,
   access: 'project-admin',
   reply: hostWebhook,
 })
 
-export const rotateHostWebhookRoute = route({
+export const rotateHostWebhookRoute = route.post(`${path}/rotate`, {
   name: 'rotateHostWebhook',
   summary: "Create a new secret for the git host's webhook",
   description: 'The earlier secret stops working.',
-  errors: [],
-  method: 'POST',
-  path: `${path}/rotate`,
   access: 'project-admin',
   idempotent: true,
   secretReply: true,

@@ -1,6 +1,6 @@
 /** The configured models, and the upstream that serves them. */
 import { z } from 'zod'
-import { named, ok, pageOfWhole, route, timestamp } from '../route.ts'
+import { named, ok, route, timestamp, wholeList } from '../route.ts'
 
 const modelId = z
   .string()
@@ -12,16 +12,12 @@ export const modelShapes = ['openai', 'anthropic'] as const
 export const configuredModel = named('ConfiguredModel', { id: z.string(), name: z.string(), default: z.boolean() })
 export type ConfiguredModel = z.infer<typeof configuredModel>
 
-export const listModelsRoute = route({
+export const listModelsRoute = route.get('/v1/models', {
   name: 'listModels',
   summary: 'List the models that sessions can use',
   description: 'The default model comes first.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/models',
   access: 'token',
-  query: pageOfWhole,
-  pages: { list: 'models', by: 'id' },
+  ...wholeList('models', 'id'),
   reply: z.object({ models: z.array(configuredModel) }),
 })
 
@@ -36,25 +32,20 @@ export const modelUpstream = named('ModelUpstream', {
 })
 export type ModelUpstream = z.infer<typeof modelUpstream>
 
-export const getModelUpstreamRoute = route({
+export const getModelUpstreamRoute = route.get('/v1/models/upstream', {
   name: 'getModelUpstream',
   summary: 'Get the model upstream',
   description: 'Without its key. Only for owners of the instance.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/models/upstream',
   access: 'user',
   reply: modelUpstream,
 })
 
-export const setModelUpstreamRoute = route({
+export const setModelUpstreamRoute = route.put('/v1/models/upstream', {
   name: 'setModelUpstream',
   summary: 'Set the model upstream',
   description:
     'The server sends one request to it before it saves. Applies to every server of this database. Only for owners of the instance.',
   errors: ['unprocessable', 'conflict', 'model_upstream_failed', 'confirmation_needed'],
-  method: 'PUT',
-  path: '/v1/models/upstream',
   access: 'user',
   body: z.object({
     url: z
@@ -76,13 +67,11 @@ export const setModelUpstreamRoute = route({
   reply: modelUpstream,
 })
 
-export const clearModelUpstreamRoute = route({
+export const clearModelUpstreamRoute = route.delete('/v1/models/upstream', {
   name: 'clearModelUpstream',
   summary: 'Remove the saved model upstream',
   description: 'Also removes its key. Only for owners of the instance.',
   errors: ['conflict', 'confirmation_needed'],
-  method: 'DELETE',
-  path: '/v1/models/upstream',
   access: 'user',
   reply: ok,
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { named, ok, pageOfWhole, route, timestamp } from '../route.ts'
+import { named, ok, route, timestamp, wholeList } from '../route.ts'
 
 /** A credential that was made in the user's name: a token, a link, an invitation. */
 export const notice = named('Notice', {
@@ -15,27 +15,20 @@ export const notice = named('Notice', {
 })
 export type Notice = z.infer<typeof notice>
 
-export const listNoticesRoute = route({
+export const listNoticesRoute = route.get('/v1/accounts/notices', {
   name: 'listNotices',
   summary: 'List the notices of the caller',
   description:
     "Tokens, links and invitations that were made in the caller's name since the last dismissal, newest first.",
-  errors: [],
-  method: 'GET',
-  path: '/v1/accounts/notices',
   access: 'account',
-  query: pageOfWhole,
-  pages: { list: 'notices', by: 'notice_id' },
+  ...wholeList('notices', 'notice_id'),
   reply: z.object({ notices: z.array(notice) }),
 })
 
-export const dismissNoticesRoute = route({
+export const dismissNoticesRoute = route.post('/v1/accounts/notices/dismiss', {
   name: 'dismissNotices',
   summary: 'Dismiss notices up to one',
   description: 'Only in a browser: a token cannot hide what it did.',
-  errors: [],
-  method: 'POST',
-  path: '/v1/accounts/notices/dismiss',
   access: 'account',
   body: z.object({ up_to: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) }),
   example: { body: { up_to: 12 } },

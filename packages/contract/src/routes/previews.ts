@@ -5,13 +5,11 @@ import { route } from '../route.ts'
 
 export const previewPortDefault = 3000
 
-export const getPreviewRoute = route({
+export const getPreviewRoute = route.get('/v1/projects/:projectId/sessions/:sessionId/preview', {
   name: 'getPreview',
   summary: 'Get the address of a port of a session',
   description: 'The address works once, for the browser that opens it first.',
   errors: ['runtime_booting'],
-  method: 'GET',
-  path: '/v1/projects/:projectId/sessions/:sessionId/preview',
   access: 'project-read',
   query: z.object({
     port: z.coerce

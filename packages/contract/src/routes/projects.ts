@@ -106,7 +106,7 @@ export const branchName = z
 
 const name = line(100)
 
-export const createProjectRoute = route({
+export const createProjectRoute = route.post('/v1/projects', {
   name: 'createProject',
   summary: 'Create a project',
   description:
@@ -120,8 +120,6 @@ export const createProjectRoute = route({
     'conflict',
     'unprocessable',
   ],
-  method: 'POST',
-  path: '/v1/projects',
   access: 'user',
   body: z.object({
     repo_url: z.string().trim().min(1).max(2048).optional(),
@@ -146,14 +144,12 @@ export const createProjectRoute = route({
   reply: project,
 })
 
-export const listProjectsRoute = route({
+export const listProjectsRoute = route.get('/v1/projects', {
   name: 'listProjects',
   summary: 'List projects',
   description:
     'Newest first, from every account the caller belongs to. With `deleted=true`, the deleted projects that the caller can restore.',
   errors: ['not_found'],
-  method: 'GET',
-  path: '/v1/projects',
   access: 'user',
   query: page.extend({
     account_id: z.string().optional(),
@@ -165,26 +161,21 @@ export const listProjectsRoute = route({
   reply: z.array(project),
 })
 
-export const getProjectRoute = route({
+export const getProjectRoute = route.get('/v1/projects/:projectId', {
   name: 'getProject',
   summary: 'Get a project',
   description:
     'The path takes the id or the slug. A slug that several accounts of the caller use is a `conflict`, and the answer lists the ids.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId',
   access: 'project-read',
   reply: project,
 })
 
-export const updateProjectRoute = route({
+export const updateProjectRoute = route.patch('/v1/projects/:projectId', {
   name: 'updateProject',
   summary: 'Change a project',
   description:
     'Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tried before it is saved.',
   errors: [...repositoryErrors, 'unprocessable', 'limit_reached'],
-  method: 'PATCH',
-  path: '/v1/projects/:projectId',
   access: 'project-admin',
   body: z.object({
     name: name.optional(),
@@ -219,13 +210,10 @@ export const updateProjectRoute = route({
 /** How long a deleted project can be restored. */
 export const deletedDaysKept = 30
 
-export const deleteProjectRoute = route({
+export const deleteProjectRoute = route.delete('/v1/projects/:projectId', {
   name: 'deleteProject',
   summary: 'Delete a project',
   description: `The project can be restored for ${deletedDaysKept} days. \`purge=true\` deletes it for good now; a project that is already deleted is purged by its id.`,
-  errors: [],
-  method: 'DELETE',
-  path: '/v1/projects/:projectId',
   access: 'project-admin',
   deleted: 'too',
   query: z.object({
@@ -240,25 +228,20 @@ export const deleteProjectRoute = route({
   reply: ok.extend({ purge_at: timestamp.nullable() }),
 })
 
-export const restoreProjectRoute = route({
+export const restoreProjectRoute = route.post('/v1/projects/:projectId/restore', {
   name: 'restoreProject',
   summary: 'Restore a deleted project',
   description: 'The project gets its slug back, or the next free one.',
   errors: ['limit_reached'],
-  method: 'POST',
-  path: '/v1/projects/:projectId/restore',
   access: 'project-admin',
   deleted: 'alone',
   reply: project,
 })
 
-export const getProjectDeletionRoute = route({
+export const getProjectDeletionRoute = route.get('/v1/projects/:projectId/deletion', {
   name: 'getProjectDeletion',
   summary: 'Preview the deletion of a project',
   description: 'Counts the sessions, change requests and bytes that deletion stops and a purge removes.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId/deletion',
   access: 'project-admin',
   deleted: 'too',
   reply: named('ProjectDeletion', {
@@ -288,13 +271,10 @@ export const manifestIssue = named('ManifestIssue', {
   column: z.number().int().nullable(),
 })
 
-export const validateManifestRoute = route({
+export const validateManifestRoute = route.post('/v1/projects/:projectId/manifest/validate', {
   name: 'validateManifest',
   summary: 'Validate a text as svc.toml',
   description: 'Nothing is stored. `issues` have line and column, counted from 1.',
-  errors: [],
-  method: 'POST',
-  path: '/v1/projects/:projectId/manifest/validate',
   access: 'project-read',
   effect: 'adds',
   body: z.object({ raw: z.string() }),
@@ -302,13 +282,11 @@ export const validateManifestRoute = route({
   reply: z.object({ valid: z.boolean(), issues: z.array(manifestIssue) }),
 })
 
-export const getCloneCredentialRoute = route({
+export const getCloneCredentialRoute = route.get('/v1/projects/:projectId/git/clone-credential', {
   name: 'getCloneCredential',
   summary: 'Get a git credential for the session branch',
   description: 'For sandboxes. The credential is valid for 15 minutes and may write only the branch of its session.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: '/v1/projects/:projectId/git/clone-credential',
   access: 'sandbox',
   reply: z.object({
     repo_url: z.string(),

@@ -35,27 +35,22 @@ export type Question = z.infer<typeof question>
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/questions'
 
-export const listQuestionsRoute = route({
+export const listQuestionsRoute = route.get(base, {
   name: 'listQuestions',
   summary: 'List the questions of an agent',
   description: 'Permissions, questions and connector calls to approve, newest first.',
-  errors: [],
-  method: 'GET',
-  path: base,
   access: 'project-read',
   query: page.extend({ status: z.enum([...questionStatuses, 'all']).default('all') }),
   example: { query: { status: 'open' } },
   reply: z.object({ questions: z.array(question) }),
 })
 
-export const answerQuestionRoute = route({
+export const answerQuestionRoute = route.post(`${base}/:questionId/answer`, {
   name: 'answerQuestion',
   summary: 'Answer a question of an agent',
   description:
     'One of the option values; a `question` also takes free text. Only people answer: the token of a sandbox gets `forbidden`.',
   errors: ['runtime_booting'],
-  method: 'POST',
-  path: `${base}/:questionId/answer`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({

@@ -1,7 +1,7 @@
 /** Reviews: comments on lines of a change request, sent to its session as one prompt. */
 import { z } from 'zod'
-import { bytesAtMost, named, pageOfWhole, route, sha, timestamp, uuid } from '../route.ts'
-import { repositoryErrors } from '../route-errors.ts'
+import { bytesAtMost, named, route, sha, timestamp, uuid, wholeList } from '../route.ts'
+import { repositoryErrors, startErrors } from '../route-errors.ts'
 
 export const reviewCommentsMax = 200
 const commentBytesMax = 16 * 1024
@@ -43,20 +43,16 @@ export type Review = z.infer<typeof review>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/reviews'
 
-export const listReviewsRoute = route({
+export const listReviewsRoute = route.get(base, {
   name: 'listReviews',
   summary: 'List the reviews of a change request',
   description: 'Oldest first.',
-  errors: [],
-  method: 'GET',
-  path: base,
   access: 'project-write',
-  query: pageOfWhole,
-  pages: { list: 'reviews', by: 'review_id' },
+  ...wholeList('reviews', 'review_id'),
   reply: z.object({ reviews: z.array(review) }),
 })
 
-export const createReviewRoute = route({
+export const createReviewRoute = route.post(base, {
   name: 'createReview',
   summary: 'Review a change request',
   description:
@@ -64,17 +60,12 @@ export const createReviewRoute = route({
   errors: [
     'not_open',
     'head_moved',
-    'concurrent_session_limit',
-    'no_model',
-    'model_not_found',
-    'agent_not_found',
+    ...startErrors,
     'runtime_booting',
     ...repositoryErrors,
     'unprocessable',
     'ref_missing',
   ],
-  method: 'POST',
-  path: base,
   access: 'project-write',
   effect: 'adds',
   body: z

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { named, ok, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { named, ok, route, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 export const secretValueBytesMax = 64 * 1024
@@ -13,16 +13,13 @@ export const secret = named('Secret', {
 })
 export type Secret = z.infer<typeof secret>
 
-export const listSecretsRoute = route({
+export const listSecretsRoute = route.get('/v1/projects/:projectId/secrets', {
   name: 'listSecrets',
   summary: 'List the names of secrets',
   description: 'Never a value. `missing` are the secrets that svc.toml requires and the project lacks.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: '/v1/projects/:projectId/secrets',
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: 'items', by: 'name' },
+  ...wholeList('items', 'name'),
   reply: z.object({
     items: z.array(secret),
     required: z.array(z.string()),
@@ -32,14 +29,12 @@ export const listSecretsRoute = route({
   }),
 })
 
-export const setSecretRoute = route({
+export const setSecretRoute = route.post('/v1/projects/:projectId/secrets', {
   name: 'setSecret',
   summary: 'Set a secret',
   description:
     'A value has at most 64 KiB, and all values of a project together at most 512 KiB. Sandboxes that start later get it.',
   errors: ['reserved_name', 'quota_exceeded', ...repositoryErrors, 'unprocessable'],
-  method: 'POST',
-  path: '/v1/projects/:projectId/secrets',
   access: 'project-write',
   effect: 'adds',
   body: z.object({ name: z.string(), value: z.string() }),
@@ -47,13 +42,10 @@ export const setSecretRoute = route({
   reply: secret,
 })
 
-export const deleteSecretRoute = route({
+export const deleteSecretRoute = route.delete('/v1/projects/:projectId/secrets/:name', {
   name: 'deleteSecret',
   summary: 'Delete a secret',
   description: 'Running sandboxes keep it until they stop.',
-  errors: [],
-  method: 'DELETE',
-  path: '/v1/projects/:projectId/secrets/:name',
   access: 'project-write',
   reply: ok,
 })

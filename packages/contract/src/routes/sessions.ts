@@ -4,7 +4,7 @@ import { newAttachments } from '../schemas/new-attachments.ts'
 import { branchName } from './projects.ts'
 import { question } from './questions.ts'
 import { line, metadata, named, ok, page, route, timestamp, uuid } from '../route.ts'
-import { repositoryErrors } from '../route-errors.ts'
+import { repositoryErrors, startErrors } from '../route-errors.ts'
 
 export const sessionStatuses = [
   'queued',
@@ -95,24 +95,12 @@ const promptText = z
   .min(1, 'is empty')
   .refine((text) => !text.includes('\0'), 'holds a NUL character')
 
-export const createSessionRoute = route({
+export const createSessionRoute = route.post(base, {
   name: 'createSession',
   summary: 'Create a session',
   description:
     "Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
-  errors: [
-    ...repositoryErrors,
-    'concurrent_session_limit',
-    'no_model',
-    'model_not_found',
-    'agent_not_found',
-    'unprocessable',
-    'quota_exceeded',
-    'limit_reached',
-    'branch_protected',
-  ],
-  method: 'POST',
-  path: base,
+  errors: [...repositoryErrors, ...startErrors, 'unprocessable', 'quota_exceeded', 'limit_reached', 'branch_protected'],
   access: 'project-write',
   effect: 'adds',
   body: z
@@ -162,38 +150,29 @@ export const createSessionRoute = route({
   reply: session,
 })
 
-export const listSessionsRoute = route({
+export const listSessionsRoute = route.get(base, {
   name: 'listSessions',
   summary: 'List the sessions of a project',
   description: 'Newest first. `include=activity` adds `is_busy`.',
-  errors: [],
-  method: 'GET',
-  path: base,
   access: 'project-read',
   query: page.extend({ status: z.enum([...sessionStatuses, 'all']).default('all'), include }),
   example: { query: { status: 'running', include: 'activity' } },
   reply: z.array(session),
 })
 
-export const getSessionRoute = route({
+export const getSessionRoute = route.get(`${base}/:sessionId`, {
   name: 'getSession',
   summary: 'Get a session',
   description: '`include=activity` adds `is_busy`: whether the agent is working on a prompt.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:sessionId`,
   access: 'project-read',
   query: z.object({ include }),
   reply: session,
 })
 
-export const updateSessionRoute = route({
+export const updateSessionRoute = route.patch(`${base}/:sessionId`, {
   name: 'updateSession',
   summary: 'Rename a session or replace its metadata',
   description: 'Metadata is replaced as a whole and has at most 16 KiB.',
-  errors: [],
-  method: 'PATCH',
-  path: `${base}/:sessionId`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
@@ -201,34 +180,22 @@ export const updateSessionRoute = route({
   reply: session,
 })
 
-export const stopSessionRoute = route({
+export const stopSessionRoute = route.post(`${base}/:sessionId/stop`, {
   name: 'stopSession',
   summary: 'Stop a session',
   description:
     'Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/:sessionId/stop`,
   access: 'project-write',
   effect: 'ends',
   reply: session,
 })
 
-export const restartSessionRoute = route({
+export const restartSessionRoute = route.post(`${base}/:sessionId/restart`, {
   name: 'restartSession',
   summary: 'Restart a session',
   description:
     'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.',
-  errors: [
-    ...repositoryErrors,
-    'concurrent_session_limit',
-    'no_model',
-    'model_not_found',
-    'agent_not_found',
-    'unprocessable',
-  ],
-  method: 'POST',
-  path: `${base}/:sessionId/restart`,
+  errors: [...repositoryErrors, ...startErrors, 'unprocessable'],
   access: 'project-write',
   effect: 'adds',
   /** Without `agent` the session keeps its agent; null is the default agent. */
@@ -238,14 +205,11 @@ export const restartSessionRoute = route({
   reply: session,
 })
 
-export const refreshSessionRoute = route({
+export const refreshSessionRoute = route.post(`${base}/:sessionId/refresh`, {
   name: 'refreshSession',
   summary: 'Apply changes of the default branch to a running session',
   description:
     'Once the agent is idle, pulls the session branch and restarts the agent runtime. `refresh.needs_restart` lists what only a restart applies.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/:sessionId/refresh`,
   access: 'project-write',
   effect: 'adds',
   body: z.strictObject({}).optional(),
@@ -253,36 +217,23 @@ export const refreshSessionRoute = route({
   reply: session,
 })
 
-export const deleteSessionRoute = route({
+export const deleteSessionRoute = route.delete(`${base}/:sessionId`, {
   name: 'deleteSession',
   summary: 'Delete a session',
   description: 'Stops it first. Its branch and its change requests stay.',
   errors: [...repositoryErrors],
-  method: 'DELETE',
-  path: `${base}/:sessionId`,
   access: 'project-write',
   reply: ok,
 })
 
 const promptError = z.object({ code: z.string(), message: z.string() })
 
-export const promptSessionRoute = route({
+export const promptSessionRoute = route.post(`${base}/:sessionId/prompt`, {
   name: 'promptSession',
   summary: 'Send a prompt to the agent of a session',
   description:
     'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.',
-  errors: [
-    'concurrent_session_limit',
-    'no_model',
-    'model_not_found',
-    'agent_not_found',
-    'unprocessable',
-    'runtime_booting',
-    ...repositoryErrors,
-    'quota_exceeded',
-  ],
-  method: 'POST',
-  path: `${base}/:sessionId/prompt`,
+  errors: [...startErrors, 'unprocessable', 'runtime_booting', ...repositoryErrors, 'quota_exceeded'],
   access: 'project-write',
   effect: 'adds',
   body: z.strictObject({
@@ -323,25 +274,20 @@ export const prompt = named('Prompt', {
 })
 export type Prompt = z.infer<typeof prompt>
 
-export const listPromptsRoute = route({
+export const listPromptsRoute = route.get(`${base}/:sessionId/prompts`, {
   name: 'listPrompts',
   summary: 'List the prompts of a session',
   description: 'Newest first, each with what became of it.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:sessionId/prompts`,
   access: 'project-read',
   query: page,
   reply: z.object({ prompts: z.array(prompt) }),
 })
 
-export const abortSessionRoute = route({
+export const abortSessionRoute = route.post(`${base}/:sessionId/abort`, {
   name: 'abortSession',
   summary: 'Abort the current turn of the agent',
   description: 'The session keeps running and takes the next prompt.',
   errors: ['runtime_booting'],
-  method: 'POST',
-  path: `${base}/:sessionId/abort`,
   access: 'project-write',
   effect: 'ends',
   reply: ok,
@@ -376,14 +322,11 @@ export const message = named('Message', {
 })
 export type Message = z.infer<typeof message>
 
-export const getTranscriptRoute = route({
+export const getTranscriptRoute = route.get(`${base}/:sessionId/transcript`, {
   name: 'getTranscript',
   summary: 'Get the conversation of a session',
   description:
     'Oldest first, also after the session stopped. With `limit`, the newest messages, and by the next page the ones before; `from=start` takes the oldest.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:sessionId/transcript`,
   access: 'project-read',
   query: z.object({
     limit: z.coerce.number().int().min(1).max(1000).optional(),
@@ -398,27 +341,21 @@ export const getTranscriptRoute = route({
 })
 
 /** Images that are safe to show keep their type; every other file is a download. Texts are redacted like the transcript. */
-export const getAttachmentRoute = route({
+export const getAttachmentRoute = route.get(`${base}/:sessionId/attachments/:attachmentId`, {
   name: 'getAttachment',
   summary: 'Download a file that was sent with a prompt',
   description:
     'PNG, JPEG, GIF and WebP come with their own type, every other file as `application/octet-stream`. Secrets in a text are replaced.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:sessionId/attachments/:attachmentId`,
   access: 'project-read',
   stream: true,
   replyTypes: ['application/octet-stream', 'image/png', 'image/jpeg', 'image/gif', 'image/webp'],
   reply: z.string(),
 })
 
-export const getTimelineRoute = route({
+export const getTimelineRoute = route.get(`${base}/:sessionId/timeline`, {
   name: 'getTimeline',
   summary: 'Get the steps of the last start',
   description: 'Each step with its duration in milliseconds, and the refreshes since.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:sessionId/timeline`,
   access: 'project-read',
   reply: z.object({
     phases: z.array(
@@ -449,14 +386,12 @@ export const sessionEvent = z.discriminatedUnion('type', [
 z.globalRegistry.add(sessionEvent, { id: 'SessionEvent' })
 export type SessionEvent = z.infer<typeof sessionEvent>
 
-export const streamSessionEventsRoute = route({
+export const streamSessionEventsRoute = route.get(`${base}/:sessionId/events`, {
   name: 'streamSessionEvents',
   summary: 'Stream the events of a session',
   description:
     'Server-sent events: first the current state, then every change. The event name is the `type` in its data. `Last-Event-ID` resumes with the messages that changed since.',
   errors: ['runtime_booting'],
-  method: 'GET',
-  path: `${base}/:sessionId/events`,
   access: 'project-read',
   /** `messages` limits the first messages of the stream to the newest ones; the transcript has the ones before. */
   query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),

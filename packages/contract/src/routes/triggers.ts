@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { changeRequest } from './change-requests.ts'
 import { manifestIssue } from './projects.ts'
-import { named, pageOfWhole, route, timestamp, uuid } from '../route.ts'
-import { repositoryErrors } from '../route-errors.ts'
+import { named, route, timestamp, uuid, wholeList } from '../route.ts'
+import { mergeErrors, repositoryErrors, startErrors } from '../route-errors.ts'
 
 /** The limit of a webhook's body. */
 export const webhookBytesMax = 1024 * 1024
@@ -48,48 +48,38 @@ export type Trigger = z.infer<typeof trigger>
 
 const base = '/v1/projects/:projectId/triggers'
 
-export const listTriggersRoute = route({
+export const listTriggersRoute = route.get(base, {
   name: 'listTriggers',
   summary: 'List the triggers of a project',
   description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: base,
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: 'triggers', by: 'slug' },
+  ...wholeList('triggers', 'slug'),
   reply: z.object({ triggers: z.array(trigger), errors: z.array(manifestIssue) }),
 })
 
-export const getTriggerRoute = route({
+export const getTriggerRoute = route.get(`${base}/:slug`, {
   name: 'getTrigger',
   summary: 'Get a trigger with its latest runs',
   description: '`slots` are the times at which it was due and what came of each.',
   errors: [...repositoryErrors],
-  method: 'GET',
-  path: `${base}/:slug`,
   access: 'project-read',
   reply: trigger.extend({ slots: z.array(triggerSlot) }),
 })
 
-export const fireTriggerRoute = route({
+export const fireTriggerRoute = route.post(`${base}/:slug/fire`, {
   name: 'fireTrigger',
   summary: 'Fire a trigger now',
   description:
     "Starts a session, whether the trigger is enabled or not. `concurrent_session_limit` (429) at the plan's limit.",
   errors: [
     ...repositoryErrors,
-    'concurrent_session_limit',
-    'no_model',
-    'model_not_found',
-    'agent_not_found',
+    ...startErrors,
     'unprocessable',
     'manifest_invalid',
     'spend_cap_reached',
     'quota_exceeded',
   ],
-  method: 'POST',
-  path: `${base}/:slug/fire`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ message: z.string().trim().max(16_384).optional() }).optional(),
@@ -100,56 +90,31 @@ export const fireTriggerRoute = route({
   reply: z.object({ session_id: uuid, status: z.literal('fired') }),
 })
 
-const switched = z.object({ change_request: changeRequest.nullable(), merged: z.boolean() })
+const switching = {
+  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
+  errors: [
+    ...repositoryErrors,
+    'manifest_invalid',
+    ...mergeErrors,
+    'agent_merge_forbidden',
+    'unprocessable',
+    'quota_exceeded',
+  ],
+  access: 'project-write',
+  idempotent: true,
+  reply: z.object({ change_request: changeRequest.nullable(), merged: z.boolean() }),
+} as const
 
-export const enableTriggerRoute = route({
+export const enableTriggerRoute = route.post(`${base}/:slug/enable`, {
+  ...switching,
   name: 'enableTrigger',
   summary: 'Enable a trigger',
-  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
-  errors: [
-    ...repositoryErrors,
-    'manifest_invalid',
-    'merge_conflict',
-    'merge_rejected',
-    'branch_protected',
-    'head_moved',
-    'base_moved',
-    'ref_missing',
-    'not_open',
-    'agent_merge_forbidden',
-    'unprocessable',
-    'quota_exceeded',
-  ],
-  method: 'POST',
-  path: `${base}/:slug/enable`,
-  access: 'project-write',
   effect: 'adds',
-  idempotent: true,
-  reply: switched,
 })
 
-export const disableTriggerRoute = route({
+export const disableTriggerRoute = route.post(`${base}/:slug/disable`, {
+  ...switching,
   name: 'disableTrigger',
   summary: 'Disable a trigger',
-  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
-  errors: [
-    ...repositoryErrors,
-    'manifest_invalid',
-    'merge_conflict',
-    'merge_rejected',
-    'branch_protected',
-    'head_moved',
-    'base_moved',
-    'ref_missing',
-    'not_open',
-    'agent_merge_forbidden',
-    'unprocessable',
-    'quota_exceeded',
-  ],
-  method: 'POST',
-  path: `${base}/:slug/disable`,
-  access: 'project-write',
   effect: 'ends',
-  idempotent: true,
-  reply: switched,
 })

@@ -1,6 +1,6 @@
 /** Work of a session that is not committed and pushed. The service stores it and restores it. */
 import { z } from 'zod'
-import { named, ok, pageOfWhole, route, sha, timestamp, uuid } from '../route.ts'
+import { named, ok, route, sha, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/wip'
@@ -31,36 +31,28 @@ export const unfinishedWork = named('UnfinishedWork', {
   earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
 })
 
-export const getUnfinishedWorkRoute = route({
+export const getUnfinishedWorkRoute = route.get(base, {
   name: 'getUnfinishedWork',
   summary: 'Get the unfinished work of a session',
   description: 'Files that were not committed and commits that were not pushed, as they were saved last.',
-  errors: [],
-  method: 'GET',
-  path: base,
   access: 'project-read',
   reply: unfinishedWork,
 })
 
-export const saveUnfinishedWorkRoute = route({
+export const saveUnfinishedWorkRoute = route.post(base, {
   name: 'saveUnfinishedWork',
   summary: 'Save the unfinished work of a running session',
   description: 'Also happens by itself at intervals and before a stop.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors],
-  method: 'POST',
-  path: base,
   access: 'project-write',
   effect: 'adds',
   reply: unfinishedWork,
 })
 
-export const bundleUnfinishedWorkRoute = route({
+export const bundleUnfinishedWorkRoute = route.get(`${base}/bundle`, {
   name: 'bundleUnfinishedWork',
   summary: 'Download saved work as a git bundle',
   description: 'Leaves out the commits that `have` names.',
-  errors: [],
-  method: 'GET',
-  path: `${base}/bundle`,
   access: 'project-read',
   query: z.object({
     have: z
@@ -76,28 +68,22 @@ export const bundleUnfinishedWorkRoute = route({
   reply: z.string(),
 })
 
-export const recoverUnfinishedWorkRoute = route({
+export const recoverUnfinishedWorkRoute = route.post(`${base}/recover`, {
   name: 'recoverUnfinishedWork',
   summary: 'Apply saved work to a running session',
   description: 'Writes the files into the work tree of the sandbox.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors, 'merge_conflict'],
-  method: 'POST',
-  path: `${base}/recover`,
   access: 'project-write',
   effect: 'adds',
   reply: z.object({ ok: z.literal(true), files: z.number().int() }),
 })
 
-export const listUnfinishedWorkRoute = route({
+export const listUnfinishedWorkRoute = route.get('/v1/projects/:projectId/unfinished-work', {
   name: 'listUnfinishedWork',
   summary: 'List sessions with unfinished work',
   description: 'Only sessions that have some.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId/unfinished-work',
   access: 'project-read',
-  query: pageOfWhole,
-  pages: { list: null, by: 'session_id' },
+  ...wholeList(null, 'session_id'),
   reply: z.array(
     z.object({
       session_id: uuid,
@@ -109,13 +95,10 @@ export const listUnfinishedWorkRoute = route({
 })
 
 /** For clients that applied the work themselves. */
-export const settleUnfinishedWorkRoute = route({
+export const settleUnfinishedWorkRoute = route.post(`${base}/recovered`, {
   name: 'settleUnfinishedWork',
   summary: 'Mark saved work as recovered',
   description: 'It is no longer listed as unfinished.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/recovered`,
   access: 'project-write',
   effect: 'adds',
   body: z.object({ commit: sha }),

@@ -54,52 +54,40 @@ export const tokenCap = z.number().int().min(0).max(1_000_000_000_000).nullable(
 
 const query = z.object({ days: z.coerce.number().int().min(1).max(366).default(30) })
 
-export const accountUsageRoute = route({
+export const accountUsageRoute = route.get('/v1/accounts/:accountId/usage', {
   name: 'accountUsage',
   summary: 'Get the usage of an account',
   description: 'Tokens of models and seconds of sandboxes, for the last `days` in UTC.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/accounts/:accountId/usage',
   access: 'account-read',
   query,
   example: { query: { days: '7' } },
   reply: usage,
 })
 
-export const capAccountUsageRoute = route({
+export const capAccountUsageRoute = route.patch('/v1/accounts/:accountId/usage', {
   name: 'capAccountUsage',
   summary: 'Set the monthly token cap of an account',
   description:
     'In tokens, input and output together; null removes the cap. At the cap, model calls get `spend_cap_reached`.',
-  errors: [],
-  method: 'PATCH',
-  path: '/v1/accounts/:accountId/usage',
   access: 'account-admin',
   body: z.object({ model_tokens_per_month: tokenCap }),
   example: { body: { model_tokens_per_month: 50_000_000 } },
   reply: z.object({ model_tokens_per_month: tokenCap }),
 })
 
-export const projectUsageRoute = route({
+export const projectUsageRoute = route.get('/v1/projects/:projectId/usage', {
   name: 'projectUsage',
   summary: 'Get the usage and storage of a project',
   description: 'Tokens, seconds, and `storage` in bytes.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId/usage',
   access: 'project-read',
   query,
   reply: named('ProjectUsage', { ...usage.shape, storage }),
 })
 
-export const sessionUsageRoute = route({
+export const sessionUsageRoute = route.get('/v1/projects/:projectId/sessions/:sessionId/usage', {
   name: 'sessionUsage',
   summary: 'Get the usage of a session',
   description: 'Tokens of models and seconds of sandboxes, for the last `days` in UTC.',
-  errors: [],
-  method: 'GET',
-  path: '/v1/projects/:projectId/sessions/:sessionId/usage',
   access: 'project-read',
   query,
   reply: usage,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { projectEventTypes } from '../schemas/event-types.ts'
-import { named, ok, page, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { named, ok, page, route, timestamp, uuid, wholeList } from '../route.ts'
 
 /** The time a receiver has to answer. */
 export const webhookTimeoutMs = 10_000
@@ -62,27 +62,21 @@ const secret = z.string().regex(/^[\x21-\x7e]{16,200}$/, 'must be 16 to 200 prin
 
 const base = '/v1/projects/:projectId/webhooks'
 
-export const listWebhooksRoute = route({
+export const listWebhooksRoute = route.get(base, {
   name: 'listWebhooks',
   summary: 'List the webhooks of a project',
   description: 'Never their secrets.',
-  errors: [],
-  method: 'GET',
-  path: base,
   access: 'project-admin',
-  query: pageOfWhole,
-  pages: { list: 'webhooks', by: 'webhook_id' },
+  ...wholeList('webhooks', 'webhook_id'),
   reply: z.object({ webhooks: z.array(webhook) }),
 })
 
-export const createWebhookRoute = route({
+export const createWebhookRoute = route.post(base, {
   name: 'createWebhook',
   summary: 'Create a webhook',
   description:
     'Sends signed events, beginning with the next one. `secret` is in this answer only. A project has at most 20.',
   errors: ['limit_reached', 'unprocessable'],
-  method: 'POST',
-  path: base,
   access: 'project-admin',
   body: z.object({ url, events: events.default(['*']), secret: secret.optional() }),
   status: 201,
@@ -92,14 +86,12 @@ export const createWebhookRoute = route({
   reply: webhook.extend({ secret: z.string() }),
 })
 
-export const updateWebhookRoute = route({
+export const updateWebhookRoute = route.patch(`${base}/:webhookId`, {
   name: 'updateWebhook',
   summary: 'Change a webhook',
   description:
     'Changes its URL, events or secret, or pauses and resumes it. `from_now` drops what was not delivered yet.',
   errors: ['unprocessable'],
-  method: 'PATCH',
-  path: `${base}/:webhookId`,
   access: 'project-admin',
   body: z.object({
     url: url.optional(),
@@ -113,49 +105,37 @@ export const updateWebhookRoute = route({
   reply: webhook.extend({ secret: z.string().nullable() }),
 })
 
-export const deleteWebhookRoute = route({
+export const deleteWebhookRoute = route.delete(`${base}/:webhookId`, {
   name: 'deleteWebhook',
   summary: 'Delete a webhook',
   description: 'Nothing more is sent to it.',
-  errors: [],
-  method: 'DELETE',
-  path: `${base}/:webhookId`,
   access: 'project-admin',
   reply: ok,
 })
 
-export const listDeliveriesRoute = route({
+export const listDeliveriesRoute = route.get(`${base}/:webhookId/deliveries`, {
   name: 'listDeliveries',
   summary: 'List the deliveries of a webhook',
   description: 'Newest first, each with the answer of the receiver (at most 1 KiB).',
-  errors: [],
-  method: 'GET',
-  path: `${base}/:webhookId/deliveries`,
   access: 'project-admin',
   query: page,
   reply: z.object({ deliveries: z.array(webhookDelivery) }),
 })
 
-export const redeliverRoute = route({
+export const redeliverRoute = route.post(`${base}/:webhookId/deliveries/:deliveryId/redeliver`, {
   name: 'redeliver',
   summary: 'Deliver an event again',
   description: 'Under the id of its first delivery.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/:webhookId/deliveries/:deliveryId/redeliver`,
   access: 'project-admin',
   status: 202,
   idempotent: true,
   reply: webhookDelivery,
 })
 
-export const pingWebhookRoute = route({
+export const pingWebhookRoute = route.post(`${base}/:webhookId/ping`, {
   name: 'pingWebhook',
   summary: 'Send a ping to a webhook',
   description: 'Also while the webhook is paused.',
-  errors: [],
-  method: 'POST',
-  path: `${base}/:webhookId/ping`,
   access: 'project-admin',
   status: 202,
   idempotent: true,

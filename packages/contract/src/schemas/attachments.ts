@@ -54,11 +54,7 @@ export function refuseAttachments(files: readonly { name: string; bytes: number 
     }
   const sum = files.reduce((total, { bytes }) => total + bytes, 0)
   if (sum <= attachmentsBytesMax) return null
-  return {
-    reason: 'bytes',
-    message: tooMuch,
-    limit: attachmentsBytesMax,
-  }
+  return { reason: 'bytes', message: tooMuch, limit: attachmentsBytesMax }
 }
 
 const fileNameBytesMax = 200

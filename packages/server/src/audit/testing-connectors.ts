@@ -29,27 +29,17 @@ export function connectorChanges(app: () => SessionApp): Record<string, { action
       .execute()
     return `${base()}/connector-approvals/${approval_id}`
   }
+  /** Sends this once the object that `make` returns the path of is there. */
+  const act = (action: string, make: () => Promise<string>, method: string, verb: string, body?: object) => ({
+    action,
+    async prepare() {
+      const path = await make()
+      return () => app().request(method, `${path}/${verb}`, { body })
+    },
+  })
   return {
-    checkConnector: {
-      action: 'connector.check',
-      async prepare() {
-        const path = await connector()
-        return () => app().request('POST', `${path}/check`)
-      },
-    },
-    setConnectorPolicy: {
-      action: 'connector.policy',
-      async prepare() {
-        const path = await connector()
-        return () => app().request('PATCH', `${path}/policies`, { body: { policy: 'block' } })
-      },
-    },
-    decideConnectorApproval: {
-      action: 'connector.deny',
-      async prepare() {
-        const path = await question()
-        return () => app().request('POST', `${path}/decide`, { body: { decision: 'deny' } })
-      },
-    },
+    checkConnector: act('connector.check', connector, 'POST', 'check'),
+    setConnectorPolicy: act('connector.policy', connector, 'PATCH', 'policies', { policy: 'block' }),
+    decideConnectorApproval: act('connector.deny', question, 'POST', 'decide', { decision: 'deny' }),
   }
 }

@@ -14,26 +14,20 @@ export function memberChanges(app: () => TestApp) {
     const body = { email: `${randomUUID()}@example.test` }
     return (await app().request<Invited>('POST', `${base()}/members`, { token: null, headers, body })).body
   }
+  const post = (path: string, body?: object) => () => app().request('POST', path, { body })
+  const inBrowser = async (path: string, body?: object) => {
+    const headers = await app().browser()
+    return () => app().request('POST', path, { token: null, headers, body })
+  }
   return {
-    createAccount: {
-      action: 'account.create',
-      async prepare() {
-        return () => app().request('POST', '/v1/accounts', { body: { name: 'Another team' } })
-      },
-    },
+    createAccount: { action: 'account.create', prepare: async () => post('/v1/accounts', { name: 'Another team' }) },
     updateAccount: {
       action: 'account.update',
-      async prepare() {
-        const body = { name: `A name ${randomUUID()}` }
-        return () => app().request('PATCH', base(), { body })
-      },
+      prepare: async () => () => app().request('PATCH', base(), { body: { name: `A name ${randomUUID()}` } }),
     },
     addMember: {
       action: 'invitation.create',
-      async prepare() {
-        const body = { email: `${randomUUID()}@example.test`, role: 'viewer' }
-        return () => app().request('POST', `${base()}/members`, { body })
-      },
+      prepare: async () => post(`${base()}/members`, { email: `${randomUUID()}@example.test`, role: 'viewer' }),
     },
     changeRole: {
       action: 'member.role',
@@ -51,11 +45,7 @@ export function memberChanges(app: () => TestApp) {
     },
     linkInvitation: {
       action: 'invitation.link',
-      async prepare() {
-        const { invitation_id } = await invited()
-        const headers = await app().browser()
-        return () => app().request('POST', `${base()}/invitations/${invitation_id}/link`, { token: null, headers })
-      },
+      prepare: async () => inBrowser(`${base()}/invitations/${(await invited()).invitation_id}/link`),
     },
     revokeInvitation: {
       action: 'invitation.revoke',
@@ -74,8 +64,7 @@ export function memberChanges(app: () => TestApp) {
         const theirs = { token: null, headers: await app().browser(other.user_id) }
         const body = { email: `${randomUUID()}@example.test` }
         const code = (await app().request<Invited>('POST', path, { ...theirs, body })).body.sign_in.url.split('#')[1]!
-        const headers = await app().browser()
-        return () => app().request('POST', '/v1/invitations/accept', { token: null, headers, body: { code } })
+        return inBrowser('/v1/invitations/accept', { code })
       },
     },
   }

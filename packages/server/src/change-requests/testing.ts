@@ -2,7 +2,7 @@ import { setDefaultTimeout } from 'bun:test'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import { commit, type Files } from '@svc/git/testing'
-import type { TestApp, TestRequest } from '../test-app.ts'
+import { projectPath, type TestApp, type TestRequest } from '../test-app.ts'
 
 // A busy machine slows git down, which must not fail a test.
 setDefaultTimeout(60_000)
@@ -24,10 +24,7 @@ export type TestProject = ReturnType<typeof testProject>
 
 export function testProject(app: TestApp, { project, repo }: { project: Project; repo: Repository }) {
   /** Path of the project's change requests, of one of them, or of one's sub-resource. */
-  const path = (crId?: string, verb?: string) =>
-    ['', 'v1', 'projects', project.project_id, 'change-requests', crId, verb]
-      .filter((part) => part !== undefined)
-      .join('/')
+  const path = (crId?: string, verb?: string) => projectPath(project, 'change-requests', crId, verb)
   return {
     project,
     repo,

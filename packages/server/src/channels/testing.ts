@@ -1,6 +1,7 @@
 import type { Channel, ChannelLink, ChangeRequest } from '@svc/contract'
 import { detectDefaultBranches } from '../projects/default-branch.ts'
 import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
+import { projectPath } from '../test-app.ts'
 import type { TestReply } from '../testing.ts'
 import { commit } from '@svc/git/testing'
 import { recordChangeRequestEvents } from './updates/cards.ts'
@@ -121,10 +122,8 @@ export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[
 export const mention = (app: Pick<ChannelApp, 'slack'>, text: string) => `<@${app.slack.bot.id}> ${text}`
 
 export async function openCr(app: ChannelApp, head: string, more: object = {}): Promise<ChangeRequest> {
-  const path = `/v1/projects/${app.project.project_id}/change-requests`
-  const made = await app.request<ChangeRequest>('POST', path, {
-    body: { title: `Work of ${head}`, head_ref: head, ...more },
-  })
+  const body = { title: `Work of ${head}`, head_ref: head, ...more }
+  const made = await app.request<ChangeRequest>('POST', projectPath(app.project, 'change-requests'), { body })
   if (made.status !== 201) throw new Error(`No change request: ${made.text}`)
   return made.body
 }

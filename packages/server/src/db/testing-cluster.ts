@@ -33,13 +33,13 @@ export async function createTestDatabase(template: {
   const clusterUrl = process.env.SVC_TEST_DATABASE_URL ?? (await sharedCluster())
   const source = `${template.name}_${runner()}`
   const name = `${template.name}_${randomBytes(6).toString('hex')}`
-  await asAdmin(clusterUrl, async (client) => {
+  await withClient(clusterUrl, async (client) => {
     await ensureTemplate(client, { clusterUrl, source, prepare: template.prepare })
     // file_copy requests a checkpoint each time; logging a small template is cheaper.
     await client.query(`create database ${name} template ${source} strategy wal_log`)
   })
   const drop = async () => {
-    await asAdmin(clusterUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+    await withClient(clusterUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
   }
   return { url: databaseUrl(clusterUrl, name), drop }
 }
@@ -51,7 +51,7 @@ export async function createTestDatabase(template: {
 export async function madeOncePerRun(name: string, make: (path: string) => Promise<void>): Promise<string | null> {
   if (!isWorker() || process.env.SVC_TEST_DATABASE_URL !== undefined) return null
   const path = join(clusterDir(), name)
-  await asAdmin(await sharedCluster(), async (client) => {
+  await withClient(await sharedCluster(), async (client) => {
     await client.query('select pg_advisory_lock(hashtext($1))', [path])
     if (existsSync(path)) return
     await rm(`${path}.new`, { recursive: true, force: true })
@@ -118,7 +118,7 @@ async function isTemplate(client: pg.Client, name: string): Promise<boolean> {
   return found.rowCount === 1
 }
 
-async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -1,9 +1,8 @@
 /** Reads a project's events as a client does. */
 import type { ProjectEvent } from '@svc/contract'
-import { createParser } from 'eventsource-parser'
 import { buildApp } from '../app.ts'
-import { until } from '../sessions/testing.ts'
 import type { TestApp } from '../testing.ts'
+import { readInBackground } from '../testing-events.ts'
 
 export interface Mark {
   type: 'ready' | 'reset'
@@ -29,38 +28,14 @@ export async function openProjectEvents(
 }
 
 export function readProjectEvents(response: Response) {
-  const seen: (ProjectEvent | Mark)[] = []
-  let last = ''
-  const parser = createParser({
-    onEvent: ({ event, id, data }) => {
-      const parsed = JSON.parse(data) as ProjectEvent | Mark
-      if (event !== parsed.type || id !== String(parsed.id)) throw new Error(`${event} ${id} is not ${data}`)
-      last = id
-      seen.push(parsed)
-    },
+  const reader = readInBackground(response, ({ event, id, data }) => {
+    const parsed = JSON.parse(data) as ProjectEvent | Mark
+    if (event !== parsed.type || id !== String(parsed.id)) throw new Error(`${event} ${id} is not ${data}`)
+    return parsed
   })
-  if (response.status !== 200 || response.body === null) throw new Error(`The stream answered ${response.status}.`)
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  const ended = (async () => {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      parser.feed(decoder.decode(value, { stream: true }))
-    }
-  })()
   return {
-    seen,
-    events: () => seen.filter((event): event is ProjectEvent => !isMark(event)),
-    lastId: () => last,
-    /** The first event, past or future, that fits. */
-    find: (what: string, fits: (event: ProjectEvent | Mark) => boolean) =>
-      until(`an event comes: ${what}`, () => seen.find(fits) ?? null),
-    /** Resolves when the server ended the stream. */
-    ended,
-    async close() {
-      await reader.cancel()
-      await ended
-    },
+    ...reader,
+    events: () => reader.seen.filter((event): event is ProjectEvent => !isMark(event)),
+    lastId: () => String(reader.seen.at(-1)?.id ?? ''),
   }
 }

@@ -3,20 +3,10 @@ import { makeToken } from '@svc/contract/schemas/token-format'
 import { encodings } from '../secrets/forms.ts'
 import { matchersOf, redactedCharsMin, tokenMatcher } from './known.ts'
 import { markOf, StreamRedactor } from './stream.ts'
+import type { Random } from '../testing-random.ts'
 import { canaries } from './testing-canaries.ts'
 
-export type Random = () => number
-
-/** Mulberry32: a seed always gives the same numbers. */
-export function seeded(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
+export { seeded } from '../testing-random.ts'
 
 const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)]!
 

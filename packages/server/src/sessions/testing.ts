@@ -5,23 +5,20 @@ import { isAttachmentBody, type Project, type Session, type SessionEvent } from 
 import type { Repository } from '@svc/git'
 import type { Files } from '@svc/git/testing'
 import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
-import { createParser } from 'eventsource-parser'
-import { buildApp } from '../app.ts'
-import { AppReconciler } from '../apps/reconciler.ts'
-import { CheckReconciler } from '../checks/reconciler.ts'
 import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { EventNotifier } from '../events/notifier.ts'
 import { Redaction } from '../redaction/redaction.ts'
-import { insertInstance } from '../scheduler/instance-store.ts'
+import { withReconcilers } from '../build-deps.ts'
+import { projectPath, serve } from '../test-app.ts'
 import { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
+import { readInBackground } from '../testing-events.ts'
+import { until } from '../testing-until.ts'
 import { mintToken } from '../tokens/mint.ts'
 import { SessionFeed } from './conversation/feed.ts'
-import { SessionReconciler } from './lifecycle/reconciler.ts'
-import { WarmPool } from './warm/pool.ts'
 
-export { letLive }
+export { letLive, until }
 
 export interface SessionApp extends TestApp {
   driver: FakeDriver
@@ -40,9 +37,6 @@ export interface RunningSession extends Session {
   env: Record<string, string>
 }
 
-/** Long enough for a busy machine, and shorter than the limit of a test. */
-const untilMsMax = 45_000
-
 export const testModel = { url: 'http://127.0.0.1:9/v1', key: 'upstream-key', name: 'test-model' }
 
 /** Like the daemon of a real sandbox. */
@@ -56,10 +50,7 @@ export async function makeSessionApp(
   const driver = createFakeDriver({ refuseAttachment, ...driverOptions })
   const app = await makeTestApp({ sandboxes: driver, configure: { model: testModel, ...configure }, ...deps })
   const { project, repo } = await app.managedProject(files)
-  const path = (sessionId?: string, verb?: string) =>
-    ['', 'v1', 'projects', project.project_id, 'sessions', sessionId, verb]
-      .filter((part) => part !== undefined)
-      .join('/')
+  const path = (sessionId?: string, verb?: string) => projectPath(project, 'sessions', sessionId, verb)
   const session = async (sessionId: string) => (await app.request<Session>('GET', path(sessionId))).body
   const reaches = (sessionId: string, status: Session['status']) =>
     until(`session ${sessionId} is ${status}`, async () => {
@@ -115,34 +106,13 @@ export async function secondServer(
     events: new EventNotifier(app.deps),
     sandboxes: driver,
   }
-  const withApps = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
-  const pooled = { ...withApps, warm: new WarmPool(withApps) }
-  const deps: Deps = { ...pooled, sessions: new SessionReconciler(pooled) }
-  await insertInstance(deps.db, deps.instanceId)
-  await letLive(deps)
-  const served = buildApp(deps)
+  const second = await serve(withReconcilers(base))
   return {
-    deps,
+    deps: second.deps,
     driver,
-    async request<Body>(method: string, path: string, { token = app.ownerToken, body, headers }: TestRequest = {}) {
-      const response = await served.request(deps.config.publicUrl + path, {
-        method,
-        headers: {
-          host: new URL(deps.config.publicUrl).host,
-          accept: 'application/json',
-          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body }
-    },
+    request: (method, path, more) => second.request(method, path, { token: app.ownerToken, ...more }),
     async close() {
-      await deps.apps.close()
-      await deps.checks.close()
-      await deps.sessions.close()
-      await deps.events.close()
+      await second.close()
       await driver.close()
     },
   }
@@ -158,17 +128,6 @@ export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<voi
   )
 }
 
-/** Waits for a condition and returns its result. `what` completes the error message. */
-export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
-  const deadline = Date.now() + untilMsMax
-  for (;;) {
-    const found = await look()
-    if (found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`Timed out after ${untilMsMax / 1000} s, waiting until ${what}.`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
 export interface EventReader {
   seen: SessionEvent[]
   /** The first past or future event that fits. */
@@ -178,32 +137,11 @@ export interface EventReader {
 
 /** Reads the server-sent events of a session as a client does. */
 export function readEvents(response: Response): EventReader {
-  const seen: SessionEvent[] = []
-  const parser = createParser({
-    onEvent: ({ event, data }) => {
-      const parsed = JSON.parse(data) as SessionEvent
-      if (event !== parsed.type) throw new Error(`The event is named ${event} and is a ${parsed.type}.`)
-      seen.push(parsed)
-    },
+  return readInBackground(response, ({ event, data }) => {
+    const parsed = JSON.parse(data) as SessionEvent
+    if (event !== parsed.type) throw new Error(`The event is named ${event} and is a ${parsed.type}.`)
+    return parsed
   })
-  if (response.body === null) throw new Error('The stream has no body.')
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  const ended = (async () => {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      parser.feed(decoder.decode(value, { stream: true }))
-    }
-  })()
-  return {
-    seen,
-    find: (what, fits) => until(`an event comes: ${what}`, () => seen.find(fits) ?? null),
-    async close() {
-      await reader.cancel()
-      await ended
-    },
-  }
 }
 
 /** Mints a token, and optionally expires or revokes it. */

@@ -3,6 +3,7 @@ import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { detectDefaultBranches } from '../projects/default-branch.ts'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { projectPath } from '../test-app.ts'
 import { reconcileTriggers } from './reconcile.ts'
 
 export interface TriggerApp extends SessionApp {
@@ -23,8 +24,7 @@ export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[
   const clock = { now: startOfTests }
   const app = await makeSessionApp({ ...options, deps: { now: () => new Date(clock.now), ...options.deps } })
   const { project_id }: Project = app.project
-  const of = (slug?: string, verb?: string) =>
-    ['', 'v1', 'projects', project_id, 'triggers', slug, verb].filter((part) => part !== undefined).join('/')
+  const of = (slug?: string, verb?: string) => projectPath(app.project, 'triggers', slug, verb)
   const look = async () => {
     await app.deps.db
       .updateTable('default_branches')

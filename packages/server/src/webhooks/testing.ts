@@ -1,7 +1,8 @@
 /** A receiver of webhooks with programmable responses. */
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 
 export interface Letter {
   headers: Record<string, string>
@@ -18,7 +19,7 @@ export async function startReceiver() {
     atOnce++
     receiver.atOnceMax = Math.max(receiver.atOnceMax, atOnce)
     response.on('close', () => atOnce--)
-    void read(request).then((raw) => {
+    void text(request).then((raw) => {
       const letter = {
         headers: request.headers as Record<string, string>,
         raw,
@@ -52,10 +53,4 @@ export async function startReceiver() {
 export function isGenuine({ headers, raw }: Letter, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(`${headers['x-svc-timestamp']}.${raw}`).digest('hex')
   return headers['x-svc-signature'] === `sha256=${expected}`
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -71,13 +71,10 @@ test('a write that a sandbox can reach does not compile without its effect', () 
     name: 'x',
     summary: 'x',
     description: 'x',
-    errors: [],
-    method: 'POST',
-    path: '/x',
     reply: z.object({}),
   } as const
   // @ts-expect-error: the effect is missing.
-  expect(route({ ...write, access: 'project-write' }).effect).toBeNull()
-  expect(route({ ...write, access: 'project-write', effect: 'ends' }).effect).toBe('ends')
-  expect(route({ ...write, access: 'project-admin' }).effect).toBeNull()
+  expect(route.post('/x', { ...write, access: 'project-write' }).effect).toBeNull()
+  expect(route.post('/x', { ...write, access: 'project-write', effect: 'ends' }).effect).toBe('ends')
+  expect(route.post('/x', { ...write, access: 'project-admin' }).effect).toBeNull()
 })
