@@ -15,7 +15,7 @@ export async function mergeByUs(store: string, { base, head }: HistoricMerge): P
         reason: `The preview foretells conflicts in ${preview.conflicts.join(', ') || 'nothing'}`,
       }
     if (plan.kind === 'conflicted') return { kind: 'conflicted', files: plan.files }
-    if (plan.kind === 'doubtful') return { kind: 'failed', reason: plan.reason }
+    if (plan.kind === 'unverified') return { kind: 'failed', reason: plan.reason }
     if (plan.kind === 'merge-commit') return { kind: 'clean', tree: plan.treeSha }
     const tree = await treeOf(repo, plan.kind === 'fast-forward' ? plan.resultSha : base)
     return { kind: 'clean', tree: tree ?? '' }

@@ -55,6 +55,7 @@ export interface Deps {
 /**
  * The reconcilers and the pool of warm sandboxes, as the rest of the server sees them. They take `Deps` themselves:
  * an interface here is what keeps every file that names `Deps` out of one circle of imports.
+ * Implemented by sessions/lifecycle/reconciler.ts, sessions/warm/pool.ts, apps/reconciler.ts and checks/reconciler.ts.
  */
 export interface SessionRunner {
   /** Reconciles a session in the background. */

@@ -10,7 +10,7 @@ import { armFailpoints, FailpointError } from '../../../packages/server/src/fail
 import { detectDefaultBranches } from '../../../packages/server/src/projects/default-branch.ts'
 import { insertInstance } from '../../../packages/server/src/scheduler/instance-store.ts'
 import { makeTestApp } from '../../../packages/server/src/test-app.ts'
-import { fireDueTriggers } from '../../../packages/server/src/triggers/pending.ts'
+import { fireDueTriggers } from '../../../packages/server/src/triggers/fire-due.ts'
 import { fireOrphanedSlots } from '../../../packages/server/src/triggers/fire.ts'
 import { reconcileTriggers } from '../../../packages/server/src/triggers/reconcile.ts'
 import { randomFrom } from '../random.ts'

@@ -138,7 +138,7 @@ const everywhere: Flags = {
   },
   jq: { kind: 'text', summary: 'Filter the JSON output with a jq expression', value: 'expression' },
   template: { kind: 'text', summary: "Print each item in this format, such as '#{number} {title}'", value: 'text' },
-  'no-color': { kind: 'switch', summary: 'No colour (same as NO_COLOR)' },
+  'no-color': { kind: 'switch', summary: 'No color (same as NO_COLOR)' },
   help: { kind: 'switch', summary: 'Show this help', short: 'h' },
 }
 const hostFlag: Flags = {

@@ -38,15 +38,15 @@ export const status = command({
   },
 })
 
-interface Looked {
+interface Previewed {
   cr: ChangeRequest
   preview: MergePreview
 }
 interface Found {
   project: Project
-  clean: Looked[]
-  conflicted: Looked[]
-  waiting: Looked[]
+  clean: Previewed[]
+  conflicted: Previewed[]
+  waiting: Previewed[]
   asking: Session[]
   failed: Session[]
   running: Session[]
@@ -64,19 +64,19 @@ async function look(api: Client, project: Project): Promise<Found> {
     sessions('running'),
     sessions('provisioning'),
   ])
-  const looked = await inTurns(open.slice(0, previewsMax), atOnce, async (cr) => ({
+  const previewed = await inTurns(open.slice(0, previewsMax), atOnce, async (cr) => ({
     cr,
     preview: await its.get('/change-requests/{crId}/merge-preview', { path: { crId: cr.cr_id } }),
   }))
   return {
     project,
-    clean: looked.filter(({ preview }) => preview.can_merge && !preview.is_up_to_date),
-    conflicted: looked.filter(({ preview }) => !preview.can_merge),
-    waiting: looked.filter(({ preview }) => preview.can_merge && preview.is_up_to_date),
+    clean: previewed.filter(({ preview }) => preview.can_merge && !preview.is_up_to_date),
+    conflicted: previewed.filter(({ preview }) => !preview.can_merge),
+    waiting: previewed.filter(({ preview }) => preview.can_merge && preview.is_up_to_date),
     asking: running.filter(isAsking),
     failed,
     running: [...starting, ...running.filter((session) => !isAsking(session))],
-    more: open.length - looked.length,
+    more: open.length - previewed.length,
   }
 }
 
@@ -100,7 +100,7 @@ async function inTurns<T, R>(items: readonly T[], limit: number, work: (item: T)
 }
 
 function asDocument({ project, clean, conflicted, waiting, asking, failed, running, more }: Found) {
-  const both = ({ cr, preview }: Looked) => ({ change_request: cr, merge_preview: preview })
+  const both = ({ cr, preview }: Previewed) => ({ change_request: cr, merge_preview: preview })
   return {
     project_id: project.project_id,
     slug: project.slug,
@@ -118,7 +118,7 @@ function asDocument({ project, clean, conflicted, waiting, asking, failed, runni
 function printRows({ out }: Context, found: readonly Found[]): void {
   const rows = found.flatMap((one) => {
     const { slug } = one.project
-    const crs = (kind: string, some: Looked[]) =>
+    const crs = (kind: string, some: Previewed[]) =>
       some.map(({ cr, preview }) => [kind, slug, `#${cr.number}`, cr.title, preview.conflicts.join(' ')])
     const sessions = (kind: string, some: Session[]) =>
       some.map((session) => [kind, slug, session.session_id, session.name, session.error ?? ''])
@@ -191,7 +191,7 @@ function next(ctx: Context, command: string, { project }: Found, chosen: boolean
 
 type Line = readonly [words: string, of: ChangeRequest | Session]
 
-function crLine(words: (preview: MergePreview) => string): (looked: Looked) => Line {
+function crLine(words: (preview: MergePreview) => string): (previewed: Previewed) => Line {
   return ({ cr, preview }) => [words(preview), cr]
 }
 

@@ -69,7 +69,7 @@ export function printConversation(
       out.clearPassing()
       endLine()
       isFirst = false
-      if (status !== 'open') return whole ? say(...settled(question)) : undefined
+      if (status !== 'open') return whole ? say(...closedQuestion(question)) : undefined
       for (const line of openQuestionLines(question)) say(...line)
       const session = sessionId?.slice(0, 8) ?? '<session>'
       out.progress(
@@ -114,7 +114,7 @@ export function titleOf({ kind, title }: Pick<Question, 'kind' | 'title'>): stri
   return kind === 'permission' ? `The agent asks for permission: ${title}` : title
 }
 
-function settled({ status, answer, reason, options }: Question): Piece[] {
+function closedQuestion({ status, answer, reason, options }: Question): Piece[] {
   if (status === 'answered')
     return [green('  ✓ '), `Answered: ${options.find(({ value }) => value === answer)?.label ?? answer ?? ''}`]
   return [red('  ✗ '), `Not answered: ${reason ?? 'withdrawn'}`]

@@ -35,7 +35,7 @@ export async function watchConversation(
 ): Promise<void> {
   const closing = new AbortController()
   const ends = AbortSignal.any([signal, closing.signal])
-  const told = endlessEvents(ctx, {
+  const stream = endlessEvents(ctx, {
     of: 'the session',
     after: null,
     signal: ends,
@@ -43,7 +43,7 @@ export async function watchConversation(
   })
   const said = new Said(listener, untilIdle)
   try {
-    for await (const { data } of told) {
+    for await (const { data } of stream) {
       const event = JSON.parse(data) as SessionEvent
       listener.event?.(event)
       if (said.take(event) && untilIdle) return

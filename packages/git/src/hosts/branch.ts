@@ -68,9 +68,9 @@ export async function createBranchByPush(
   options: CallOptions,
 ): Promise<CreateBranchOutcome> {
   const { branch, sha } = input
-  const brought = await fetchObjects(repo, [sha], options)
-  if (brought.kind === 'unreachable') return brought
-  if (brought.kind === 'missing') return { kind: 'rejected', reason: `The git host has no commit ${sha}.` }
+  const fetched = await fetchObjects(repo, [sha], options)
+  if (fetched.kind === 'unreachable') return fetched
+  if (fetched.kind === 'missing') return { kind: 'rejected', reason: `The git host has no commit ${sha}.` }
   const update = { ref: `refs/heads/${branch}`, oldSha: zeroSha(sha), newSha: requireSha(sha) }
   const pushed = await pushRefs(repo.dir, repo.remote, [update], options)
   if (pushed.kind === 'not-sent') return { kind: pushed.denied ? 'rejected' : 'unreachable', reason: pushed.reason }

@@ -16,7 +16,7 @@ export type MergePlan =
   | { kind: 'merge-commit'; resultSha: Sha; treeSha: Sha }
   | { kind: 'conflicted'; files: string[] }
   /** The result failed its verification; no ref may move to it. */
-  | { kind: 'doubtful'; reason: string }
+  | { kind: 'unverified'; reason: string }
 
 export interface MergeInput {
   baseSha: Sha
@@ -50,15 +50,15 @@ async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sh
   const first = (await mergeInPooledGit(repo, input, keep)) ?? (await mergeInScratch(repo, input, keep))
   if (first.kind === 'conflicted') return first
   // Unrelated histories have no ancestor to compare with; git then joins two whole trees.
-  const doubt =
+  const failure =
     ancestor === null ? null : await mergeVerificationFailure(repo, { baseSha, headSha, ancestor, resultSha })
-  if (doubt === null) return { kind: 'merge-commit', resultSha, treeSha: first.treeSha }
+  if (failure === null) return { kind: 'merge-commit', resultSha, treeSha: first.treeSha }
   const second = await mergeInScratch(repo, input)
   const differs = second.kind !== 'clean' || second.treeSha !== first.treeSha
   const repeated = differs ? 'Computing it again gave another result.' : 'Computing it again gave the same.'
   return {
-    kind: 'doubtful',
-    reason: `${doubt} ${repeated} Nothing was merged; merge the two branches by hand and push the result.`,
+    kind: 'unverified',
+    reason: `${failure} ${repeated} Nothing was merged; merge the two branches by hand and push the result.`,
   }
 }
 
@@ -175,6 +175,6 @@ async function containsResult(repo: Repository, { baseRef, resultSha }: LandInpu
   if (now.kind !== 'tips') return null
   const tip = now.tips.get(baseRef)
   if (!tip || tip === resultSha) return tip === resultSha
-  const brought = await fetchObjects(repo, [tip])
-  return brought.kind === 'present' ? isAncestor(repo, resultSha, tip) : null
+  const fetched = await fetchObjects(repo, [tip])
+  return fetched.kind === 'present' ? isAncestor(repo, resultSha, tip) : null
 }

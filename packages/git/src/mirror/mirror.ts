@@ -80,13 +80,13 @@ export async function makeBare(dir: string, defaultBranch: string, format: Objec
   return made
 }
 
-export type BringOutcome =
+export type FetchOutcome =
   | { kind: 'present' }
   | { kind: 'unreachable'; reason: string }
   | { kind: 'missing'; shas: Sha[] }
 
 /** Like fetchObjects, for an intact store. */
-export async function bringIntoWhole(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
+export async function fetchWhole(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<FetchOutcome> {
   shas.forEach(requireSha)
   if (!repo.remote) return { kind: 'present' }
   const before = await missingObjects(repo, shas)
@@ -144,13 +144,13 @@ export async function missingObjects(repo: Repository, shas: Sha[]): Promise<Sha
  * Updates the mirror to the host's current tips: objects, branches, and the branch of HEAD. The tips are read under
  * the lock, so a concurrent push that is relayed cannot be overwritten by older values.
  */
-export async function syncMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
+export async function syncMirror(repo: Repository, options: CallOptions = {}): Promise<FetchOutcome> {
   return withLock(repo.dir, async () => {
     const live = await readTips(repo, 'all', options)
     if (live.kind === 'unreachable') return live
     const missing = await missingObjects(repo, [...live.tips.values()])
-    const brought: BringOutcome = missing.length === 0 ? { kind: 'present' } : await fetchInto(repo, missing, options)
-    if (brought.kind !== 'present') return brought
+    const fetched: FetchOutcome = missing.length === 0 ? { kind: 'present' } : await fetchInto(repo, missing, options)
+    if (fetched.kind !== 'present') return fetched
     await setBranches(repo, live.tips)
     const head = await readFile(join(repo.dir, 'HEAD'), 'utf8')
     if (live.head !== null && isBranchName(live.head) && head !== `ref: refs/heads/${live.head}\n`) {
@@ -183,7 +183,7 @@ async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<vo
 }
 
 /** The caller holds the repository's lock. */
-async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions): Promise<BringOutcome> {
+async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions): Promise<FetchOutcome> {
   const refused = await recentRefusal(repo, missing)
   if (refused !== null) return { kind: 'unreachable', reason: refused }
   await matchFormat(repo, missing)
@@ -196,7 +196,7 @@ async function fetchTracked(
   missing: Sha[],
   running: RunningFetch,
   options: CallOptions,
-): Promise<BringOutcome> {
+): Promise<FetchOutcome> {
   const { isFirst } = running
   const before = new Set(await packFiles(repo.dir))
   const failed = await fetchBranches(repo, options, running)

@@ -6,21 +6,21 @@ import { git, GitError } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { keptRefsOnDisk, noteKeptRefs, restoreKeptRefs } from '../refs/kept-refs.ts'
 import {
-  bringIntoWhole,
+  fetchWhole,
   brokenPath,
   fetchBranches,
   fetchRefspecs,
   makeBare,
   missingObjects,
-  type BringOutcome,
+  type FetchOutcome,
 } from './mirror.ts'
 import { objectFormat } from '../process/object-format.ts'
 import type { CallOptions, Repository, Sha } from '../repository.ts'
 
 /** Ensures that the store has these commits with their history. Asks the host only for missing ones. */
-export async function fetchObjects(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
-  if (!repo.remote) return bringIntoWhole(repo, shas, options)
-  const first = await bringIntoWhole(repo, shas, options).catch((error: Error) => {
+export async function fetchObjects(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<FetchOutcome> {
+  if (!repo.remote) return fetchWhole(repo, shas, options)
+  const first = await fetchWhole(repo, shas, options).catch((error: Error) => {
     // ENOENT: a file of the store itself.
     const isOfStore = error instanceof GitError ? error.failure === 'exit' : 'code' in error && error.code === 'ENOENT'
     if (isOfStore) return error
@@ -32,11 +32,11 @@ export async function fetchObjects(repo: Repository, shas: Sha[], options: CallO
     return first
   }
   const rebuilt = await rebuildMirror(repo, options)
-  return rebuilt.kind === 'present' ? bringIntoWhole(repo, shas, options) : rebuilt
+  return rebuilt.kind === 'present' ? fetchWhole(repo, shas, options) : rebuilt
 }
 
 /** A fetch reads the store's objects to build on them: if one of our packs is damaged, git blames the host's. */
-function failedOfDamage(repo: Repository, outcome: BringOutcome | Error): boolean {
+function failedOfDamage(repo: Repository, outcome: FetchOutcome | Error): boolean {
   if (outcome instanceof Error || outcome.kind !== 'unreachable') return false
   return isWorthMending(repo, outcome.reason)
 }
@@ -54,7 +54,7 @@ async function isSound(repo: Repository): Promise<boolean> {
 }
 
 /** Replaces a broken mirror by a fresh one. Keeps our own refs (`refs/svc/*`) as far as they are readable. */
-export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
+export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<FetchOutcome> {
   const { remote } = repo
   if (!remote) throw new TypeError('A managed repository is the truth itself and cannot be rebuilt from anywhere.')
   return withLock(repo.dir, async () => {

@@ -79,8 +79,8 @@ const tooLargeFile = /died of signal 25\b/
 
 /** receive-pack reports only which helper failed; the helper's own message has the reason. */
 function inOwnWords(unpack: string, stderr: string, room: string): string {
-  const told = stderr.split('\n').some((line) => /^(?:fatal|error):/.test(line))
-  return told ? `${unpack}: ${lastMessage(stderr.replaceAll(room, ''))}` : unpack
+  const explains = stderr.split('\n').some((line) => /^(?:fatal|error):/.test(line))
+  return explains ? `${unpack}: ${lastMessage(stderr.replaceAll(room, ''))}` : unpack
 }
 
 async function prepareRoom(repo: Repository, room: string, { updates }: PushRequest): Promise<void> {

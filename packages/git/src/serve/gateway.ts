@@ -1,6 +1,6 @@
 import type { PushGate } from '../receive/gate.ts'
 import { LiveFlights } from '../refs/single-flight.ts'
-import { syncMirror, type BringOutcome } from '../mirror/mirror.ts'
+import { syncMirror, type FetchOutcome } from '../mirror/mirror.ts'
 import type { Repository } from '../repository.ts'
 import { plain, serveGitRequest, type GitRequest, type ServeOptions } from './smart-http.ts'
 
@@ -28,7 +28,7 @@ export async function serveGateway(
 }
 
 /** Fifty sandboxes that start at once ask the host twice; each sees tips no older than its request. */
-const refreshes = new LiveFlights<Repository, BringOutcome>(syncMirror, (_one, other) => other)
+const refreshes = new LiveFlights<Repository, FetchOutcome>(syncMirror, (_one, other) => other)
 
 async function refresh(repo: Repository, url: string): Promise<string | null> {
   const synced = await refreshes.ask(`${repo.dir}\0${url}`, repo)

@@ -25,7 +25,7 @@ import {
 export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'newId' | 'now'>
 
 /** The job: reconciles every project whose default branch or secrets changed. */
-export async function reconcileApps(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+export async function applyAppManifests(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   for (const project_id of await projectsToReconcile(deps.db, deps.config.appProvider)) {
     if (signal.aborted) return
     try {

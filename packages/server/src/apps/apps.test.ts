@@ -6,7 +6,7 @@ import type { FakeApp, FakeAppSpec } from '@svc/sandbox/testing'
 import { armFailpoints, parseFailpoints } from '../failpoint.ts'
 import { buildApp } from '../app.ts'
 import { letDie, makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
-import { reconcileApps } from './apply-manifest.ts'
+import { applyAppManifests } from './apply-manifest.ts'
 
 let server: SessionApp
 /** The deployed sandboxes so far, newest last. A test can change the state of each. */
@@ -494,7 +494,7 @@ test('its deploys are told of to who follows the project', async () => {
 })
 
 test('nothing is looked at twice: the job has no more to do', async () => {
-  await reconcileApps(server.deps, new AbortController().signal)
+  await applyAppManifests(server.deps, new AbortController().signal)
   const rows = await server.deps.db.selectFrom('app_reconciliations').selectAll().execute()
   expect(rows.length).toBeGreaterThan(5)
 })

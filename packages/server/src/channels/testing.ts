@@ -4,7 +4,7 @@ import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 import { projectPath } from '../test-app.ts'
 import type { TestReply } from '../testing.ts'
 import { commit } from '@svc/git/testing'
-import { recordChangeRequestEvents } from './updates/cards.ts'
+import { postChangeRequestUpdates } from './updates/cards.ts'
 import { deliverMessages } from './outbox/deliver.ts'
 import { postSessionUpdates } from './updates/post-session.ts'
 import {
@@ -63,7 +63,7 @@ export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[
     await app.deps.db.updateTable('channels').set({ looked_at: null }).execute()
     await processEvents(app.deps, never)
     await postSessionUpdates(app.deps)
-    await recordChangeRequestEvents(app.deps, never)
+    await postChangeRequestUpdates(app.deps, never)
     await deliverMessages(app.deps, never)
     // Past the pause between two edits.
     clock.now += 4_000

@@ -4,7 +4,7 @@ import { planMerge, type Repository, treeOf } from '@svc/git'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { fetchForRequest } from '../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../projects/mirrors/fetch-for-request.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
@@ -55,12 +55,12 @@ export async function makeCheckSandbox(
 /** A commit with this tree: the head for a fast-forward, otherwise a merge commit that no branch points to. */
 async function commitOfTree(deps: Pick<Deps, 'db'>, repository: Repository, run: RunRow, signal: AbortSignal) {
   for (const { base_sha: baseSha, head_sha: headSha } of await pairsOfTree(deps.db, run)) {
-    const brought = await fetchForRequest(repository, [baseSha, headSha], signal)
-    if (brought.kind === 'unreachable')
-      throw new PermanentFailure(`The repository cannot be reached: ${brought.reason} Rerun the check later.`)
-    if (brought.kind !== 'present') continue
+    const fetched = await fetchForRequest(repository, [baseSha, headSha], signal)
+    if (fetched.kind === 'unreachable')
+      throw new PermanentFailure(`The repository cannot be reached: ${fetched.reason} Rerun the check later.`)
+    if (fetched.kind !== 'present') continue
     const plan = await planMerge(repository, { baseSha, headSha, ...ofChecks }, { signal })
-    if (plan.kind === 'doubtful') throw new PermanentFailure(plan.reason)
+    if (plan.kind === 'unverified') throw new PermanentFailure(plan.reason)
     if (plan.kind !== 'merge-commit' && plan.kind !== 'fast-forward') continue
     if ((await treeOf(repository, plan.resultSha)) === run.tree_sha) return plan.resultSha
   }

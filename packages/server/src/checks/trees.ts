@@ -1,7 +1,7 @@
 /** Computes the merge results of open change requests: the trees that their checks run on. */
 import { replayMerge } from '@svc/git'
 import type { Deps } from '../deps.ts'
-import { fetchForRequest } from '../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../projects/mirrors/fetch-for-request.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import {

@@ -1,12 +1,12 @@
 import { detectChangeRequestMoves } from '../change-requests/preview/detect.ts'
 import { followHostLandings } from '../change-requests/merge/follow-host-landings.ts'
 import { reconcileMerges } from '../change-requests/merge/reconcile.ts'
-import { recordChangeRequestEvents } from '../channels/updates/cards.ts'
+import { postChangeRequestUpdates } from '../channels/updates/cards.ts'
 import { deliverMessages } from '../channels/outbox/deliver.ts'
 import { deleteOldChannelRows } from '../channels/forget.ts'
 import { postSessionUpdates } from '../channels/updates/post-session.ts'
 import { processEvents } from '../channels/ingress/process-events.ts'
-import { reconcileApps } from '../apps/apply-manifest.ts'
+import { applyAppManifests } from '../apps/apply-manifest.ts'
 import { forgetOldRuns } from '../checks/store.ts'
 import { detectChecks } from '../checks/trees.ts'
 import { checkDueConnectors } from '../connectors/check.ts'
@@ -33,7 +33,7 @@ import {
   tendQuestions,
 } from '../sessions/jobs.ts'
 import { reclaimStorage } from '../storage/reclaim.ts'
-import { fireDueTriggers } from '../triggers/pending.ts'
+import { fireDueTriggers } from '../triggers/fire-due.ts'
 import { fireOrphanedSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
 import { forgetOldSlots } from '../triggers/store.ts'
@@ -73,11 +73,11 @@ export function jobs(deps: Deps): Job[] {
     { name: 'delete old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
     { name: 'process chat events', everyMs: 500, run: (signal) => processEvents(deps, signal) },
     { name: 'post session updates', everyMs: 1_000, run: () => postSessionUpdates(deps) },
-    { name: 'post change request updates', everyMs: 1_000, run: (signal) => recordChangeRequestEvents(deps, signal) },
+    { name: 'post change request updates', everyMs: 1_000, run: (signal) => postChangeRequestUpdates(deps, signal) },
     { name: 'deliver chat messages', everyMs: 500, run: (signal) => deliverMessages(deps, signal) },
     { name: 'delete old chat', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
     { name: 'delete old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
-    { name: 'apply app manifests', everyMs: 1_000, run: (signal) => reconcileApps(deps, signal) },
+    { name: 'apply app manifests', everyMs: 1_000, run: (signal) => applyAppManifests(deps, signal) },
     { name: 'reconcile apps', everyMs: 1_000, run: () => deps.apps.reconcile() },
     { name: 'detect checks', everyMs: 1_000, run: (signal) => detectChecks(deps, signal) },
     { name: 'reconcile checks', everyMs: 1_000, run: () => deps.checks.reconcile() },

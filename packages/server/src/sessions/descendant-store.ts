@@ -41,7 +41,7 @@ export async function parentageOf(db: DbOrTransaction, { project_id, settings }:
 }
 
 /** Throws when the root session has as many live descendants as the project allows. Exact while the account is locked. */
-export async function requireDescendantSlot(
+export async function refuseTooManyDescendants(
   trx: DbOrTransaction,
   session: Pick<SessionRow, 'session_id' | 'project_id' | 'ancestors'>,
 ): Promise<void> {

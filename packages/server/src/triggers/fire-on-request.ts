@@ -7,7 +7,7 @@ import { type Parentage, parentageOf } from '../sessions/descendant-store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { promptOf } from './prompt.ts'
 import { countRecent, getSlot, getTrigger, insertSlots, runAs, type SlotRow, type TriggerRow } from './store.ts'
-import { requireWebhookRate, requireWebhookSlot } from './webhook/limit-store.ts'
+import { requireWebhookRate, refuseTooManyWebhookSessions } from './webhook/limit-store.ts'
 
 export async function fireByHand(
   deps: FireDeps,
@@ -48,7 +48,7 @@ export async function fireByWebhook(
   const known = await getSlot(deps.db, { ...trigger, kind: 'webhook', slot_key: input.deliveryKey })
   if (known === null) {
     await requireWebhookRate(deps.db, project, trigger)
-    await requireWebhookSlot(deps.db, project, trigger)
+    await refuseTooManyWebhookSessions(deps.db, project, trigger)
   }
   const userId = await runAs(deps.db, trigger)
   if (userId === null)

@@ -7,7 +7,7 @@ import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
 import { createSession } from '../sessions/create/create.ts'
 import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeOrphanedSlot } from './store.ts'
-import { requireWebhookSlot } from './webhook/limit-store.ts'
+import { refuseTooManyWebhookSessions } from './webhook/limit-store.ts'
 
 export type FireDeps = Pick<
   Deps,
@@ -76,7 +76,7 @@ async function makeSession(deps: FireDeps, slot: SlotRow, caller: Caller | null)
     metadata: { trigger: { slug: slot.slug, kind: slot.kind, slot_id: slot.slot_id, depth: plan.depth } },
     parentSessionId: plan.parent_session_id ?? null,
     ...(slot.kind === 'webhook'
-      ? { requireMore: (trx: DbOrTransaction) => requireWebhookSlot(trx, project, slot) }
+      ? { requireMore: (trx: DbOrTransaction) => refuseTooManyWebhookSessions(trx, project, slot) }
       : {}),
   })
   return session.session_id

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { fireDueTriggers } from './pending.ts'
+import { fireDueTriggers } from './fire-due.ts'
 import { cronTrigger, makeTriggerApp, type TriggerApp } from './testing.ts'
 
 let app: TriggerApp

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { until } from '../sessions/testing.ts'
-import { fireDueTriggers } from './pending.ts'
+import { fireDueTriggers } from './fire-due.ts'
 import { fireOrphanedSlots } from './fire.ts'
 import { hookTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 

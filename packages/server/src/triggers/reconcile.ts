@@ -5,7 +5,7 @@ import { isReconciled, serializeOnProject, projectsToReconcile, recordReconcilia
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
-import { enterSlotsOf } from './pending.ts'
+import { insertSlotsOf } from './fire-due.ts'
 import { firstDueAt } from './plan-slots.ts'
 import { deleteTriggers, lockTriggers, type TriggerRow, upsertTrigger } from './store.ts'
 
@@ -51,7 +51,7 @@ async function insertPendingSlots(deps: Pick<Deps, 'newId'>, trx: DbOrTransactio
   let isAll = true
   for (const row of rows) {
     if (!row.enabled || row.next_due_at === null || !isDue(new Date(row.next_due_at))) continue
-    const { nextDueAt } = await enterSlotsOf(noServer, trx, { ...row, next_due_at: row.next_due_at }, now)
+    const { nextDueAt } = await insertSlotsOf(noServer, trx, { ...row, next_due_at: row.next_due_at }, now)
     isAll &&= nextDueAt === null || !isDue(nextDueAt)
   }
   return isAll

@@ -4,7 +4,7 @@ import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { secondServer, until } from '../sessions/testing.ts'
-import { enterDueSlots, enterSlotsOf, fireDueTriggers } from './pending.ts'
+import { insertDueSlots, insertSlotsOf, fireDueTriggers } from './fire-due.ts'
 import { fireOrphanedSlots } from './fire.ts'
 import { lockTriggers } from './store.ts'
 import { cronTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
@@ -179,7 +179,7 @@ describe('a trigger of the default branch', () => {
     await app.manifest(cronTrigger('orphan', '0 13 * * *'))
     const other = await secondServer(app)
     app.clock.now = startOfTests + hour
-    const [slot] = (await enterDueSlots(other.deps))!
+    const [slot] = (await insertDueSlots(other.deps))!
     const age = () =>
       app.deps.db
         .updateTable('trigger_slots')
@@ -220,7 +220,7 @@ describe('a trigger of the default branch', () => {
           where datname = current_database() and wait_event_type = 'Lock') as waiting`.execute(db)
         return rows[0]!.waiting
       })
-      await enterSlotsOf(app.deps, trx, { ...trigger!, next_due_at: trigger!.next_due_at! }, app.deps.now())
+      await insertSlotsOf(app.deps, trx, { ...trigger!, next_due_at: trigger!.next_due_at! }, app.deps.now())
     })
     await changing
     expect(await app.trigger('both')).toMatchObject({

@@ -93,7 +93,7 @@ export const open = command({
         `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
       )
     else out.table([cr], changeRequestColumns(ctx))
-    for (const doubt of [...warnings, ...(await doubts(project, cr))]) out.warn(doubt)
+    for (const warning of [...warnings, ...(await openWarnings(project, cr))]) out.warn(warning)
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
     const last = flags.draft
       ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}`
@@ -161,7 +161,7 @@ async function headOfLinkedFolder(ctx: Context): Promise<string> {
 }
 
 /** Warns about likely mistakes. A failed check is ignored: the change request is already open. */
-async function doubts(project: ProjectClient, cr: ChangeRequest): Promise<string[]> {
+async function openWarnings(project: ProjectClient, cr: ChangeRequest): Promise<string[]> {
   const [preview, others] = await Promise.all([
     project
       .changeRequest(cr.cr_id)

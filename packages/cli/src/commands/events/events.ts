@@ -24,7 +24,7 @@ export const events = command({
   async run(ctx, { flags }) {
     const after = idOf(flags.after)
     const project = await ctx.project()
-    if (flags.follow) return tell(ctx, follow(ctx, project, after), flags.limit ?? null)
+    if (flags.follow) return printEvents(ctx, follow(ctx, project, after), flags.limit ?? null)
     const found = await project.get('/events', {
       query: { limit: flags.limit ?? 100, after: after ?? undefined },
       headers: { Accept: 'application/json' },
@@ -45,10 +45,10 @@ export const events = command({
   },
 })
 
-async function tell(ctx: Context, told: ReturnType<typeof follow>, limit: number | null): Promise<void> {
+async function printEvents(ctx: Context, stream: ReturnType<typeof follow>, limit: number | null): Promise<void> {
   const { out } = ctx
   let count = 0
-  for await (const event of told) {
+  for await (const event of stream) {
     if (event.type === 'reset') {
       if (out.json) out.documentLine(event)
       else out.warn(`Events before ${event.id + 1} are no longer stored: read the current state again.`)
@@ -97,7 +97,7 @@ export async function* follow(
   after: number | null,
 ): AsyncGenerator<ProjectEvent | Reset> {
   const { signal } = io
-  const told = endlessEvents(
+  const stream = endlessEvents(
     { io, out },
     {
       of: 'the project',
@@ -107,7 +107,7 @@ export async function* follow(
     },
   )
   let hasBegun = false
-  for await (const { event, data } of told) {
+  for await (const { event, data } of stream) {
     if (!hasBegun) out.note('Following. Ctrl-C ends it.')
     hasBegun = true
     if (event !== 'ready') yield parse(data)

@@ -5,19 +5,19 @@ import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import { handledElsewhere } from '../../deadline.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { refuseAliasAsBase } from '../open/alias-as-base.ts'
+import { refuseAliasAsBase } from '../alias-as-base.ts'
 import { landedAttempt } from './attempt-store.ts'
 import { land, type Landing, type Planned } from './land.ts'
 import { refuseBrokenManifest } from './manifest-gate.ts'
 import { inTurn } from './lock.ts'
 import { mergeMessage } from './message.ts'
-import { requireMove } from '../open/moves.ts'
+import { requireMove } from '../moves.ts'
 import type { Merged } from './record.ts'
 import { commitsNotServed } from '../preview/commit-pair.ts'
-import { refMissing } from '../open/ref-missing.ts'
+import { refMissing } from '../refusals.ts'
 import { requireReconciled } from './reconcile.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from '../store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
@@ -46,7 +46,7 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
   const base = { project_id: input.project.project_id, base_ref: cr.base_ref }
   const merged = earlier ?? (await inTurn(deps, base, () => mergeInTurn(deps, input, cr)))
   await failpoint('merge.before_answer')
-  return answerOf(merged)
+  return replyOf(merged)
 }
 
 /** Refuses what can be refused before the merge's turn. `earlier` is the result of a first request with the same key. */
@@ -63,8 +63,8 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   if (input.signal.aborted) throw new ServiceError('unavailable', 'The client disconnected before its merge started.')
   const beganAt = performance.now()
   const readAgain = () => requireChangeRequest(deps.db, found.project_id, found.cr_id)
-  const start = await readTogether(deps, input, found)
-  await failpoint('merge.after_settle')
+  const start = await readForMerge(deps, input, found)
+  await failpoint('merge.after_reconcile')
   const { user, repository } = start
   let { cr, tips } = start
   let last: Landing | Lacking = { kind: 'moved' }
@@ -110,9 +110,9 @@ interface Merging {
 /**
  * Everything a merge reads once it has its turn. The reads do not depend on each other, and one after the other they
  * would cost a database round trip each, which the limit for a merge (twice the time of its git commands) has no room
- * for. When an unfinished merge was settled meanwhile, the row and the tips may be from before it and are read again.
+ * for. When an unfinished merge was reconciled meanwhile, the row and the tips may be from before it and are read again.
  */
-async function readTogether(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow) {
+async function readForMerge(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow) {
   const readRow = () => requireChangeRequest(deps.db, found.project_id, found.cr_id)
   const opening = openRepository(deps, input.project).then((repository) => {
     const tips = tipsOf(repository, found, input.signal)
@@ -120,13 +120,13 @@ async function readTogether(deps: MergeDeps, input: MergeChangeRequest, found: C
     tips.catch(handledElsewhere)
     return { repository, tips }
   })
-  const [cr, user, { repository, tips }, settled] = await Promise.all([
+  const [cr, user, { repository, tips }, attempt] = await Promise.all([
     readRow(),
     getUser(deps.db, input.caller.actor.user_id),
     opening,
     requireReconciled(deps, input.project, found.base_ref),
   ])
-  if (settled === 'settled') return { cr: await readRow(), user, repository, tips: null }
+  if (attempt === 'reconciled') return { cr: await readRow(), user, repository, tips: null }
   return { cr, user, repository, tips }
 }
 
@@ -200,9 +200,9 @@ async function planVerified(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
   { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
-): Promise<Exclude<MergePlan, { kind: 'doubtful' }>> {
+): Promise<Exclude<MergePlan, { kind: 'unverified' }>> {
   const plan = await planMerge(repository, wanted, { signal })
-  if (plan.kind !== 'doubtful') return plan
+  if (plan.kind !== 'unverified') return plan
   const facts = { base_sha: wanted.baseSha, head_sha: wanted.headSha }
   deps.log.error({ dir: repository.dir, ...facts, reason: plan.reason }, 'a merge failed its verification')
   throw new ServiceError('internal', 'The merge failed its verification, so nothing was changed.', {
@@ -222,7 +222,7 @@ async function mergedBefore(deps: Pick<Deps, 'db'>, input: MergeChangeRequest, c
   return attempt === null ? null : { cr, attempt }
 }
 
-function answerOf({ cr, attempt }: Merged) {
+function replyOf({ cr, attempt }: Merged) {
   return {
     change_request: presentChangeRequest(cr),
     merge: {

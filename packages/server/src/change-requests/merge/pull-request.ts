@@ -10,7 +10,7 @@ import { redactorOfSession } from '../../secrets/redactor-for.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { auditOf } from '../audit.ts'
 import { getHostLanding, saveHostLanding } from './host-landing-store.ts'
-import { requireMove } from '../open/moves.ts'
+import { requireMove } from '../moves.ts'
 import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
 

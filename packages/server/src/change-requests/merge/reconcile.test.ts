@@ -21,7 +21,7 @@ const makeProject = {
   managed: async () => testProject(app, await app.managedProject()),
   external: async () => testProject(app, await app.externalProject()),
 }
-const settleAll = () => reconcileMerges(app.deps, new AbortController().signal)
+const reconcileAll = () => reconcileMerges(app.deps, new AbortController().signal)
 const stateOf = async (crId: string) =>
   (await app.deps.db.selectFrom('merge_attempts').select('state').where('cr_id', '=', crId).execute()).map(
     (row) => row.state,
@@ -87,7 +87,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const cr = await beside(at)
     const base = await at.tip('main')
     await dieMerging(at, cr, async () => {})
-    await settleAll()
+    await reconcileAll()
     expect(await stateOf(cr.cr_id)).toEqual(['abandoned'])
     expect((await at.get(cr.cr_id)).status).toBe('open')
     expect(await at.tip('main')).toBe(base)
@@ -98,7 +98,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at))
-    await Promise.all([settleAll(), settleAll(), at.merge(cr.cr_id)])
+    await Promise.all([reconcileAll(), reconcileAll(), at.merge(cr.cr_id)])
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
     expect(await at.tip('main')).toBe(attempt.result_sha)
     expect(await at.get(cr.cr_id)).toMatchObject({
@@ -130,7 +130,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at))
     await commit(at.repo, 'main', { 'later.txt': 'x\n' })
-    await settleAll()
+    await reconcileAll()
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
   })
 
@@ -139,7 +139,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const cr = await beside(at)
     await dieMerging(at, cr, async () => {})
     const base = await commit(at.repo, 'main', { 'other.txt': 'x\n' })
-    await settleAll()
+    await reconcileAll()
     expect(await stateOf(cr.cr_id)).toEqual(['abandoned'])
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'open', base_commit_sha: base })
   })
@@ -185,7 +185,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const attempt = await dieMerging(at, cr, async (input) => {
       late = () => pushed(at)(input)
     })
-    await settleAll()
+    await reconcileAll()
     expect(await stateOf(cr.cr_id)).toEqual(['abandoned'])
     await late()
     const { body } = await at.merge(cr.cr_id)
@@ -201,7 +201,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, async () => {})
-    await settleAll()
+    await reconcileAll()
     const byHand = await commit(at.repo, 'main', { 'c.txt': 'c\n' }, { parents: [attempt.base_sha, attempt.head_sha] })
     const { body } = await at.merge(cr.cr_id)
     expect(body.merge).toEqual({
@@ -218,12 +218,12 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const at = await makeProject[kind]()
     const [cr, other] = [await beside(at), await at.open('other', { 'o.txt': 'o\n' })]
     await dieMerging(at, other, async () => {})
-    await settleAll()
+    await reconcileAll()
     let push = async () => {}
     const attempt = await dieMerging(at, cr, async (input) => {
       push = () => pushed(at)(input)
     })
-    await settleAll()
+    await reconcileAll()
     await push()
     const repository = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
     const [one, two] = await Promise.all([1, 2].map(() => recordMerge(app.deps, repository, attempt)))
@@ -253,7 +253,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const at = await makeProject[kind]()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await dieMerging(at, cr, pushed(at))
-    await settleAll()
+    await reconcileAll()
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: cr.head_commit_sha })
   })
 })
@@ -265,7 +265,7 @@ test('while the repository is away an open attempt stays, and others are settled
   await dieMerging(away, stuck, pushed(away))
   await dieMerging(here, free, pushed(here))
   await outside.host.close()
-  await settleAll()
+  await reconcileAll()
   expect(await stateOf(stuck.cr_id)).toEqual(['intended'])
   expect(await stateOf(free.cr_id)).toEqual(['landed'])
   expect((await away.refusedMerge(stuck.cr_id)).status).toBe(502)

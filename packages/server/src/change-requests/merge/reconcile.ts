@@ -35,27 +35,27 @@ export async function requireReconciled(
   deps: ReconcileDeps,
   project: ProjectRow,
   baseRef: string,
-): Promise<'settled' | 'nothing'> {
+): Promise<'reconciled' | 'nothing'> {
   const attempt = await intendedAttempt(deps.db, { project_id: project.project_id, base_ref: baseRef })
   if (attempt === null) return 'nothing'
   const repository = await openRepository(deps, project)
   const reconciled = await reconcileAttempt(deps, repository, attempt)
   if (reconciled.kind === 'unknown') throw unreachable(reconciled.reason)
-  return 'settled'
+  return 'reconciled'
 }
 
 type Fate = { kind: 'landed' } | { kind: 'absent' } | { kind: 'unknown'; reason: string }
-export type Settled = { kind: 'landed'; merged: Merged } | Exclude<Fate, { kind: 'landed' }>
+export type ReconciledAttempt = { kind: 'landed'; merged: Merged } | Exclude<Fate, { kind: 'landed' }>
 
 /** Reads the branch and records the outcome of an attempt: it landed, or it did not and nothing changed. */
 export async function reconcileAttempt(
   deps: Pick<Deps, 'db' | 'now' | 'log'>,
   repository: Repository,
   attempt: MergeAttempt,
-): Promise<Settled> {
-  await failpoint('settle.before_look')
+): Promise<ReconciledAttempt> {
+  await failpoint('reconcile.before_poll')
   const fate = await fateOf(repository, attempt)
-  await failpoint('settle.after_look')
+  await failpoint('reconcile.after_poll')
   const { attempt_id, cr_id, project_id, result_sha } = attempt
   deps.log.info({ attempt_id, cr_id, project_id, result_sha, fate: fate.kind }, 'reconciled an open merge attempt')
   switch (fate.kind) {

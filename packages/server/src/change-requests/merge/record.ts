@@ -6,7 +6,7 @@ import { eventPerRow } from '../../events/record.ts'
 import '../../failpoint.ts'
 import { markLanded, type MergeAttempt } from './attempt-store.ts'
 import { auditOf } from '../audit.ts'
-import { requireMove } from '../open/moves.ts'
+import { requireMove } from '../moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, markMerged, requireChangeRequest } from '../store.ts'
 import { changeRequestEvent } from '../record-event.ts'
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/contract'
 import { gitVersion, replayMerge, type Repository, treeOf } from '@svc/git'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'
 import { type MergeAttempt, receiptOf } from './attempt-store.ts'

@@ -8,7 +8,7 @@ import '../../failpoint.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { auditOf } from '../audit.ts'
-import { refuseAliasAsBase } from './alias-as-base.ts'
+import { refuseAliasAsBase } from '../alias-as-base.ts'
 import { type ChangeRequestRow, getChangeRequests, insertChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { auditOf } from '../audit.ts'
-import { requireMove } from './moves.ts'
+import { requireMove } from '../moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 

@@ -1,5 +1,5 @@
 import { findCollisions, type Repository } from '@svc/git'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'

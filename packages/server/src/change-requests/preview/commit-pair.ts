@@ -1,11 +1,11 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, hasObjects, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { answerOf } from '../../projects/within-limits.ts'
-import { refMissing } from '../open/ref-missing.ts'
+import { refMissing } from '../refusals.ts'
 import { saveTips } from '../open/refresh-tips.ts'
 import type { ChangeRequestRow } from '../store.ts'
 

@@ -1,7 +1,7 @@
 /** Detects moved branches of open change requests, and which of them stopped being clean. */
 import { previewMerge, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { detectDefaultBranch } from '../../projects/default-branch.ts'
 import { takePoll } from '../../projects/poll-store.ts'
 import { openRepository } from '../../projects/repository.ts'

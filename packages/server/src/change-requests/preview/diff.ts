@@ -10,7 +10,7 @@ import {
   streamPatch,
 } from '@svc/git'
 import { accepts } from '../../http/request-info.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
 import { type ChangeRequestRow, requireChangeRequest, wasHead } from '../store.ts'

@@ -19,7 +19,7 @@ type CardDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'now' | '
 const everySeconds = { managed: 2, external: 20 }
 
 /** The job. It compares rows and live branch tips, so it also sees external pushes and survives restarts. */
-export async function recordChangeRequestEvents(deps: CardDeps, signal: AbortSignal): Promise<void> {
+export async function postChangeRequestUpdates(deps: CardDeps, signal: AbortSignal): Promise<void> {
   for (const channel of await channelsToPoll(deps.db, everySeconds)) {
     if (signal.aborted) return
     await updateCards(deps, channel, signal).catch((error: unknown) =>

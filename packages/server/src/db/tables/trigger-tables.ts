@@ -1,6 +1,6 @@
 import type { ManifestTrigger } from '@svc/contract'
 import type { JSONColumnType } from 'kysely'
-import type { SlotPlan } from '../../triggers/slot-plan.ts'
+import type { SlotInputs } from '../../triggers/slot-inputs.ts'
 import type { Default, Now, Timestamp } from './columns.ts'
 
 export interface TriggerTables {
@@ -30,7 +30,7 @@ export interface TriggerTables {
     planned_session_id: string
     session_id: string | null
     fired_at: Timestamp | null
-    plan: JSONColumnType<SlotPlan> | null
+    plan: JSONColumnType<SlotInputs> | null
     instance_id: string
     claimed_at: Now
     created_at: Now

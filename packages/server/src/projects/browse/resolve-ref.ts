@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { isContained, isSha, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { fetchForRequest } from '../mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../mirrors/fetch-for-request.ts'
 import { openRepository, unreachable } from '../repository.ts'
 import type { ProjectRow } from '../store.ts'
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { attachmentBytesMax, attachmentPath, type Message, type Prompt } from '@svc/contract'
 import { buildApp } from '../../app.ts'
-import { deliverPrompt } from './deliver.ts'
+import { sendAttachments } from './deliver.ts'
 import { makeFamily } from '../testing-family.ts'
 import { makeSessionApp, type RunningSession, secondServer, type SessionApp, until } from '../testing.ts'
 
@@ -112,11 +112,11 @@ test('a prompt whose file is missing fails, unless its session was deleted', asy
   const waiting = { prompt_id: crypto.randomUUID(), text: 'look', created_at: '', attachments: [gone] }
   const daemon = app.deps.sessions.daemonOf(session.session_id)!
   const reason = 'The attachment a.txt is missing, so the prompt was not delivered. Send it again with the file.'
-  expect(await deliverPrompt(app.deps, daemon, waiting)).toEqual({
+  expect(await sendAttachments(app.deps, daemon, waiting)).toEqual({
     ...{ kind: 'refused', code: 'attachment_missing', reason },
   })
   await app.request('DELETE', app.path(session.session_id))
-  expect(await deliverPrompt(app.deps, daemon, waiting)).toMatchObject({ kind: 'unavailable' })
+  expect(await sendAttachments(app.deps, daemon, waiting)).toMatchObject({ kind: 'unavailable' })
 })
 
 test('files need a task to begin with', async () => {

@@ -1,16 +1,16 @@
-import { attachmentFileName, attachmentsNote, type PromptReply } from '@svc/contract'
+import { attachmentFileName } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
-import { type DaemonAddress, type DaemonOutcome, sendAttachment, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { type DaemonAddress, type DaemonOutcome, sendAttachment } from '../../sandboxes/daemon-client.ts'
 import type { AcceptedPrompt } from '../conversation/prompt-store.ts'
 import { getSessionById } from '../store.ts'
 import { attachmentOf } from './store.ts'
 
-/** Sends the files before the prompt that names them, so that the agent finds every file. */
-export async function deliverPrompt(
+/** Sends the files of a prompt, which the agent has to find when it reads the prompt. Null when all are sent. */
+export async function sendAttachments(
   deps: Pick<Deps, 'db'>,
   daemon: DaemonAddress,
-  { prompt_id, text, attachments }: AcceptedPrompt,
-): Promise<DaemonOutcome<PromptReply>> {
+  { attachments }: Pick<AcceptedPrompt, 'attachments'>,
+): Promise<Exclude<DaemonOutcome<unknown>, { kind: 'ok' }> | null> {
   for (const { attachment_id, name } of attachments) {
     const stored = await attachmentOf(deps.db, daemon.sessionId, attachment_id)
     if (stored === null) {
@@ -27,9 +27,5 @@ export async function deliverPrompt(
     })
     if (outcome.kind !== 'ok') return outcome
   }
-  return sendPrompt(daemon, {
-    text,
-    prompt_id,
-    ...(attachments.length === 0 ? {} : { note: attachmentsNote(attachments) }),
-  })
+  return null
 }

@@ -70,7 +70,7 @@ export async function finishPrompt(
   )
 }
 
-/** Newest first. The first prompt has the id of the session and is in its row, because the sandbox boots with it. */
+/** Newest first. The first prompt has the id of the session. Without attachments it is in the row, because the sandbox boots with it. */
 export async function listPrompts(
   db: DbOrTransaction,
   sessionId: string,

@@ -18,7 +18,7 @@ import { requireAttachmentQuota } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import { hashOfRequest, refuseBranch, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
-import { countAgentStart, parentageOf, requireDescendantSlot } from '../descendant-store.ts'
+import { countAgentStart, parentageOf, refuseTooManyDescendants } from '../descendant-store.ts'
 import { requireSessionStorage } from '../storage-quota.ts'
 import {
   countLiveLocked,
@@ -151,8 +151,8 @@ async function insert(
   if (!(await holdLiveProject(trx, project_id))) throw notFound('project')
   if (chosen !== undefined && !(await lockChosenId(trx, chosen))) return null
   const parentage = await parentageOf(trx, project, input.parentSessionId ?? boundSession(caller.actor))
-  await requireSessionSlot(deps, trx, account_id)
-  await requireDescendantSlot(trx, { session_id: plannedId, ...project, ...parentage })
+  await refuseTooManySessions(deps, trx, account_id)
+  await refuseTooManyDescendants(trx, { session_id: plannedId, ...project, ...parentage })
   await countAgentStart(trx, { ...project, ...parentage })
   await input.requireMore?.(trx)
   const wanted = { projectId: project_id, instanceId: deps.instanceId, commit: sha }
@@ -209,7 +209,11 @@ async function insertFirstPrompt(
 }
 
 /** Throws at the limit of live sessions. Locks the account until the transaction ends. */
-export async function requireSessionSlot(deps: Pick<Deps, 'config' | 'disk'>, trx: DbOrTransaction, accountId: string) {
+export async function refuseTooManySessions(
+  deps: Pick<Deps, 'config' | 'disk'>,
+  trx: DbOrTransaction,
+  accountId: string,
+) {
   requireDiskRoom(deps)
   const { active, plan } = await countLiveLocked(trx, accountId)
   const limit = deps.config.sessionLimit ?? planLimits[plan]

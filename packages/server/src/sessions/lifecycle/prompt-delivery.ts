@@ -1,7 +1,8 @@
 /** Delivers the accepted prompts of a session to its sandbox. */
+import { attachmentsNote } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
-import { abortRun } from '../../sandboxes/daemon-client.ts'
-import { deliverPrompt } from '../attachments/deliver.ts'
+import { abortRun, type DaemonAddress, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { sendAttachments } from '../attachments/deliver.ts'
 import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
@@ -17,7 +18,7 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
   for (const prompt of await acceptedPrompts(deps.db, sessionId)) {
     deps.warm.isNeeded()
     const begins = follower.beginTurn(prompt)
-    const outcome = await deliverPrompt(deps, daemon, prompt)
+    const outcome = await deliver(deps, daemon, prompt)
     if (outcome.kind === 'ok') {
       follower.adopt(outcome.value.runtime_session_id)
       // A prompt that was cancelled meanwhile must not run.
@@ -35,6 +36,17 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
       return
     }
   }
+}
+
+async function deliver(deps: Pick<Deps, 'db'>, daemon: DaemonAddress, prompt: AcceptedPrompt) {
+  const { prompt_id, text, attachments } = prompt
+  const notSent = await sendAttachments(deps, daemon, prompt)
+  if (notSent !== null) return notSent
+  return sendPrompt(daemon, {
+    text,
+    prompt_id,
+    ...(attachments.length === 0 ? {} : { note: attachmentsNote(attachments) }),
+  })
 }
 
 export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {

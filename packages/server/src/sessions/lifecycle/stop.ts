@@ -7,8 +7,8 @@ import '../../failpoint.ts'
 import { getProject } from '../../projects/store.ts'
 import { agentNamed, requireAgentToStart } from '../agents.ts'
 import { auditOf } from '../audit.ts'
-import { requireSessionSlot } from '../create/create.ts'
-import { countAgentStart, requireDescendantSlot } from '../descendant-store.ts'
+import { refuseTooManySessions } from '../create/create.ts'
+import { countAgentStart, refuseTooManyDescendants } from '../descendant-store.ts'
 import {
   beginGeneration,
   deleteSessionRow,
@@ -72,15 +72,15 @@ export async function restartSession(
 export async function startAgain(
   deps: StopDeps,
   { session, caller, agentName }: OnSession & { agentName?: string },
-  alongside: (trx: Parameters<typeof requireSessionSlot>[1]) => Promise<void>,
+  alongside: (trx: Parameters<typeof refuseTooManySessions>[1]) => Promise<void>,
 ): Promise<boolean> {
   if (session.status === 'running') await endNow(deps, session)
   return deps.db.transaction().execute(async (trx) => {
     const now = await lockSession(trx, session.session_id, 'update')
     if (now === null) throw notFound('session')
     if (now.generation !== session.generation) return false
-    await requireSessionSlot(deps, trx, session.account_id)
-    await requireDescendantSlot(trx, session)
+    await refuseTooManySessions(deps, trx, session.account_id)
+    await refuseTooManyDescendants(trx, session)
     const project = boundSession(caller.actor) === null ? null : await getProject(trx, session.project_id)
     if (project !== null) await countAgentStart(trx, { ...session, settings: project.settings })
     await endGeneration(trx, session.session_id, { status: 'stopped', error: null, at: deps.now() })

@@ -104,8 +104,13 @@ export async function refreshWhenIdle(deps: RefreshDeps, sessionId: string): Pro
       await failpoint('session.refresh.after_daemon')
       const { settled_at } = refresh
       const times = { startedAt, ms: performance.now() - began }
-      const settled = { refresh: { ...refresh, settled_at }, inForce: outcome.inForce, note: noteOf(refresh), ...times }
-      await deps.db.transaction().execute((trx) => finishRefresh(trx, session, settled))
+      const finished = {
+        refresh: { ...refresh, settled_at },
+        inForce: outcome.inForce,
+        note: noteOf(refresh),
+        ...times,
+      }
+      await deps.db.transaction().execute((trx) => finishRefresh(trx, session, finished))
     }
     const after = await getSessionById(deps.db, sessionId)
     if (after !== null) deps.feed.publish(sessionId, { type: 'session', session: presentSession(deps.config, after) })

@@ -44,8 +44,8 @@ async function entriesAt(repository: Repository, commit: string, path: string, n
   const key = JSON.stringify([repository.dir, commit, path, names])
   const found = known.get(key)
   if (found !== undefined) return found
-  const brought = await fetchObjects(repository, [commit], {})
-  if (brought.kind === 'unreachable') throw unreachable(brought.reason)
+  const fetched = await fetchObjects(repository, [commit], {})
+  if (fetched.kind === 'unreachable') throw unreachable(fetched.reason)
   const entries = ((await listTree(repository, { sha: commit, path })) ?? []).filter(({ name }) => names.includes(name))
   known.set(key, entries)
   return entries

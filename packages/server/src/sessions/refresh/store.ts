@@ -80,8 +80,8 @@ interface FinishedRefresh {
 }
 
 /** Records the result on the session, in its timeline and as an event. Needs a transaction. */
-export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, settled: FinishedRefresh): Promise<void> {
-  const { refresh } = settled
+export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, finished: FinishedRefresh): Promise<void> {
+  const { refresh } = finished
   const { session_id, generation } = of
   const session = await trx
     .updateTable('project_sessions')
@@ -92,17 +92,17 @@ export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, sett
     .returningAll()
     .executeTakeFirst()
   if (session === undefined) return
-  if (settled.inForce !== null) await setInForce(trx, of, settled.inForce)
+  if (finished.inForce !== null) await setInForce(trx, of, finished.inForce)
   await insertRow(trx, 'session_phases', {
     session_id: of.session_id,
     generation: of.generation,
     position: sql<number>`(select coalesce(max(position), -1) + 1 from session_phases
         where session_id = ${of.session_id} and generation = ${of.generation})`,
     name: 'refresh',
-    started_at: settled.startedAt,
-    ms: settled.ms,
+    started_at: finished.startedAt,
+    ms: finished.ms,
     error: refresh.error,
-    note: settled.note,
+    note: finished.note,
   })
   await sql`delete from session_phases where session_id = ${session_id} and generation = ${generation} and name = 'refresh'
     and position <= (select position from session_phases

@@ -1,7 +1,7 @@
 /** Counts unpushed commits by the current branches of the repository, not by those that a sandbox saw last. */
 import { countBeyond, firstParents, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { openRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 
@@ -43,8 +43,8 @@ async function tipsOnHost(deps: CountDeps, project: ProjectRow, names: string[])
     const repository = await openRepository(deps, project)
     const live = await readTips(repository, names, { signal })
     if (live.kind === 'unreachable') return null
-    const brought = await fetchForRequest(repository, [...new Set(live.tips.values())], signal)
-    return brought.kind === 'present' ? live.tips : null
+    const fetched = await fetchForRequest(repository, [...new Set(live.tips.values())], signal)
+    return fetched.kind === 'present' ? live.tips : null
   } catch (error) {
     deps.log.debug(
       { err: error, project_id: project.project_id },

@@ -22,7 +22,11 @@ export async function requireWebhookRate(db: DbOrTransaction, project: OfProject
 }
 
 /** Counts live sessions by the planned id of their slot. The count is exact while the account is locked. */
-export async function requireWebhookSlot(db: DbOrTransaction, project: OfProject, trigger: TriggerKey): Promise<void> {
+export async function refuseTooManyWebhookSessions(
+  db: DbOrTransaction,
+  project: OfProject,
+  trigger: TriggerKey,
+): Promise<void> {
   const limit = projectSettings.parse(project.settings).webhook_sessions_max
   const { live } = await db
     .selectFrom('project_sessions as session')

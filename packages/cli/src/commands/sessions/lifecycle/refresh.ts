@@ -23,22 +23,22 @@ export const refresh = command({
   },
 })
 
-function printRefresh(ctx: Context, { session_id: sessionId, name, refresh: told }: Session): void {
+function printRefresh(ctx: Context, { session_id: sessionId, name, refresh }: Session): void {
   const { out } = ctx
   const id = shortId(sessionId, true)
-  if (told?.status === 'failed')
-    throw new Refusal('session_failed', told.error ?? 'The refresh failed.', { next: [`svc sessions info ${id}`] })
-  if (told?.status === 'waiting') {
-    if (told.error === null) out.line('The refresh of ', bold(name), ' waits for the end of the turn.')
-    else out.line('The refresh of ', bold(name), ' waits: ', told.error)
+  if (refresh?.status === 'failed')
+    throw new Refusal('session_failed', refresh.error ?? 'The refresh failed.', { next: [`svc sessions info ${id}`] })
+  if (refresh?.status === 'waiting') {
+    if (refresh.error === null) out.line('The refresh of ', bold(name), ' waits for the end of the turn.')
+    else out.line('The refresh of ', bold(name), ' waits: ', refresh.error)
     return out.note(`${ctx.next(`svc sessions info ${id}`)} shows what it changed.`)
   }
   out.line(green('✓ '), 'Refreshed ', bold(name), `  ${shortId(sessionId, out.terminal)}`)
-  if (told === null) return
-  if (told.applied.length > 0) out.line(dim('  Applied: '), told.applied.join(', '))
-  if (told.error !== null) out.line('  ', yellow(told.error))
-  if (told.needs_restart.length > 0) {
-    out.line(dim('  Needs a restart: '), told.needs_restart.join(', '))
+  if (refresh === null) return
+  if (refresh.applied.length > 0) out.line(dim('  Applied: '), refresh.applied.join(', '))
+  if (refresh.error !== null) out.line('  ', yellow(refresh.error))
+  if (refresh.needs_restart.length > 0) {
+    out.line(dim('  Needs a restart: '), refresh.needs_restart.join(', '))
     out.note(`${ctx.next(`svc sessions restart ${id}`)} applies the rest.`)
   }
 }

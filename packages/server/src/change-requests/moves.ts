@@ -1,5 +1,5 @@
 import { type ChangeRequestMove, isDraft, refuseMove, ServiceError } from '@svc/contract'
-import { type ChangeRequestRow, presentChangeRequest } from '../store.ts'
+import { type ChangeRequestRow, presentChangeRequest } from './store.ts'
 
 export function requireMove(move: ChangeRequestMove, cr: ChangeRequestRow): void {
   const refusal = refuseMove(move, cr.status)

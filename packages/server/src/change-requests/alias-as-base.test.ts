@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { commit } from '@svc/git/testing'
-import { makeTestApp, type TestApp } from '../../testing.ts'
-import { gitText, type Refusal, testProject } from '../testing.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { gitText, type Refusal, testProject } from './testing.ts'
 
 let app: TestApp
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { type RepositoryProgress, ServiceError } from '@svc/contract'
-import { fetchObjects, type BringOutcome, type Repository, runningFetch } from '@svc/git'
+import { fetchObjects, type FetchOutcome, type Repository, runningFetch } from '@svc/git'
 import { withDeadline } from '../../deadline.ts'
 import { answerMsMax, answerOf } from '../within-limits.ts'
 
@@ -17,7 +17,7 @@ export async function fetchForRequest(
   repository: Repository,
   shas: string[],
   signal: AbortSignal,
-): Promise<BringOutcome> {
+): Promise<FetchOutcome> {
   signal.throwIfAborted()
   const answer = answerOf(signal)
   if (answer !== undefined) answer.late = () => stillFetching(repository)

@@ -1,5 +1,5 @@
 /** The inputs of firing a slot, fixed when it was claimed. */
-export interface SlotPlan {
+export interface SlotInputs {
   prompt: string
   agent: string | null
   model: string | null

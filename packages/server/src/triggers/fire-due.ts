@@ -21,7 +21,7 @@ import {
 export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Promise<void> {
   const worker = async () => {
     while (!signal.aborted) {
-      const entered = await enterDueSlots(deps)
+      const entered = await insertDueSlots(deps)
       if (entered === null) return
       await failpoint('trigger.after_claim')
       for (const slot of entered) if (slot.status === 'claimed') await fireSlot(deps, slot)
@@ -31,19 +31,19 @@ export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Prom
 }
 
 /** The inserted slots of one trigger; null when no trigger is due. */
-export async function enterDueSlots(
+export async function insertDueSlots(
   deps: Pick<Deps, 'db' | 'now' | 'newId' | 'instanceId'>,
 ): Promise<SlotRow[] | null> {
   return deps.db.transaction().execute(async (trx) => {
     const now = deps.now()
     const trigger = await lockDueTrigger(trx, now)
     if (trigger === null || trigger.next_due_at === null) return null
-    return (await enterSlotsOf(deps, trx, { ...trigger, next_due_at: trigger.next_due_at }, now)).entered
+    return (await insertSlotsOf(deps, trx, { ...trigger, next_due_at: trigger.next_due_at }, now)).entered
   })
 }
 
 /** Inserts the due slots of a trigger, which the transaction holds locked, and returns when it is due next. */
-export async function enterSlotsOf(
+export async function insertSlotsOf(
   deps: Pick<Deps, 'newId' | 'instanceId'>,
   trx: DbOrTransaction,
   trigger: TriggerRow & { next_due_at: string },
