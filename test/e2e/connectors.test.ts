@@ -203,7 +203,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
   await page.getByRole('button', { name: /sign in/i }).click()
-  await page.getByText('Needs you').waitFor()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
 
   await prompt('@svc_notes_write {"text":"mow the lawn"}', 'echo "AFTER THE LAWN"')
   const waiting = page.getByRole('list', { name: 'Calls waiting for approval' })
