@@ -38,7 +38,7 @@ function routeList(tag, routes) {
     ({ method, path, operation }) =>
       `| [\`${method} ${path}\`](./${slug(tag)}.md#${slug(operation.operationId)}) | ${plain(operation.summary ?? '')} |`,
   )
-  return [`### ${sentenceCase(tag)}`, '', '| Route | |', '|---|---|', ...rows].join('\n')
+  return [`### ${sentenceCase(tag)}`, '', '| Route | Description |', '|---|---|', ...rows].join('\n')
 }
 
 function section({ method, path, operation }, document) {
@@ -69,7 +69,7 @@ function accessNote(operation, document) {
 function errors(responses) {
   if (responses.length === 0) return ''
   const rows = responses.map(([status, { description }]) => `| ${status} | ${cell(description)} |`)
-  return ['**Errors**', '', '| Status | |', '|---|---|', ...rows].join('\n')
+  return ['**Errors**', '', '| Status | When |', '|---|---|', ...rows].join('\n')
 }
 
 function parameters(list, document) {
@@ -77,7 +77,7 @@ function parameters(list, document) {
     const { name, in: place, required, schema, description } = resolve(parameter, document)
     return `| \`${name}\` | ${place} | ${typeOf(schema, document)} | ${required ? 'yes' : 'no'} | ${cell(description)} |`
   })
-  return ['| Name | In | Type | Required | |', '|---|---|---|---|---|', ...rows].join('\n')
+  return ['| Name | In | Type | Required | Description |', '|---|---|---|---|---|', ...rows].join('\n')
 }
 
 function contents(content, document) {
@@ -87,7 +87,7 @@ function contents(content, document) {
     const table =
       rows.length === 0
         ? `Type: ${typeOf(schema ?? {}, document)}`
-        : ['| Field | Type | |', '|---|---|---|', ...rows].join('\n')
+        : ['| Field | Type | Description |', '|---|---|---|', ...rows].join('\n')
     const sample = example === undefined ? '' : `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
     return [note, table, sample].filter(Boolean).join('\n\n')
   })

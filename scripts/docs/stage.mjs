@@ -94,26 +94,39 @@ function asset(path) {
   return /^docs\/.*\.(?:svg|png)$/.test(path) ? path.slice('docs/'.length) : undefined
 }
 
+/** The sidebar of a section opens with its own pages; the other sections follow, collapsed. */
 function menus(texts) {
-  const inFolder = (folder) =>
-    [...texts.keys()]
-      .filter((page) => posix.dirname(page) === folder)
-      .sort((a, b) => Number(b.endsWith('/index.md')) - Number(a.endsWith('/index.md')) || (a < b ? -1 : 1))
-  const item = (page) => ({
-    text: title(texts.get(page)),
-    link: `/${page.replace(/index\.md$/, '').replace(/\.md$/, '.html')}`,
-  })
+  const groups = sections.map(({ folder, text }) => ({ folder, text, items: pagesOf(folder, texts) }))
+  const sidebarOf = (open) => [
+    ...[...groups]
+      .sort((a, b) => Number(b.folder === open) - Number(a.folder === open))
+      .map(({ folder, text, items }) => ({ text, items, collapsed: folder !== open })),
+    { text: 'Changelog', link: '/changelog.html' },
+  ]
   return {
     nav: sections.slice(0, 4).map(({ folder, text }) => ({ text, link: `/${folder}/`, activeMatch: `/${folder}/` })),
-    sidebar: [
-      ...sections.map(({ folder, text }) => ({
-        text,
-        collapsed: folder !== 'guide',
-        items: inFolder(folder).map(item),
-      })),
-      { text: 'Changelog', link: '/changelog.html' },
-    ],
+    sidebar: Object.fromEntries([
+      ...sections.map(({ folder }) => [`/${folder}/`, sidebarOf(folder)]),
+      ['/', sidebarOf('guide')],
+    ]),
   }
+}
+
+/** In the order in which the section's first page links them; the others follow by name. */
+function pagesOf(folder, texts) {
+  const first = texts.get(`${folder}/index.md`)
+  const rank = (page) => {
+    if (page === `${folder}/index.md`) return -1
+    const at = first.indexOf(`(./${posix.basename(page)}`)
+    return at === -1 ? first.length : at
+  }
+  return [...texts.keys()]
+    .filter((page) => posix.dirname(page) === folder)
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+    .map((page) => ({
+      text: page.endsWith('/index.md') ? 'Overview' : title(texts.get(page)),
+      link: `/${page.replace(/index\.md$/, '').replace(/\.md$/, '.html')}`,
+    }))
 }
 
 function title(text) {
