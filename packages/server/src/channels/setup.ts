@@ -16,7 +16,7 @@ export function setupsOf({ config }: Pick<Deps, 'config'>, projectId: string): z
       app_manifest: platformOf(config, platform).appManifest(urls) as Record<string, never>,
       warning: config.publicUrl.startsWith('https://')
         ? null
-        : `${platform} can only reach public https URLs, not ${config.publicUrl}. Put a TLS proxy in front of the server and set SVC_PUBLIC_URL.`,
+        : `The chat platform can only reach public https URLs, not ${config.publicUrl}. Put a TLS proxy in front of the server and set SVC_PUBLIC_URL.`,
     }
   })
 }
