@@ -15,12 +15,12 @@ export const create = command({
   args: { name: { summary: 'Name of the account' } },
   flags: { plan: planFlag },
   examples: ['svc accounts create Research', 'svc accounts create Trial --plan free'],
-  async run(ctx, { args, flags }) {
+  async run({ out, api }, { args, flags }) {
     const body = { name: args.name, plan: flags.plan }
-    const account = await (await ctx.api()).post('/v1/accounts', { once: true, body })
-    ctx.out.done(account, 'Created ', bold(account.name), ` on the plan ${account.plan}`)
-    ctx.out.note('Next:')
-    ctx.out.note('  $ ', `svc accounts use ${account.account_id}`)
+    const account = await api.post('/v1/accounts', { once: true, body })
+    out.done(account, 'Created ', bold(account.name), ` on the plan ${account.plan}`)
+    out.note('Next:')
+    out.note('  $ ', `svc accounts use ${account.account_id}`)
   },
 })
 
@@ -38,8 +38,7 @@ export const edit = command({
     if (name === undefined && plan === undefined)
       throw new UsageError('Nothing to change: pass --name or --plan', { next: ['svc accounts edit --name <name>'] })
     const accountId = await resolveAccountId(ctx, args.account)
-    const api = await ctx.api()
-    const account = await api.patch('/v1/accounts/{accountId}', { path: { accountId }, body: { name, plan } })
+    const account = await ctx.api.patch('/v1/accounts/{accountId}', { path: { accountId }, body: { name, plan } })
     ctx.out.done(account, bold(account.name), ` has the plan ${account.plan}`)
   },
 })

@@ -7,7 +7,7 @@ export const ls = command({
   scope: 'host',
   examples: ['svc accounts ls', 'svc accounts ls --json'],
   async run(ctx) {
-    const { accounts } = await (await ctx.api()).get('/v1/accounts')
+    const { accounts } = await ctx.api.get('/v1/accounts')
     const { out } = ctx
     if (out.json) return out.document(accounts)
     const active = (await chosenAccountId(ctx)) ?? accounts[0]?.account_id

@@ -9,12 +9,12 @@ export const use = command({
   scope: 'host',
   args: { account: { summary: 'Name or id of the account' } },
   examples: ['svc accounts use Research', 'svc accounts use Personal --host work'],
-  async run(ctx, { args }) {
-    const account = await findAccount(await ctx.api(), args.account)
-    const { origin } = await ctx.host()
-    await changeConfig(ctx.configPath(), (config) => {
+  async run({ out, configPath, host, api }, { args }) {
+    const account = await findAccount(api, args.account)
+    const { origin } = await host()
+    await changeConfig(configPath(), (config) => {
       config.accounts = { ...config.accounts, [origin]: account.account_id }
     })
-    ctx.out.done(account, 'Using ', bold(account.name))
+    out.done(account, 'Using ', bold(account.name))
   },
 })

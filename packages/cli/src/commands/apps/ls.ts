@@ -7,10 +7,8 @@ export const ls = command({
   summary: 'List the apps of svc.toml on the default branch',
   scope: 'project',
   examples: ['svc apps ls', 'svc apps ls --json'],
-  async run(ctx) {
-    const project = await ctx.project()
+  async run({ out, project }) {
     const found = await project.get('/apps')
-    const { out } = ctx
     out.list(found, found.apps, 'No apps yet. Define them as [[apps]] in svc.toml.', [
       { title: 'SLUG', of: (app) => app.slug },
       { title: 'STATE', of: (app) => statePiece(app.state) },

@@ -11,8 +11,7 @@ export const open = command({
   args: { app: appArg },
   examples: ['svc apps open site', 'svc apps open site --json'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-    const { url } = await project.get('/apps/{slug}/open', { path: { slug: args.app } })
+    const { url } = await ctx.project.get('/apps/{slug}/open', { path: { slug: args.app } })
     return openUrl(ctx, url)
   },
 })

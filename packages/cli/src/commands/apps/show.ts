@@ -10,10 +10,9 @@ export const show = command({
   flags: { web: webFlag },
   examples: ['svc apps show site', 'svc apps show site --json'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
-    if (flags.web) return openPage(ctx, projectPage(project.id, 'apps'))
+    if (flags.web) return openPage(ctx, projectPage(await ctx.project.id(), 'apps'))
     const path = { slug: args.app }
-    const app = await project.get('/apps/{slug}', { path })
+    const app = await ctx.project.get('/apps/{slug}', { path })
     const { out } = ctx
     if (out.json) return out.document(app)
     out.fields([

@@ -6,10 +6,9 @@ export const stop = command({
   scope: 'project',
   args: { app: appArg },
   examples: ['svc apps stop site', 'svc apps stop site --json'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project, next }, { args }) {
     const app = await project.post('/apps/{slug}/stop', { path: { slug: args.app } })
-    ctx.out.done(app, `Stopped ${app.slug}`)
-    ctx.out.note(`Start it again: ${ctx.next(`svc apps deploy ${app.slug}`)}`)
+    out.done(app, `Stopped ${app.slug}`)
+    out.note(`Start it again: ${next(`svc apps deploy ${app.slug}`)}`)
   },
 })

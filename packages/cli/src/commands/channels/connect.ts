@@ -30,9 +30,9 @@ export const connect = command({
   ],
   async run(ctx, { flags }) {
     const { out } = ctx
-    const project = await ctx.project()
+    await ctx.project.id()
     if (flags['app-manifest']) {
-      const { setup } = await project.get('/channels')
+      const { setup } = await ctx.project.get('/channels')
       const found = setup.find(({ platform }) => platform === (flags.platform ?? 'slack'))
       if (found?.warning) out.warn(found.warning)
       if (out.json) return out.document(found?.app_manifest ?? {})
@@ -46,7 +46,7 @@ export const connect = command({
         next: ['svc channels connect --channel C0123456789', 'svc channels connect --app-manifest'],
       })
     const { token, secret } = await credentials(ctx, flags.credentials)
-    const made = await project.post('/channels', {
+    const made = await ctx.project.post('/channels', {
       body: {
         platform: flags.platform ?? 'slack',
         bot_token: token,

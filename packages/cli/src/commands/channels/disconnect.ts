@@ -10,15 +10,14 @@ export const disconnect = command({
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc channels disconnect dev', 'svc channels disconnect dev --yes'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
-    const channel = await findChannel(ctx, project, { named: args.channel, command: 'disconnect' })
+    const channel = await findChannel(ctx, { named: args.channel, command: 'disconnect' })
     await confirm(ctx, {
       question: `Disconnect ${placeOf(channel)} of ${channel.workspace_name}?`,
       yes: flags.yes,
       corrected: `svc channels disconnect ${channel.channel_id.slice(0, 8)} --yes`,
     })
     const path = { channelId: channel.channel_id }
-    await project.delete('/channels/{channelId}', { path })
+    await ctx.project.delete('/channels/{channelId}', { path })
     ctx.out.done({ ok: true, channel_id: channel.channel_id }, 'Disconnected ', bold(placeOf(channel)))
   },
 })

@@ -3,7 +3,6 @@ import { findOne } from '../../arguments/find-one.ts'
 import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { ProjectClient } from '../../requests.ts'
 
 export const channelArg = {
   summary: 'Name or id of the channel (default: the only one)',
@@ -13,11 +12,10 @@ export const channelArg = {
 /** Without an argument: the only channel, or a picker. */
 export async function findChannel(
   ctx: Context,
-  project: ProjectClient,
   input: { named: string | undefined; command: string },
 ): Promise<Channel> {
   const { named, command } = input
-  const { channels } = await project.get('/channels')
+  const { channels } = await ctx.project.get('/channels')
   if (channels.length === 0)
     throw new Refusal('not_found', 'This project has no connected channels', { next: ['svc channels connect'] })
   if (named === undefined) {

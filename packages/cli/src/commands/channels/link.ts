@@ -15,9 +15,8 @@ export const link = command({
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc channels link 3kTq…', 'svc channels link 3kTq… --yes'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
     const body = { code: args.code }
-    const found = await api.post('/v1/channel-links/claim', { body })
+    const found = await ctx.api.post('/v1/channel-links/claim', { body })
     const { out } = ctx
     const address = (name: string, email: string | null) => (email === null ? name : `${name} <${email}>`)
     const them = `${address(found.chat_user_name, found.chat_user_email)} of ${found.workspace_name}`
@@ -29,7 +28,7 @@ export const link = command({
       yes: flags.yes,
       corrected: `svc channels link ${quote(args.code)} --yes`,
     })
-    const made = await api.post('/v1/channel-links', { body })
+    const made = await ctx.api.post('/v1/channel-links', { body })
     out.done(made, bold(made.chat_user_name), ` of ${made.workspace_name} acts as you`)
     out.note(`To unlink: ${ctx.next('svc channels unlink')}`)
   },

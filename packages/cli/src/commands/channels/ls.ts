@@ -7,11 +7,9 @@ export const ls = command({
   summary: 'List the chat channels of the project',
   scope: 'project',
   examples: ['svc channels ls', 'svc channels ls --json'],
-  async run(ctx) {
-    const project = await ctx.project()
+  async run({ out, project, next }) {
     const found = await project.get('/channels')
-    const { out } = ctx
-    out.list(found, found.channels, `No channels yet. Connect one: ${ctx.next('svc channels connect')}`, [
+    out.list(found, found.channels, `No channels yet. Connect one: ${next('svc channels connect')}`, [
       { title: 'CHANNEL', of: placeOf },
       { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
       { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },

@@ -8,10 +8,8 @@ export const show = command({
   args: { channel: channelArg },
   examples: ['svc channels show', 'svc channels show dev --json'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-
-    const { channel_id: channelId } = await findChannel(ctx, project, { named: args.channel, command: 'show' })
-    const found = await project.get('/channels/{channelId}', { path: { channelId } })
+    const { channel_id: channelId } = await findChannel(ctx, { named: args.channel, command: 'show' })
+    const found = await ctx.project.get('/channels/{channelId}', { path: { channelId } })
     const { out } = ctx
     if (out.json) return out.document(found)
     out.fields([

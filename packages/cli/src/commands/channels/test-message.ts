@@ -9,9 +9,8 @@ export const test = command({
   args: { channel: channelArg },
   examples: ['svc channels test', 'svc channels test dev --json'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-    const channel = await findChannel(ctx, project, { named: args.channel, command: 'test' })
-    const went = await project.post('/channels/{channelId}/test', { path: { channelId: channel.channel_id } })
+    const channel = await findChannel(ctx, { named: args.channel, command: 'test' })
+    const went = await ctx.project.post('/channels/{channelId}/test', { path: { channelId: channel.channel_id } })
     if (!went.sent)
       throw new Refusal(
         'not_available',

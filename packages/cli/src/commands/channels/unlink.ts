@@ -9,8 +9,7 @@ export const unlink = command({
   args: { user: { summary: 'Name or id of the chat user (default: the only one)', optional: true } },
   examples: ['svc channels unlink', 'svc channels unlink Ada --json'],
   async run(ctx, { args }) {
-    const api = await ctx.api()
-    const links = await api.get('/v1/channel-links')
+    const links = await ctx.api.get('/v1/channel-links')
     const fitting = links.filter(
       (link) => args.user === undefined || [link.chat_user_name, link.chat_user_id, link.link_id].includes(args.user),
     )
@@ -33,7 +32,7 @@ export const unlink = command({
             corrected: `svc channels unlink ${fitting[0]!.chat_user_id}`,
             choices: fitting.map((each) => ({ value: each, label: each.chat_user_name, hint: each.workspace_name })),
           })
-    await api.delete('/v1/channel-links/{linkId}', { path: { linkId: link.link_id } })
+    await ctx.api.delete('/v1/channel-links/{linkId}', { path: { linkId: link.link_id } })
     ctx.out.done(
       { ok: true, link_id: link.link_id },
       bold(link.chat_user_name),

@@ -9,15 +9,13 @@ export const approvals = command({
     session: { kind: 'text', summary: 'Only this session', value: 'id' },
   },
   examples: ['svc connectors approvals', 'svc connectors approvals --all --json'],
-  async run(ctx, { flags }) {
-    const project = await ctx.project()
+  async run({ out, project, next }, { flags }) {
     const found = await project.get('/connector-approvals', {
       query: {
         status: flags.all ? 'all' : 'pending',
         session_id: flags.session,
       },
     })
-    const { out } = ctx
     out.list(found, found.approvals, 'No calls wait for approval.', [
       { title: 'ID', of: (approval) => approval.approval_id.slice(0, 8) },
       { title: 'STATE', of: (approval) => approval.status },
@@ -26,7 +24,6 @@ export const approvals = command({
       { title: 'ASKED', of: (approval) => out.time(approval.created_at) },
       { title: 'WITH', of: argumentsLine, shrink: true },
     ])
-    if (!flags.all && found.approvals.length > 0)
-      out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
+    if (!flags.all && found.approvals.length > 0) out.note(`Decide: ${next('svc connectors approve <id>')}, or deny`)
   },
 })

@@ -7,10 +7,8 @@ export const check = command({
   scope: 'project',
   args: { slug: slugArg },
   examples: ['svc connectors check tracker', 'svc connectors check tracker --json'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project }, { args }) {
     const found = await project.post('/connectors/{slug}/check', { path: { slug: args.slug } })
-    const { out } = ctx
     if (out.json) return out.document(found)
     if (found.status === 'ready') return out.line(green('✓ '), bold(found.slug), ` has ${found.tools.length} tools`)
     out.line(red('✗ '), bold(found.slug), `: ${found.error ?? found.status}`)

@@ -17,9 +17,8 @@ const deciding = (decision: 'approve' | 'deny', summary: string) =>
     },
     examples: [`svc connectors ${decision} 1c5f09aa`, `svc connectors ${decision} 1c5f09aa --always`],
     async run(ctx, { args, flags }) {
-      const project = await ctx.project()
       const approvalId = await findApproval(ctx, args.id)
-      const found = await project.post('/connector-approvals/{approvalId}/decide', {
+      const found = await ctx.project.post('/connector-approvals/{approvalId}/decide', {
         path: { approvalId },
         body: { decision, always: flags.always },
       })
@@ -34,8 +33,7 @@ const deciding = (decision: 'approve' | 'deny', summary: string) =>
 /** A whole id needs no look-up: the server refuses a call that is not waiting. */
 async function findApproval(ctx: Context, given: string): Promise<string> {
   if (uuid.test(given)) return given.toLowerCase()
-  const project = await ctx.project()
-  const { approvals } = await project.get('/connector-approvals', { query: {} })
+  const { approvals } = await ctx.project.get('/connector-approvals', { query: {} })
   const found = findOne(approvals, given, {
     what: ['waiting call', 'waiting calls'],
     id: (approval) => approval.approval_id,

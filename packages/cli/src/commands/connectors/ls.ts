@@ -7,10 +7,8 @@ export const ls = command({
   summary: 'List the connectors of svc.toml on the default branch',
   scope: 'project',
   examples: ['svc connectors ls', 'svc connectors ls --json'],
-  async run(ctx) {
-    const project = await ctx.project()
+  async run({ out, project, next }) {
     const found = await project.get('/connectors')
-    const { out } = ctx
     out.list(found, found.connectors, 'No connectors yet. Define them as [[connectors]] in svc.toml.', [
       { title: 'SLUG', of: (connector) => connector.slug },
       { title: 'TYPE', of: (connector) => connector.type },
@@ -21,6 +19,6 @@ export const ls = command({
     ])
     warnOfErrors(out, found.errors)
     if (found.approvals_pending > 0)
-      out.note(`${found.approvals_pending} calls wait for approval: ${ctx.next('svc connectors approvals')}`)
+      out.note(`${found.approvals_pending} calls wait for approval: ${next('svc connectors approvals')}`)
   },
 })

@@ -14,16 +14,14 @@ export const policy = command({
   args: { slug: slugArg, policy: { summary: words.join(', ') } },
   flags: { tool: { kind: 'text', summary: 'Name of one tool (default: all)', value: 'name' } },
   examples: ['svc connectors policy tracker ask', 'svc connectors policy tracker allow --tool search'],
-  async run(ctx, { args, flags }) {
+  async run({ out, project }, { args, flags }) {
     const word = words.find((one) => one === args.policy)
     if (word === undefined) throw new UsageError(`The policy must be one of ${words.join(', ')}, not ${args.policy}`)
     const said = word === 'default' ? null : word
-    const project = await ctx.project()
     const found = await project.patch('/connectors/{slug}/policies', {
       path: { slug: args.slug },
       body: flags.tool === undefined ? { policy: said } : { tools: { [flags.tool]: said } },
     })
-    const { out } = ctx
     if (out.json) return out.document(found)
     const tool = found.tools.find(({ name }) => name === flags.tool)
     if (tool === undefined) return out.line(green('✓ '), bold(found.slug), ': ', policyOfAll(found))

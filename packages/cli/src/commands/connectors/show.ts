@@ -7,10 +7,8 @@ export const show = command({
   scope: 'project',
   args: { slug: slugArg },
   examples: ['svc connectors show tracker', 'svc connectors show tracker --json'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project }, { args }) {
     const found = await project.get('/connectors/{slug}', { path: { slug: args.slug } })
-    const { out } = ctx
     if (out.json) return out.document(found)
     const { auth } = found
     out.fields([

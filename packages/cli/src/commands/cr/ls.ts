@@ -39,8 +39,7 @@ export const ls = command({
   async run(ctx, { flags }) {
     const status = flags.status ?? 'open'
     const { limit } = flags
-    const project = await ctx.project()
-    const { data, cursor } = await project.page('/change-requests', {
+    const { data, cursor } = await ctx.project.page('/change-requests', {
       query: {
         status,
         limit,
@@ -64,10 +63,9 @@ export const ls = command({
 })
 
 async function userId(ctx: Context, author: string): Promise<string> {
-  const api = await ctx.api()
   if (uuid.test(author)) return author
-  if (author === '@me') return (await api.get('/v1/token')).user.user_id
-  return (await findMember(api, await resolveAccountId(ctx, undefined), author)).user_id
+  if (author === '@me') return (await ctx.api.get('/v1/token')).user.user_id
+  return (await findMember(ctx.api, await resolveAccountId(ctx, undefined), author)).user_id
 }
 
 export function changeRequestColumns({ out }: Pick<Context, 'out'>): Column<ChangeRequest>[] {

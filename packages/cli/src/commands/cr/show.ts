@@ -16,8 +16,8 @@ export const show = command({
   flags: { web: webFlag, comments: { kind: 'switch', summary: 'Include reviews and comments', short: 'c' } },
   examples: ['svc cr show 3', 'svc cr show @ --json'],
   async run(ctx, { args, flags }) {
-    const { project, cr, at } = await changeRequestAt(ctx, args.cr)
-    if (flags.web) return openPage(ctx, projectPage(project.id, 'change-requests', String(cr.number)))
+    const { cr, at } = await changeRequestAt(ctx, args.cr)
+    if (flags.web) return openPage(ctx, projectPage(await ctx.projectId(), 'change-requests', String(cr.number)))
     const preview =
       cr.status === 'open' ? await at.get('/merge-preview', { query: { include: 'collisions,effects' } }) : null
     const checks = await getChecksIfKnown(at)

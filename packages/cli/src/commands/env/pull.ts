@@ -25,10 +25,9 @@ export const pull = command({
     const given = flags.out ?? '.env'
     const path = resolve(io.cwd, given)
     if (given !== '-' && !flags.force) await refuseExisting(path, given)
-    const project = await ctx.project()
-    const found = await project.get('/secrets')
+    const found = await ctx.project.get('/secrets')
     const names = [...new Set([...found.required, ...found.items.map((item) => item.name), ...found.optional])]
-    const text = skeleton(project.id, names, found)
+    const text = skeleton(await ctx.projectId(), names, found)
     if (given === '-') return out.json ? out.document({ path: null, names }) : out.block(text)
     await write(path, given, text, flags.force)
     if (out.json) return out.document({ path, names })

@@ -72,11 +72,10 @@ function refuseBad(pairs: readonly (readonly [string, string])[], from: string):
 
 async function upload(ctx: Context, pairs: readonly (readonly [string, string])[]): Promise<string[]> {
   const { out } = ctx
-  const project = await ctx.project()
   const set: string[] = []
   for (const [name, value] of pairs) {
     out.passing(`setting ${set.length + 1} of ${pairs.length}…`)
-    await project.post('/secrets', { body: { name, value } }).catch((error: unknown) => {
+    await ctx.project.post('/secrets', { body: { name, value } }).catch((error: unknown) => {
       if (set.length > 0) out.warn(`${set.length} of ${pairs.length} were set before this: ${set.join(', ')}`)
       throw error
     })

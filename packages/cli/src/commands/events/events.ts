@@ -6,7 +6,6 @@ import { dim } from '../../terminal/output.ts'
 import { limitWhenGiven } from '../../arguments/limit.ts'
 import { typeOf, what, who } from './labels.ts'
 import { endlessEvents } from '../../event-stream.ts'
-import type { ProjectClient } from '../../requests.ts'
 
 export const events = command({
   summary: 'Show the events of the project, newest last',
@@ -23,9 +22,8 @@ export const events = command({
   examples: ['svc events', 'svc events --follow', 'svc events --follow --after 41 --json'],
   async run(ctx, { flags }) {
     const after = idOf(flags.after)
-    const project = await ctx.project()
-    if (flags.follow) return printEvents(ctx, follow(ctx, project, after), flags.limit ?? null)
-    const found = await project.get('/events', {
+    if (flags.follow) return printEvents(ctx, follow(ctx, after), flags.limit ?? null)
+    const found = await ctx.project.get('/events', {
       query: { limit: flags.limit ?? 100, after: after ?? undefined },
       headers: { Accept: 'application/json' },
     })
@@ -92,8 +90,7 @@ interface Reset {
 }
 
 export async function* follow(
-  { io, out }: Context,
-  project: ProjectClient,
+  { io, out, project }: Context,
   after: number | null,
 ): AsyncGenerator<ProjectEvent | Reset> {
   const { signal } = io

@@ -21,9 +21,8 @@ export const add = command({
       throw new UsageError(`${JSON.stringify(args.email)} is not an e-mail address`, {
         next: ['svc members add ada@example.com'],
       })
-    const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
-    const added = await api.post('/v1/accounts/{accountId}/members', {
+    const added = await ctx.api.post('/v1/accounts/{accountId}/members', {
       path: { accountId },
       body: {
         email: args.email,

@@ -9,12 +9,11 @@ export const ls = command({
   flags: { account: accountFlag },
   examples: ['svc members ls', 'svc members ls --json'],
   async run(ctx, { flags }) {
-    const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
-    const members = await allMembers(api, accountId)
+    const members = await allMembers(ctx.api, accountId)
     const { out } = ctx
     if (out.json) return out.document(members)
-    const invited = await invitedMembers(api, accountId).catch(seenByAdminsAlone)
+    const invited = await invitedMembers(ctx.api, accountId).catch(seenByAdminsAlone)
     const rows = [
       ...members.map((one) => ({ ...one, state: 'member' })),
       ...invited.map((one) => ({ ...one, state: 'invited' })),

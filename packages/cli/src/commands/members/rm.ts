@@ -12,16 +12,15 @@ export const rm = command({
   flags: { account: accountFlag, yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc members rm ada@example.com', 'svc members rm ada@example.com --yes'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
-    const member = await findMember(api, accountId, args.member)
+    const member = await findMember(ctx.api, accountId, args.member)
     await confirm(ctx, {
       question: `Remove ${member.email ?? member.name} (${member.role}) from the account?`,
       yes: flags.yes,
       corrected: `svc members rm ${quote(args.member)} --yes`,
     })
     const path = { accountId, userId: member.user_id }
-    await api.delete('/v1/accounts/{accountId}/members/{userId}', { path })
+    await ctx.api.delete('/v1/accounts/{accountId}/members/{userId}', { path })
     ctx.out.done({ user_id: member.user_id, removed: true }, 'Removed ', bold(member.email ?? member.name))
   },
 })

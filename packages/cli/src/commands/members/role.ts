@@ -21,10 +21,9 @@ export const role = command({
         next: [`svc members role ${quote(args.member)} ${meant ?? '<role>'}`],
       })
     }
-    const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
-    const { user_id: userId } = await findMember(api, accountId, args.member)
-    const member = await api.patch('/v1/accounts/{accountId}/members/{userId}', {
+    const { user_id: userId } = await findMember(ctx.api, accountId, args.member)
+    const member = await ctx.api.patch('/v1/accounts/{accountId}/members/{userId}', {
       path: { accountId, userId },
       body: { role: args.role },
     })

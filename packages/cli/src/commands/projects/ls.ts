@@ -11,17 +11,15 @@ export const ls = command({
     deleted: { kind: 'switch', summary: 'Deleted projects that you can restore' },
   },
   examples: ['svc projects ls', 'svc projects ls --deleted', 'svc projects ls --json'],
-  async run(ctx, { flags }) {
+  async run({ out, link, api }, { flags }) {
     const { limit, deleted } = flags
-    const api = await ctx.api()
     const { data, cursor } = await api.page('/v1/projects', {
       query: { limit, ...(deleted ? { deleted: 'true' as const } : {}) },
     })
-    const { out } = ctx
     if (out.json) return out.document(data)
     if (data.length === 0 && deleted) return out.note('No deleted projects that you can restore.')
     if (data.length === 0) return out.note('No projects yet. Create one with svc projects create, or try svc tour.')
-    const linked = (await ctx.link().catch(() => null))?.project_id
+    const linked = (await link().catch(() => null))?.project_id
     out.table(data, [
       { title: '', of: (project) => (project.project_id === linked ? green('*') : '') },
       { title: 'SLUG', of: (project) => project.slug },

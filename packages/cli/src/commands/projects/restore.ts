@@ -10,8 +10,7 @@ export const restore = command({
   scope: 'host',
   args: { project: { summary: 'Id or former slug of the project', names: 'project' } },
   examples: ['svc projects restore my-app', 'svc projects restore 0198f3a2-7c1e-7d4b-9e5f-2a6b8c0d1e3f'],
-  async run(ctx, { args }) {
-    const api = await ctx.api()
+  async run({ out, api }, { args }) {
     const { project: named } = args
     const projectId = uuid.test(named) ? named.toLowerCase() : (await findDeleted(api, named))?.project_id
     if (projectId === undefined)
@@ -19,7 +18,7 @@ export const restore = command({
         next: ['svc projects ls --deleted'],
       })
     const project = await api.post('/v1/projects/{projectId}/restore', { path: { projectId } })
-    ctx.out.done(project, 'Restored ', bold(project.slug))
-    ctx.out.note('Its sessions are stopped: svc sessions restart starts them.')
+    out.done(project, 'Restored ', bold(project.slug))
+    out.note('Its sessions are stopped: svc sessions restart starts them.')
   },
 })

@@ -19,18 +19,18 @@ export const rm = command({
   },
   examples: ['svc projects rm my-app', 'svc projects rm my-app --purge --yes'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
     const { purge } = flags
-    const project = (purge ? await findDeleted(api, args.project) : null) ?? (await resolveProject(api, args.project))
+    const project =
+      (purge ? await findDeleted(ctx.api, args.project) : null) ?? (await resolveProject(ctx.api, args.project))
     const { project_id: projectId, slug } = project
     const path = { projectId }
-    const ends = await api.get('/v1/projects/{projectId}/deletion', { path })
+    const ends = await ctx.api.get('/v1/projects/{projectId}/deletion', { path })
     await confirm(ctx, {
       question: purge ? purgeQuestion(project, ends) : deleteQuestion(project, ends),
       yes: flags.yes,
       corrected: `svc projects rm ${args.project}${purge ? ' --purge' : ''} --yes`,
     })
-    const { purge_at } = await api.delete('/v1/projects/{projectId}', {
+    const { purge_at } = await ctx.api.delete('/v1/projects/{projectId}', {
       path,
       query: { purge: purge ? 'true' : undefined },
     })

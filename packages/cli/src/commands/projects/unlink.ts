@@ -6,12 +6,12 @@ export const unlink = command({
   summary: 'Remove the link of this folder, or of the nearest linked one above it',
   scope: 'nothing',
   examples: ['svc projects unlink', 'svc projects unlink --json'],
-  async run(ctx) {
+  async run({ io, out }) {
     // Only needs the path: an unreadable file can still be removed.
-    const path = await findLinkPath(ctx.io.cwd)
+    const path = await findLinkPath(io.cwd)
     if (path !== null) await removeLink(path)
-    if (ctx.out.json) ctx.out.document({ removed: path })
-    else if (path === null) ctx.out.note('No linked folder found here or above.')
-    else ctx.out.line(green('✓ '), `Removed ${path}`)
+    if (out.json) out.document({ removed: path })
+    else if (path === null) out.note('No linked folder found here or above.')
+    else out.line(green('✓ '), `Removed ${path}`)
   },
 })

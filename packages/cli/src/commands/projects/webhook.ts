@@ -9,12 +9,10 @@ export const webhook = command({
   scope: 'project',
   flags: { rotate: { kind: 'switch', summary: 'Create a secret' } },
   examples: ['svc projects webhook', 'svc projects webhook --rotate', 'svc projects webhook --json'],
-  async run(ctx, { flags }) {
-    const project = await ctx.project()
+  async run({ out, project, next }, { flags }) {
     const found = flags.rotate
       ? await project.post('/host-webhook/rotate', { once: true })
       : await project.get('/host-webhook')
-    const { out } = ctx
     if (out.json) return out.document(found)
     if (flags.rotate)
       out.progress(green('✓ '), 'Created a secret. Enter it on the git host: earlier secrets are invalid.')
@@ -24,6 +22,6 @@ export const webhook = command({
       ['last call', found.last_call_at === null ? dim('never') : out.time(found.last_call_at)],
       ['format', found.last_sender],
     ])
-    if (found.secret === null) out.note(`To create one: ${ctx.next('svc projects webhook --rotate')}`)
+    if (found.secret === null) out.note(`To create one: ${next('svc projects webhook --rotate')}`)
   },
 })

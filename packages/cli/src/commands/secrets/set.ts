@@ -15,10 +15,9 @@ export const set = command({
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, `the value of ${pair.name}`)
-    const project = await ctx.project()
     const items = []
     for (const body of pairs) {
-      const { data: item, warnings } = await project.warned.post('/secrets', { body })
+      const { data: item, warnings } = await ctx.project.warned.post('/secrets', { body })
       items.push(item)
       for (const warning of warnings) ctx.out.warn(warning)
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))
@@ -49,12 +48,11 @@ export const unset = command({
   scope: 'project',
   args: { names: { summary: 'Names of the secrets', names: 'secret', many: true } },
   examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project }, { args }) {
     for (const name of args.names) {
       await project.delete('/secrets/{name}', { path: { name } })
-      if (!ctx.out.json) ctx.out.line(green('✓ '), 'Removed ', bold(name))
+      if (!out.json) out.line(green('✓ '), 'Removed ', bold(name))
     }
-    if (ctx.out.json) ctx.out.document({ removed: args.names })
+    if (out.json) out.document({ removed: args.names })
   },
 })

@@ -16,7 +16,7 @@ export const info = command({
   examples: ['svc sessions info 8f3a1c20', 'svc sessions info 8f3a1c20 --json'],
   async run(ctx, { args, flags }) {
     const at = await sessionAt(ctx, args.id)
-    if (flags.web) return openPage(ctx, projectPage(at.project.id, 'sessions', at.id))
+    if (flags.web) return openPage(ctx, projectPage(await ctx.projectId(), 'sessions', at.id))
     const [session, phases, unfinished] = await Promise.all([at.get(''), getPhases(at), at.get('/wip')])
     if (ctx.out.json) return ctx.out.document({ session, phases, unfinished_work: unfinished })
     printSession(ctx, session)

@@ -19,11 +19,10 @@ export const ls = command({
   examples: ['svc sessions ls', 'svc sessions ls --status running --json'],
   async run(ctx, { flags }) {
     const { limit } = flags
-    const project = await ctx.project()
-    const listing = project.page('/sessions', { query: { status: flags.status ?? 'all', limit } })
+    const listing = ctx.project.page('/sessions', { query: { status: flags.status ?? 'all', limit } })
     const { out } = ctx
     if (out.json) return out.document((await listing).data)
-    const [{ data, cursor }, unfinished] = await Promise.all([listing, project.get('/unfinished-work')])
+    const [{ data, cursor }, unfinished] = await Promise.all([listing, ctx.project.get('/unfinished-work')])
     if (data.length === 0)
       return out.note(`No sessions yet. Start one: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
     const bySession = new Map(unfinished.map((work) => [work.session_id, work]))

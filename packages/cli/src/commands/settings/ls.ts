@@ -6,9 +6,8 @@ export const ls = command({
   summary: 'List the settings of a project',
   scope: 'project',
   examples: ['svc settings ls', 'svc settings ls --json'],
-  async run(ctx) {
-    const { out } = ctx
-    const { name, default_branch, settings } = await (await ctx.project()).get('')
+  async run({ out, project, next }) {
+    const { name, default_branch, settings } = await project.get('')
     if (out.json) return out.document({ name, default_branch, ...settings })
     const rows = Object.entries({ name, default_branch, ...settings })
     out.table(rows, [
@@ -22,7 +21,7 @@ export const ls = command({
         ? [{ title: '', of: ([key]: [string, unknown]) => dim(meaning[key] ?? ''), shrink: true as const }]
         : []),
     ])
-    out.note(`Change one: ${ctx.next('svc settings set <setting>=<value>')}`)
+    out.note(`Change one: ${next('svc settings set <setting>=<value>')}`)
   },
 })
 

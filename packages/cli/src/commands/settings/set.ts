@@ -14,14 +14,13 @@ export const set = command({
   scope: 'project',
   args: { pairs: { summary: 'SETTING=VALUE', names: 'setting', many: true } },
   examples: ['svc settings set manifest_gate=on', 'svc settings set name="My app" agent_merge=allow --json'],
-  async run(ctx, { args }) {
+  async run({ io, out, project }, { args }) {
     const pairs = args.pairs.map(splitPair)
-    const project = await ctx.project()
     const before = await project.get('')
     for (const { key } of pairs) requireKey(before, key)
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')
-    for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
+    for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
     const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(before, key, value)])
     const { data: changed, warnings } = await project.warned.patch('', {
@@ -31,14 +30,10 @@ export const set = command({
         ...(settings.length === 0 ? {} : { settings: Object.fromEntries(settings) as { agent_merge?: 'allow' } }),
       },
     })
-    for (const warning of warnings) ctx.out.warn(warning)
-    if (ctx.out.json) return ctx.out.document(changed)
+    for (const warning of warnings) out.warn(warning)
+    if (out.json) return out.document(changed)
     for (const { key, value } of pairs)
-      ctx.out.line(
-        green('✓ '),
-        bold(key),
-        ` is ${key === 'git_token' ? 'changed' : changedTo(changed, key, value)} now`,
-      )
+      out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : changedTo(changed, key, value)} now`)
   },
 })
 

@@ -11,7 +11,7 @@ export const password = command({
   examples: ['svc password', 'svc password --web'],
   async run(ctx, { flags }) {
     if (flags.web) return openPage(ctx, '/account/profile')
-    const found = await (await ctx.api()).get('/v1/accounts/password')
+    const found = await ctx.api.get('/v1/accounts/password')
     if (ctx.out.json) return ctx.out.document(found)
     ctx.out.fields([
       ['e-mail', found.email ?? 'none'],

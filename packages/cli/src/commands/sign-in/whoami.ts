@@ -7,11 +7,10 @@ export const whoami = command({
   scope: 'host',
   examples: ['svc whoami', 'svc whoami --host work --json'],
   async run(ctx) {
-    const api = await ctx.api()
-    const who = await api.get('/v1/token')
+    const who = await ctx.api.get('/v1/token')
     const chosen = who.kind === 'user' ? await chosenAccountId(ctx) : undefined
     if (chosen !== undefined) {
-      const { accounts } = await api.get('/v1/accounts')
+      const { accounts } = await ctx.api.get('/v1/accounts')
       who.account = accounts.find(({ account_id }) => account_id === chosen) ?? who.account
     }
     const host = await ctx.host()

@@ -20,16 +20,14 @@ export const create = command({
     'svc tokens create --name laptop --expires 90d',
     'svc tokens create --name ci --project my-app > ci-token',
   ],
-  async run(ctx, { flags }) {
-    const expires_at = flags.expires === undefined ? undefined : endOf(flags.expires, ctx.io.now())
-    const api = await ctx.api()
+  async run({ io, out, api }, { flags }) {
+    const expires_at = flags.expires === undefined ? undefined : endOf(flags.expires, io.now())
     const projectId = await projectOf(api, flags.project)
     const body = { name: flags.name, expires_at }
     const made =
       projectId === null
         ? await api.post('/v1/accounts/tokens', { body })
         : await api.project(projectId).post('/cli-token', { body })
-    const { out } = ctx
     if (out.json) return out.document(made)
     out.progress(green('✓ '), 'Created ', bold(made.name), made.expires_at === null ? '' : `, until ${made.expires_at}`)
     out.line(made.secret_key)

@@ -7,10 +7,8 @@ export const ls = command({
   scope: 'host',
   flags: { project: projectFlag },
   examples: ['svc tokens ls', 'svc tokens ls --project my-app --json'],
-  async run(ctx, { flags }) {
-    const api = await ctx.api()
+  async run({ out, api }, { flags }) {
     const tokens = await allTokens(api, await projectOf(api, flags.project))
-    const { out } = ctx
     if (out.json) return out.document(tokens)
     if (tokens.length === 0) return out.note('No tokens yet. Create one: svc tokens create --name <text>')
     const { token_id: inUse } = await api.get('/v1/token')

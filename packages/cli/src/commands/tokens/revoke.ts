@@ -12,17 +12,16 @@ export const revoke = command({
   flags: { project: projectFlag, yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc tokens revoke 8f3a1c20', 'svc tokens revoke ci --project my-app --json'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
-    const projectId = await projectOf(api, flags.project)
-    const { token_id: tokenId, name } = await findToken(api, projectId, args.token)
-    if ((await api.get('/v1/token')).token_id === tokenId)
+    const projectId = await projectOf(ctx.api, flags.project)
+    const { token_id: tokenId, name } = await findToken(ctx.api, projectId, args.token)
+    if ((await ctx.api.get('/v1/token')).token_id === tokenId)
       await confirm(ctx, {
         question: `${name} is the token in use: revoking it signs out this client. Revoke it?`,
         yes: flags.yes,
         corrected: `svc tokens revoke ${quote(args.token)} --yes`,
       })
-    if (projectId === null) await api.delete('/v1/accounts/tokens/{tokenId}', { path: { tokenId } })
-    else await api.project(projectId).delete('/cli-token/{tokenId}', { path: { tokenId } })
+    if (projectId === null) await ctx.api.delete('/v1/accounts/tokens/{tokenId}', { path: { tokenId } })
+    else await ctx.api.project(projectId).delete('/cli-token/{tokenId}', { path: { tokenId } })
     ctx.out.done(
       { token_id: tokenId, revoked: true },
       'Revoked ',

@@ -8,14 +8,13 @@ export const fire = command({
   args: { slug: slugArg },
   flags: { message: { kind: 'text', summary: "Message added to the trigger's prompt", value: 'text' } },
   examples: ['svc triggers fire nightly', 'svc triggers fire triage --message "Only the parser"'],
-  async run(ctx, { args, flags }) {
-    const project = await ctx.project()
+  async run({ io, out, project, next }, { args, flags }) {
     const fired = await project.post('/triggers/{slug}/fire', {
       path: { slug: args.slug },
-      headers: { 'Idempotency-Key': ctx.io.newId() },
+      headers: { 'Idempotency-Key': io.newId() },
       body: flags.message === undefined ? {} : { message: flags.message },
     })
-    ctx.out.done(fired, 'Session ', bold(fired.session_id))
-    ctx.out.note(`Follow it: ${ctx.next(`svc sessions chat ${fired.session_id.slice(0, 8)}`)}`)
+    out.done(fired, 'Session ', bold(fired.session_id))
+    out.note(`Follow it: ${next(`svc sessions chat ${fired.session_id.slice(0, 8)}`)}`)
   },
 })

@@ -7,10 +7,8 @@ export const info = command({
   scope: 'project',
   args: { slug: slugArg },
   examples: ['svc triggers info nightly', 'svc triggers info nightly --json'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project }, { args }) {
     const found = await project.get('/triggers/{slug}', { path: { slug: args.slug } })
-    const { out } = ctx
     if (out.json) return out.document(found)
     out.fields([
       ['slug', found.slug],

@@ -6,10 +6,8 @@ export const ls = command({
   summary: 'List the triggers of svc.toml on the default branch',
   scope: 'project',
   examples: ['svc triggers ls', 'svc triggers ls --json'],
-  async run(ctx) {
-    const project = await ctx.project()
+  async run({ out, project }) {
     const found = await project.get('/triggers')
-    const { out } = ctx
     out.list(found, found.triggers, 'No triggers yet. Define them as [[triggers]] in svc.toml.', [
       { title: 'SLUG', of: (trigger) => trigger.slug },
       { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },

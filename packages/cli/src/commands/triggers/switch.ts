@@ -13,19 +13,17 @@ const switching = (verb: 'enable' | 'disable', summary: string) =>
     scope: 'project',
     args: { slug: slugArg },
     examples: [`svc triggers ${verb} nightly`, `svc triggers ${verb} nightly --json`],
-    async run(ctx, { args }) {
-      const project = await ctx.project()
+    async run({ out, project, next }, { args }) {
       const { change_request: cr, merged } = await project.post(`/triggers/{slug}/${verb}`, {
         path: { slug: args.slug },
         once: true,
       })
-      const { out } = ctx
       if (out.json) return out.document({ change_request: cr, merged })
       const state = `${verb}d`
       if (cr === null) return out.line(green('✓ '), `${args.slug} is already ${state}`)
       if (merged) return out.line(green('✓ '), bold(args.slug), ` is ${state} by #${cr.number}`)
       out.line(green('✓ '), 'Opened ', bold(`#${cr.number}`), `: ${args.slug} is ${state} once a user merges it`)
-      out.note(`The user merges it with ${ctx.next(`svc cr merge ${cr.number}`)}`)
+      out.note(`The user merges it with ${next(`svc cr merge ${cr.number}`)}`)
     },
   })
 

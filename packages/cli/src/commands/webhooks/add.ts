@@ -18,8 +18,7 @@ export const add = command({
   ],
   async run(ctx, { args, flags }) {
     const secret = flags.secret === undefined ? undefined : await secretOf(ctx, flags.secret)
-    const project = await ctx.project()
-    const made = await project.post('/webhooks', {
+    const made = await ctx.project.post('/webhooks', {
       once: true,
       body: {
         url: args.url,

@@ -12,9 +12,8 @@ export const deliveries = command({
   examples: ['svc webhooks deliveries', 'svc webhooks deliveries 0a1b2c3d --limit 5 --json'],
   async run(ctx, { args, flags }) {
     const { limit } = flags
-    const project = await ctx.project()
-    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'deliveries' })
-    const { data, cursor } = await project.page('/webhooks/{webhookId}/deliveries', {
+    const webhook = await findWebhook(ctx, { named: args.webhook, command: 'deliveries' })
+    const { data, cursor } = await ctx.project.page('/webhooks/{webhookId}/deliveries', {
       path: { webhookId: webhook.webhook_id },
       query: { limit },
     })

@@ -39,9 +39,8 @@ export const edit = command({
     }
     if (Object.values(body).every((value) => value === undefined))
       throw new UsageError('Nothing to change: pass at least one flag', { next: ['svc webhooks edit --help'] })
-    const project = await ctx.project()
-    const { webhook_id: webhookId } = await findWebhook(ctx, project, { named: args.webhook, command: 'edit' })
-    const edited = await project.patch('/webhooks/{webhookId}', { path: { webhookId }, body })
+    const { webhook_id: webhookId } = await findWebhook(ctx, { named: args.webhook, command: 'edit' })
+    const edited = await ctx.project.patch('/webhooks/{webhookId}', { path: { webhookId }, body })
     const { out } = ctx
     if (out.json) return out.document(edited)
     out.progress(green('✓ '), bold(edited.url), ' is ', stateOf(edited), `: ${edited.events.join(', ')}`)

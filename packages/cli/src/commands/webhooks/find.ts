@@ -17,11 +17,10 @@ const deliveriesSearched = 1000
 /** Without an argument: the only webhook, or a picker. */
 export async function findWebhook(
   ctx: Context,
-  project: ProjectClient,
   input: { named: string | undefined; command: string },
 ): Promise<Webhook> {
   const { named, command } = input
-  const { webhooks } = await project.get('/webhooks')
+  const { webhooks } = await ctx.project.get('/webhooks')
   if (webhooks.length === 0)
     throw new Refusal('not_found', 'This project has no webhooks', { next: ['svc webhooks add <url>'] })
   if (named === undefined) {

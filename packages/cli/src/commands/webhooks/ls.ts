@@ -6,11 +6,10 @@ export const ls = command({
   summary: 'List the webhooks of the project',
   scope: 'project',
   examples: ['svc webhooks ls', 'svc webhooks ls --json'],
-  async run(ctx) {
-    const project = await ctx.project()
+  async run({ out, project, next }) {
     const found = await project.get('/webhooks')
-    ctx.out.list(found, found.webhooks, `No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`, [
-      { title: 'ID', of: (webhook) => (ctx.out.terminal ? shortId(webhook) : webhook.webhook_id) },
+    out.list(found, found.webhooks, `No webhooks yet. Add one: ${next('svc webhooks add <url>')}`, [
+      { title: 'ID', of: (webhook) => (out.terminal ? shortId(webhook) : webhook.webhook_id) },
       { title: 'STATE', of: stateOf },
       { title: 'URL', of: (webhook) => webhook.url, shrink: true },
       { title: 'EVENTS', of: (webhook) => webhook.events.join(','), shrink: true },

@@ -10,8 +10,7 @@ export const rm = command({
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc webhooks rm', 'svc webhooks rm 0a1b2c3d --yes'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
-    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'rm' })
+    const webhook = await findWebhook(ctx, { named: args.webhook, command: 'rm' })
     const { webhook_id: webhookId, url } = webhook
     await confirm(ctx, {
       question: `Stop sending events to ${url}?`,
@@ -19,7 +18,7 @@ export const rm = command({
       corrected: `svc webhooks rm ${shortId(webhook)} --yes`,
     })
     const path = { webhookId }
-    await project.delete('/webhooks/{webhookId}', { path })
+    await ctx.project.delete('/webhooks/{webhookId}', { path })
     ctx.out.done({ ok: true, webhook_id: webhookId }, 'Removed the webhook to ', bold(url))
   },
 })

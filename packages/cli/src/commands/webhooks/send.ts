@@ -4,7 +4,6 @@ import { findDelivery, findWebhook, shortId, webhookArg } from './find.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
-import type { ProjectClient } from '../../requests.ts'
 
 export const ping = command({
   summary: 'Send a ping to a webhook, even if it is paused',
@@ -13,11 +12,10 @@ export const ping = command({
   flags: { wait: { kind: 'switch', summary: 'Wait until the receiver accepts it; fail if it does not' } },
   examples: ['svc webhooks ping', 'svc webhooks ping 0a1b2c3d --wait'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
-    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'ping' })
+    const webhook = await findWebhook(ctx, { named: args.webhook, command: 'ping' })
     const path = { webhookId: webhook.webhook_id }
-    const delivery = await project.post('/webhooks/{webhookId}/ping', { path, once: true })
-    await tellSent(ctx, project, { webhook, delivery, wait: flags.wait })
+    const delivery = await ctx.project.post('/webhooks/{webhookId}/ping', { path, once: true })
+    await tellSent(ctx, { webhook, delivery, wait: flags.wait })
   },
 })
 
@@ -30,15 +28,17 @@ export const redeliver = command({
   },
   examples: ['svc webhooks redeliver 4e5f6a7b', 'svc webhooks redeliver 4e5f6a7b 0a1b2c3d --json'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-    const webhook = await findWebhook(ctx, project, {
+    const webhook = await findWebhook(ctx, {
       named: args.webhook,
       command: `redeliver ${args.delivery}`,
     })
-    const { delivery_id: deliveryId } = await findDelivery(project, { webhook, named: args.delivery })
+    const { delivery_id: deliveryId } = await findDelivery(ctx.project, { webhook, named: args.delivery })
     const path = { webhookId: webhook.webhook_id, deliveryId }
-    const delivery = await project.post('/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { path, once: true })
-    await tellSent(ctx, project, { webhook, delivery, wait: false })
+    const delivery = await ctx.project.post('/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
+      path,
+      once: true,
+    })
+    await tellSent(ctx, { webhook, delivery, wait: false })
   },
 })
 
@@ -54,13 +54,9 @@ interface Asked {
 }
 
 /** With `wait`, resolves when the receiver accepts it and throws when the attempt fails. */
-export async function tellSent(
-  ctx: Context,
-  project: ProjectClient,
-  { webhook, delivery, wait }: Asked,
-): Promise<void> {
+export async function tellSent(ctx: Context, { webhook, delivery, wait }: Asked): Promise<void> {
   const { out } = ctx
-  const sent = wait ? await untilTried(ctx, project, { webhook, delivery }) : delivery
+  const sent = wait ? await untilTried(ctx, { webhook, delivery }) : delivery
   if (out.json) return out.document(sent)
   const name = sent.event_id === null ? sent.event_type : `${sent.event_type} ${sent.event_id}`
   if (wait) return out.line(green('✓ '), bold(webhook.url), ` accepted ${name}: ${sent.http_status}, ${sent.ms} ms`)
@@ -69,8 +65,7 @@ export async function tellSent(
 }
 
 async function untilTried(
-  { io, out }: Context,
-  project: ProjectClient,
+  { io, out, project }: Context,
   { webhook, delivery }: Omit<Asked, 'wait'>,
 ): Promise<WebhookDelivery> {
   const { webhook_id: webhookId } = webhook

@@ -10,9 +10,8 @@ export const show = command({
   args: { webhook: webhookArg },
   examples: ['svc webhooks show', 'svc webhooks show 0a1b2c3d --json'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'show' })
-    const { deliveries } = await project.get('/webhooks/{webhookId}/deliveries', {
+    const webhook = await findWebhook(ctx, { named: args.webhook, command: 'show' })
+    const { deliveries } = await ctx.project.get('/webhooks/{webhookId}/deliveries', {
       path: { webhookId: webhook.webhook_id },
       query: { limit: deliveriesShown },
     })

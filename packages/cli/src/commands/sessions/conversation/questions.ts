@@ -15,14 +15,12 @@ export const questions = command({
   args: { id: { ...sessionArg, summary: 'Only this session (default: all that wait for you)', optional: true } },
   flags: { all: { kind: 'switch', summary: 'Include answered and expired questions of that session' } },
   examples: ['svc sessions questions', 'svc sessions questions 8f3a1c20 --all'],
-  async run(ctx, { args, flags }) {
-    const project = await ctx.project()
+  async run({ out, project, next }, { args, flags }) {
     const sessionId = args.id === undefined ? null : await resolveSessionId(project, args.id)
     const asked =
       sessionId === null
         ? await openQuestions(project)
         : await questionsOf(project.session(sessionId), flags.all ? 'all' : 'open')
-    const { out } = ctx
     if (out.json) return out.document({ questions: asked })
     if (asked.length === 0) return out.note('No open questions.')
     if (!out.terminal)
@@ -41,7 +39,7 @@ export const questions = command({
       if (status !== 'open') out.line('  ', dim(status === 'answered' ? `answered: ${answer}` : `expired: ${reason}`))
       else if (options.length > 0) out.line('  ', yellow(options.map(({ value }) => value).join(' | ')))
     }
-    out.note(`Answer: ${ctx.next('svc sessions answer <session> <answer>')}`)
+    out.note(`Answer: ${next('svc sessions answer <session> <answer>')}`)
   },
 })
 
