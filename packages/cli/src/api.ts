@@ -35,7 +35,7 @@ export function openConnection(
   return {
     send(answer, method, path, { path: named, query, ...rest }) {
       const how = answer === 'replyStream' ? { parseAs: 'stream' } : {}
-      const take: (call: Promise<sdk.Answer<object>>) => Promise<unknown> = sdk[answer]
+      const take: (call: Promise<sdk.Answer<object>>) => Promise<unknown> = readers[answer]
       return take(request(method, path, { params: { path: named, query }, ...withHeaders(rest), ...how })).catch(
         rethrowGuided,
       )
@@ -43,6 +43,9 @@ export function openConnection(
     route: (method, path, options = {}) => sdk.callRoute(api, method, path, withHeaders(options)).catch(rethrowGuided),
   }
 }
+
+const { reply, replyPage, replyStream, replyWarned } = sdk
+const readers = { reply, replyPage, replyStream, replyWarned }
 
 function rethrowGuided(error: unknown): never {
   throw guided(error)
