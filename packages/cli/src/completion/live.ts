@@ -4,7 +4,7 @@ import type { Named } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { meaning, ownKeys } from '../commands/settings/keys.ts'
 import { allMembers, resolveAccountId } from '../commands/members/account.ts'
-import { allTokens } from '../commands/tokens/find.ts'
+import { allTokens } from '../commands/tokens/tokens.ts'
 import { knownHosts } from '../config/hosts.ts'
 
 interface Offer {

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { placeOf } from './find.ts'
+import { placeOf } from './channels.ts'
 
 export const connect = command({
   summary: 'Connect a channel of a chat workspace to the project',

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { sentToSessions } from '../secrets/set.ts'
+import { sentToSessions } from '../secrets/secrets.ts'
 
 const bytesMax = 1024 * 1024
 /** The service's limit for one value. */

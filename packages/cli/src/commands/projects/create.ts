@@ -3,7 +3,7 @@ import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { printProject } from './info.ts'
+import { printProject } from './projects.ts'
 import { linkFolder } from './link.ts'
 
 export const create = command({

@@ -1,6 +1,6 @@
 import type { Webhook, WebhookDelivery } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
-import { findDelivery, findWebhook, shortId, webhookArg } from './find.ts'
+import { findDelivery, findWebhook, shortId, webhookArg } from './webhooks.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
