@@ -1,6 +1,6 @@
 import type { App, AppDeploy } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
-import { appArg, shortCommit } from './labels.ts'
+import { appArg, shortCommit } from './apps.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import type { Context } from '../../context.ts'
 import { bold, green } from '../../terminal/output.ts'

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../terminal/output.ts'
-import { appArg, shortCommit } from './labels.ts'
+import { appArg, shortCommit } from './apps.ts'
 
 type Line = AppLog['lines'][number]
 

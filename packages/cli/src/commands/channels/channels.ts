@@ -14,10 +14,7 @@ const channelArg = {
 } as const
 
 /** Without an argument: the only channel, or a picker. */
-async function findChannel(
-  ctx: Context,
-  input: { named: string | undefined; command: string },
-): Promise<Channel> {
+async function findChannel(ctx: Context, input: { named: string | undefined; command: string }): Promise<Channel> {
   const { named, command } = input
   const { channels } = await ctx.project.get('/channels')
   if (channels.length === 0)
