@@ -1,11 +1,13 @@
 import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
+import { askServerProgram } from '../../self-host/ask-program.ts'
 import { changedSettings, dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { forgetServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
-import { green, red, yellow } from '../../terminal/output.ts'
+import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
 export const configure = command({
   summary: 'Answer the three questions of the first start again',
@@ -174,3 +176,104 @@ WantedBy=default.target
     ctx.out.note('Before you enable it, stop a server of svc self-host start.')
   },
 })
+
+const doctorMs = 60_000
+
+interface Report {
+  driver: string | null
+  ready: boolean
+  drivers: {
+    name: string
+    findings: { name: string; state: 'good' | 'weak' | 'missing'; says: string; mend: string | null }[]
+  }[]
+}
+
+const marks: Record<Report['drivers'][number]['findings'][number]['state'], Styled> = {
+  good: green('✓ '),
+  weak: yellow('! '),
+  missing: red('✗ '),
+}
+
+export const doctor = command({
+  summary: 'Check this machine: whether sessions can start, how well they are isolated, how to fix problems',
+  about: ["Needs no running server and leaves nothing running. Exit code 1 if sessions can't start."],
+  scope: 'nothing',
+  examples: ['svc self-host doctor', 'svc self-host doctor --json'],
+  async run(ctx) {
+    const { out } = ctx
+    const report = await askServerProgram<Report>(ctx, '--doctor', {
+      ms: doctorMs,
+      otherwise: 'The check of this machine failed.',
+    })
+    if (out.json) out.document(report)
+    else {
+      for (const { name, findings } of report.drivers) {
+        out.line(bold(name), name === report.driver ? dim('  what sessions get') : '')
+        for (const { name: part, state, says, mend } of findings) {
+          out.line('  ', marks[state], `${part}: ${says}`)
+          if (mend !== null) out.line('      ', dim(mend))
+        }
+        out.line()
+      }
+    }
+    if (report.ready) return out.note('Sessions can start here.')
+    const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
+    throw new Refusal('not_available', `Sessions can't start on this machine. ${why}`)
+  },
+})
+
+/** A thousand projects take a second; starting the database first takes longer. */
+const rotateMs = 600_000
+
+interface Rotation {
+  finished_earlier: boolean
+  master_key_id: string
+  previous_master_key_ids: string[]
+  master_key_file: string
+  projects: number
+  moved: number
+  servers: number
+}
+
+export const rotateKey = command({
+  summary: 'Replace the master key, whether your server is running or not',
+  about: [
+    'Sessions and requests continue: a running server loads the new key at its next start. The old key then decrypts nothing in the database. After an interruption the server still starts; run the command again to finish.',
+    "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR, SVC_MASTER_KEY_FILE and DATABASE_URL.",
+  ],
+  scope: 'nothing',
+  examples: ['svc self-host rotate-key', 'SVC_DATA_DIR=/srv/svc svc self-host rotate-key --json'],
+  async run(ctx) {
+    const { out } = ctx
+    const rotation = await rotate(ctx)
+    if (out.json) return out.document(rotation)
+    const before = rotation.previous_master_key_ids.join(', ')
+    out.line(
+      green('✓ '),
+      rotation.finished_earlier ? 'Finished the interrupted rotation of the master key: ' : 'Replaced the master key: ',
+      dim(before),
+      dim(' → '),
+      bold(rotation.master_key_id),
+    )
+    const { projects, moved } = rotation
+    out.fields([
+      ['file', rotation.master_key_file],
+      [
+        'checked',
+        `${projects} ${projects === 1 ? 'project' : 'projects'}${moved > 0 ? `, ${moved} moved below the root key` : ''}`,
+      ],
+      ['servers', rotation.servers === 0 ? 'none runs' : `${rotation.servers} running, which go on`],
+    ])
+    out.note(
+      'Back up the new key file now, separately from the data. Copy it to every other machine that uses this database before a server restarts there.',
+    )
+    out.note(`Earlier backups of the database need ${before}: keep that key only with them.`)
+  },
+})
+
+async function rotate(ctx: Context): Promise<Rotation> {
+  return await askServerProgram<Rotation>(ctx, '--rotate-key', {
+    ms: rotateMs,
+    otherwise: 'The master key could not be replaced.',
+  })
+}
