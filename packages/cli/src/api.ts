@@ -3,14 +3,22 @@ import * as sdk from '@svc/sdk'
 import { version } from './config/build-values.ts'
 import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
-import type { Client, ProjectClient, Sent } from './requests.ts'
+import { type Client, clientOver, type Connection, type Options } from './requests.ts'
 
 export function connect(
   io: Pick<Io, 'signal' | 'sleep' | 'newId'>,
   host: { name: string; base: string },
   token: string | null,
-  notice?: sdk.SlowNotice,
 ): Client {
+  return clientOver(async () => openConnection(io, host, token))
+}
+
+export function openConnection(
+  io: Pick<Io, 'signal' | 'sleep' | 'newId'>,
+  host: { name: string; base: string },
+  token: string | null,
+  notice?: sdk.SlowNotice,
+): Connection {
   const api = sdk.createSvcClient({
     baseUrl: host.base,
     token,
@@ -19,61 +27,25 @@ export function connect(
     sleep: (ms) => io.sleep(ms),
     ...(notice === undefined ? {} : { notice }),
   })
-  const below = <T>(prefix: string, known: object, more: object) =>
-    ({ ...requests(api, io, prefix, known), ...more }) as unknown as T
-  const client = below<Client>(
-    '',
-    {},
-    {
-      route: (method: string, path: string, options: Options = {}) =>
-        sdk.callRoute(api, method, path, withHeaders(io, options)).catch(rethrowGuided),
-      project(projectId: string) {
-        const prefix = '/v1/projects/{projectId}'
-        const project = below<ProjectClient>(
-          prefix,
-          { projectId },
-          {
-            id: projectId,
-            api: client,
-            session: (sessionId: string) =>
-              below(`${prefix}/sessions/{sessionId}`, { projectId, sessionId }, { id: sessionId, project }),
-            changeRequest: (crId: string) => below(`${prefix}/change-requests/{crId}`, { projectId, crId }, {}),
-          },
-        )
-        return project
-      },
-    },
-  )
-  return client
-}
-
-type Options = Sent & { path?: object; query?: object; body?: object }
-
-/** The functions behind a client; `requests.ts` has their types. */
-function requests(api: sdk.SvcClient, io: Pick<Io, 'newId'>, prefix: string, known: object) {
   const request = api.request as unknown as (method: string, path: string, init: object) => Promise<sdk.Answer<object>>
-  const by =
-    <T>(method: string, take: (answer: Promise<sdk.Answer<object>>) => Promise<T>, how: object = {}) =>
-    (path: string, { path: named, query, ...rest }: Options = {}) => {
-      const params = { path: { ...known, ...named }, query }
-      return take(request(method, prefix + path, { params, ...withHeaders(io, rest), ...how })).catch(rethrowGuided)
-    }
-  const { reply, replyPage, replyStream, replyWarned } = sdk
+  const withHeaders = ({ once, headers, ...rest }: Options) => ({
+    ...rest,
+    headers: { ...headers, ...(once ? sdk.onlyOnce(io.newId) : {}) },
+  })
   return {
-    get: by('get', reply),
-    post: by('post', reply),
-    put: by('put', reply),
-    patch: by('patch', reply),
-    delete: by('delete', reply),
-    page: by('get', replyPage),
-    stream: by('get', replyStream, { parseAs: 'stream' }),
-    warned: { post: by('post', replyWarned), patch: by('patch', replyWarned) },
+    send(answer, method, path, { path: named, query, ...rest }) {
+      const how = answer === 'replyStream' ? { parseAs: 'stream' } : {}
+      const take: (call: Promise<sdk.Answer<object>>) => Promise<unknown> = readers[answer]
+      return take(request(method, path, { params: { path: named, query }, ...withHeaders(rest), ...how })).catch(
+        rethrowGuided,
+      )
+    },
+    route: (method, path, options = {}) => sdk.callRoute(api, method, path, withHeaders(options)).catch(rethrowGuided),
   }
 }
 
-function withHeaders({ newId }: Pick<Io, 'newId'>, { once, headers, ...rest }: Options) {
-  return { ...rest, headers: { ...headers, ...(once ? sdk.onlyOnce(newId) : {}) } }
-}
+const { reply, replyPage, replyStream, replyWarned } = sdk
+const readers = { reply, replyPage, replyStream, replyWarned }
 
 function rethrowGuided(error: unknown): never {
   throw guided(error)

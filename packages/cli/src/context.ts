@@ -8,7 +8,7 @@ import type { Io } from './io.ts'
 import { findLink, type Link } from './config/link-file.ts'
 import { createOutput, type Output } from './terminal/output.ts'
 import { inProject, quote } from './arguments/shell-word.ts'
-import type { Client, ProjectClient } from './requests.ts'
+import { type Client, clientOver, type Connection, type ProjectClient } from './requests.ts'
 
 export interface Context {
   io: Io
@@ -18,14 +18,14 @@ export interface Context {
   config(): Promise<Config>
   link(): Promise<Link | null>
   host(): Promise<ChosenHost>
-  /** Prints the host, and connects with its token. */
-  api(): Promise<Client>
+  /** Its first request prints the host, and connects with the token. */
+  api: Client
   /** The project's id: `--project`, SVC_PROJECT_ID, the link file, then the remotes of the git repository. */
   projectId(): Promise<string>
   /** Whether a project is named or this folder is linked. */
   chosenProject(): Promise<boolean>
   /** The client of that project. */
-  project(): Promise<ProjectClient>
+  project: ProjectClient
   /** A suggested command with the flags it needs here. */
   next(command: string): string
   /** Whether a user can answer a prompt. */
@@ -34,6 +34,7 @@ export interface Context {
 
 export function createContext(io: Io, globals: Globals, filter: Filter | null = null): Context {
   const out = createOutput(io, { json: globals.json, noColor: globals['no-color'], filter })
+  const api = clientOver(once(() => openApi(ctx)))
   const ctx: Context = {
     io,
     out,
@@ -50,20 +51,15 @@ export function createContext(io: Io, globals: Globals, filter: Filter | null = 
       const needsLink = globals.host === undefined && !io.env.SVC_API_URL
       return chooseHost({ flag: globals.host, env: io.env, link: needsLink ? await ctx.link() : null, config })
     }),
-    api: once(() => openApi(ctx)),
+    api,
     projectId: once(() => findProject(ctx)),
     chosenProject: async () => Boolean(globals.project ?? io.env.SVC_PROJECT_ID) || (await ctx.link()) !== null,
-    async project() {
-      // Report a missing project before any request.
-      await projectNamed(ctx)
-      const api = await ctx.api()
-      return api.project(await ctx.projectId())
-    },
+    project: api.project(() => ctx.projectId()),
   }
   return ctx
 }
 
-async function openApi(ctx: Context): Promise<Client> {
+async function openApi(ctx: Context): Promise<Connection> {
   const host = await ctx.host()
   const config = await ctx.config()
   const token = tokenFor(host, { env: ctx.io.env, config })
@@ -73,8 +69,8 @@ async function openApi(ctx: Context): Promise<Client> {
     ctx.out.warn(
       `Other users can read ${ctx.configPath()}, which contains tokens: chmod 600 ${quote(ctx.configPath())}`,
     )
-  const { connect } = await import('./api.ts')
-  return connect(ctx.io, host, token, {
+  const { openConnection } = await import('./api.ts')
+  return openConnection(ctx.io, host, token, {
     show: (progress) => ctx.out.passing(progress ?? `waiting for ${host.name}…`),
     hide: ctx.out.clearPassing,
   })
@@ -106,7 +102,7 @@ async function findProject(ctx: Context): Promise<string> {
   const named = await projectNamed(ctx)
   if (named.from !== 'name') return named.project
   const { resolveProjectId } = await import('./commands/projects/find.ts')
-  return resolveProjectId(await ctx.api(), named.project)
+  return resolveProjectId(ctx.api, named.project)
 }
 
 async function projectNamed(ctx: Context): Promise<{ project: string; from: 'name' | 'link' | 'remote' }> {

@@ -27,7 +27,7 @@ type PathOf<Op, Known extends string> = [PartOf<Op, 'path'>] extends [never] ? n
 
 /** Required if the value has a required property. */
 type Option<Name extends string, T> = [T] extends [never] ? {} : {} extends T ? { [N in Name]?: T } : { [N in Name]: T }
-type Options<Op, Known extends string> = Sent &
+type OptionsOf<Op, Known extends string> = Sent &
   Option<'path', PathOf<Op, Known>> &
   Option<'query', PartOf<Op, 'query'>> &
   Option<'body', BodyOf<Op>>
@@ -47,7 +47,7 @@ type Call<Paths, M extends Method, Known extends string, Answer extends 'body' |
   P extends PathsWith<Paths, M>,
 >(
   path: P,
-  ...options: Given<Options<OpOf<Paths[P], M>, Known>>
+  ...options: Given<OptionsOf<OpOf<Paths[P], M>, Known>>
 ) => Promise<
   {
     body: ReplyOf<OpOf<Paths[P], M>>
@@ -63,18 +63,66 @@ type Requests<Paths, Known extends string = never> = { [M in Method]: Call<Paths
   stream: Call<Paths, 'get', Known, 'stream'>
 }
 
-export interface Client extends Requests<paths> {
+export type Options = Sent & { path?: object; query?: object; body?: object }
+
+/** A server and the token for it. */
+export interface Connection {
+  send(answer: AnswerKind, method: Method, path: string, options: Options): Promise<unknown>
   /** Any route, by its method and path. */
-  route(
-    method: string,
-    path: string,
-    options?: Sent & { body?: unknown },
-  ): Promise<{ text: string; response: Response }>
-  project(projectId: string): ProjectClient
+  route(method: string, path: string, options?: Options): Promise<{ text: string; response: Response }>
+}
+type AnswerKind = 'reply' | 'replyPage' | 'replyStream' | 'replyWarned'
+
+/** Connects at the first request. */
+export function clientOver(open: () => Promise<Connection>): Client {
+  const below = <T>(prefix: string, known: () => Promise<object>, more: object) => {
+    const by =
+      (method: Method, answer: AnswerKind = 'reply') =>
+      async (path: string, options: Options = {}) => {
+        const given = { ...(await known()), ...options.path }
+        return (await open()).send(answer, method, prefix + path, { ...options, path: given })
+      }
+    return {
+      ...{ get: by('get'), post: by('post'), put: by('put'), patch: by('patch'), delete: by('delete') },
+      ...{ page: by('get', 'replyPage'), stream: by('get', 'replyStream') },
+      warned: { post: by('post', 'replyWarned'), patch: by('patch', 'replyWarned') },
+      ...more,
+    } as unknown as T
+  }
+  const client = below<Client>('', async () => ({}), {
+    route: async (...given: Parameters<Connection['route']>) => (await open()).route(...given),
+    project(given: string | (() => Promise<string>)) {
+      const prefix = '/v1/projects/{projectId}'
+      const known = async () => ({ projectId: typeof given === 'string' ? given : await given() })
+      const project = below<ProjectClient>(prefix, known, {
+        api: client,
+        async id() {
+          const { projectId } = await known()
+          await open()
+          return projectId
+        },
+        session: (sessionId: string) =>
+          below(`${prefix}/sessions/{sessionId}`, async () => ({ ...(await known()), sessionId }), {
+            ...{ id: sessionId, project },
+          }),
+        changeRequest: (crId: string) =>
+          below(`${prefix}/change-requests/{crId}`, async () => ({ ...(await known()), crId }), {}),
+      })
+      return project
+    },
+  })
+  return client
+}
+
+export interface Client extends Requests<paths> {
+  route: Connection['route']
+  /** The id may be found at the first request. */
+  project(projectId: string | (() => Promise<string>)): ProjectClient
 }
 
 export interface ProjectClient extends Requests<Below<ProjectPath>, 'projectId'> {
-  id: string
+  /** Finds the project and connects, so that a command fails before it does anything else. */
+  id(): Promise<string>
   api: Client
   session(sessionId: string): SessionClient
   changeRequest(crId: string): ChangeRequestClient

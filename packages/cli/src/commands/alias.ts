@@ -29,7 +29,7 @@ export const set = command({
     expansion: { summary: 'The quoted command, without svc' },
   },
   examples: ["svc alias set co 'cr checkout'", "svc alias set mine 'cr ls --author @me --base $1'"],
-  async run(ctx, { args }) {
+  async run({ out, configPath }, { args }) {
     const { name } = args
     if (!/^[a-z][\w-]{0,40}$/i.test(name)) throw new UsageError(`${JSON.stringify(name)} can't be the name of an alias`)
     if (lookUp(catalogue, name) !== null)
@@ -38,8 +38,8 @@ export const set = command({
     if (words[0] === undefined || lookUp(catalogue, words[0]) === null)
       throw new UsageError(`${JSON.stringify(words[0] ?? '')} is not a command`, { next: ['svc --help'] })
     const expansion = args.expansion.replace(/^svc /, '')
-    await changeConfig(ctx.configPath(), (config) => ((config.aliases ??= {})[name] = expansion))
-    ctx.out.done({ name, expansion }, bold(`svc ${name}`), ` is svc ${expansion}`)
+    await changeConfig(configPath(), (config) => ((config.aliases ??= {})[name] = expansion))
+    out.done({ name, expansion }, bold(`svc ${name}`), ` is svc ${expansion}`)
   },
 })
 
@@ -48,10 +48,10 @@ export const rm = command({
   scope: 'nothing',
   args: { name: { summary: 'Name of the alias' } },
   examples: ['svc alias rm co', 'svc alias rm co --json'],
-  async run(ctx, { args: { name } }) {
-    if (!Object.hasOwn((await ctx.config()).aliases ?? {}, name))
+  async run({ out, configPath, config }, { args: { name } }) {
+    if (!Object.hasOwn((await config()).aliases ?? {}, name))
       throw new Refusal('not_found', `There is no alias ${JSON.stringify(name)}`, { next: ['svc alias ls'] })
-    await changeConfig(ctx.configPath(), ({ aliases = {} }) => delete aliases[name])
-    ctx.out.done({ removed: name }, 'Removed ', bold(name))
+    await changeConfig(configPath(), ({ aliases = {} }) => delete aliases[name])
+    out.done({ removed: name }, 'Removed ', bold(name))
   },
 })

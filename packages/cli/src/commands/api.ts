@@ -44,15 +44,14 @@ export const api = command({
     const fields = await fieldsOf(ctx, flags.field, flags['raw-field'])
     const body = flags.input === undefined ? fields : { ...(await inputOf(ctx, flags.input)), ...fields }
     const path = await pathOf(ctx, args.route)
-    const client = await ctx.api()
     if (method !== 'GET') {
-      const { text } = await client.route(method, path, { once: method === 'POST', ...(hasBody ? { body } : {}) })
+      const { text } = await ctx.api.route(method, path, { once: method === 'POST', ...(hasBody ? { body } : {}) })
       return print(ctx, text)
     }
     const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]))
     const first = query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
-    if (!flags.paginate) return print(ctx, (await client.route('GET', first)).text)
-    ctx.out.document(await allPages(client, first))
+    if (!flags.paginate) return print(ctx, (await ctx.api.route('GET', first)).text)
+    ctx.out.document(await allPages(ctx.api, first))
   },
 })
 

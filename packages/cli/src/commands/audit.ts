@@ -26,20 +26,19 @@ export const audit = command({
   examples: ['svc audit', 'svc audit --action change_request --project my-app --json'],
   async run(ctx, { flags }) {
     const { limit } = flags
-    const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
     const query = {
       action: flags.action,
-      ...(flags.project === undefined ? {} : { project_id: await resolveProjectId(api, flags.project) }),
+      ...(flags.project === undefined ? {} : { project_id: await resolveProjectId(ctx.api, flags.project) }),
       ...(flags.member === undefined
         ? {}
-        : { actor_user_id: (await findMember(api, accountId, flags.member)).user_id }),
+        : { actor_user_id: (await findMember(ctx.api, accountId, flags.member)).user_id }),
     }
-    const { rows, isMore } = await readAudit(api, accountId, query, limit)
+    const { rows, isMore } = await readAudit(ctx.api, accountId, query, limit)
     const { out } = ctx
     if (out.json) return out.document(rows)
     if (rows.length === 0) return out.note('No audit entries match.')
-    const members = await allMembers(api, accountId)
+    const members = await allMembers(ctx.api, accountId)
     const { page } = await import('../terminal/pager.ts')
     await page(ctx, out.tableText(rows, auditColumns(ctx, members)))
     if (isMore) out.note(`There are more: --limit ${Math.min(limitMax, limit * 10)}`)

@@ -6,9 +6,8 @@ export const ls = command({
   summary: 'List the browsers in which you are signed in',
   scope: 'host',
   examples: ['svc browsers ls', 'svc browsers ls --json'],
-  async run(ctx) {
-    const found = await (await ctx.api()).get('/v1/accounts/dashboard-sessions')
-    const { out } = ctx
+  async run({ out, api }) {
+    const found = await api.get('/v1/accounts/dashboard-sessions')
     out.list(found, found, 'You are not signed in to any browser.', [
       { title: 'ID', of: (one) => (out.terminal ? one.dashboard_session_id.slice(0, 8) : one.dashboard_session_id) },
       { title: 'BROWSER', of: (one) => one.user_agent ?? 'unknown', shrink: true },
@@ -24,8 +23,7 @@ export const revoke = command({
   scope: 'host',
   args: { id: { summary: 'Id of the browser session, or its first characters' } },
   examples: ['svc browsers revoke 8f3a1c20', 'svc browsers revoke 8f3a1c20 --json'],
-  async run(ctx, { args }) {
-    const api = await ctx.api()
+  async run({ out, api }, { args }) {
     const all = await api.get('/v1/accounts/dashboard-sessions')
     const { dashboard_session_id: dashboardSessionId, user_agent: userAgent } = findOne(all, args.id, {
       what: ['browser session', 'browser sessions'],
@@ -33,6 +31,6 @@ export const revoke = command({
       next: ['svc browsers ls'],
     })
     await api.delete('/v1/accounts/dashboard-sessions/{dashboardSessionId}', { path: { dashboardSessionId } })
-    ctx.out.done({ revoked: dashboardSessionId }, 'Signed out ', bold(userAgent ?? dashboardSessionId.slice(0, 8)))
+    out.done({ revoked: dashboardSessionId }, 'Signed out ', bold(userAgent ?? dashboardSessionId.slice(0, 8)))
   },
 })

@@ -9,7 +9,7 @@ export const compare = command({
   scope: 'project',
   args: { range: { summary: 'base..head, or a head to compare with the default branch' } },
   examples: ['svc compare main..greeting', 'svc compare greeting --json ahead,can_merge'],
-  async run(ctx, { args }) {
+  async run({ out, project, next }, { args }) {
     const parts = args.range.split(/\.{2,3}/)
     const head = parts.at(-1)!
     if (parts.length > 2 || head === '')
@@ -17,10 +17,8 @@ export const compare = command({
         next: ['svc compare main..<head>'],
       })
     const base = parts.length === 2 && parts[0] !== '' ? parts[0] : undefined
-    const project = await ctx.project()
     const query = { head, base }
     const found = await project.get('/compare', { query })
-    const { out } = ctx
     if (out.json) return out.document(found)
     out.line(bold(`${found.base_ref}..${found.head_ref}`), `  ${found.ahead} ahead, ${found.behind} behind`)
     const { verdict, files } = previewLines(found)
@@ -34,6 +32,6 @@ export const compare = command({
       { title: '+', of: (file) => (file.binary ? 'binary' : `+${file.additions}`) },
       { title: '-', of: (file) => (file.binary ? '' : `-${file.deletions}`) },
     ])
-    if (found.ahead > 0) out.note(`Next: ${ctx.next(`svc cr open --fill --head ${quote(found.head_ref)}`)}`)
+    if (found.ahead > 0) out.note(`Next: ${next(`svc cr open --fill --head ${quote(found.head_ref)}`)}`)
   },
 })

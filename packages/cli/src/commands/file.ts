@@ -19,11 +19,9 @@ export const ls = command({
   scope: 'project',
   args: { place: { ...placeArg, summary: 'branch:folder, or a folder on the default branch', optional: true } },
   examples: ['svc file ls', 'svc file ls greeting:src --json name,size'],
-  async run(ctx, { args }) {
-    const project = await ctx.project()
+  async run({ out, project }, { args }) {
     const query = placeOf(args.place ?? '')
     const found = await project.get('/tree', { query })
-    const { out } = ctx
     out.list(found.entries, found.entries, 'The folder is empty.', [
       { title: 'NAME', of: ({ name, type }) => (type === 'directory' ? cyan(`${name}/`) : name), shrink: true },
       { title: 'KIND', of: ({ type }) => type },
@@ -40,8 +38,7 @@ export const show = command({
   args: { place: placeArg },
   examples: ['svc file show src/main.ts', 'svc file show greeting:page.html'],
   async run(ctx, { args }) {
-    const project = await ctx.project()
-    const file = await project.get('/file', { query: placeOf(args.place) })
+    const file = await ctx.project.get('/file', { query: placeOf(args.place) })
     const { out } = ctx
     if (out.json) return out.document(file)
     if (file.encoding !== 'utf-8')

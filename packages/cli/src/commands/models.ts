@@ -8,15 +8,14 @@ export const ls = command({
   summary: 'List the models that sessions, agents and triggers can choose',
   scope: 'host',
   examples: ['svc models ls', 'svc sessions new --model <name> --prompt "Fix the failing test"'],
-  async run(ctx) {
-    const { out } = ctx
-    const found = await (await ctx.api()).get('/v1/models')
+  async run({ out, api, next }) {
+    const found = await api.get('/v1/models')
     if (out.json) return out.document(found)
     out.table(found.models, [
       { title: 'MODEL', of: (model) => model.id, shrink: true },
       { title: 'DEFAULT', of: (model) => (model.default ? 'yes' : '') },
     ])
-    if (found.models.length === 0) out.note(`An owner of the server can set one: ${ctx.next('svc models set --help')}`)
+    if (found.models.length === 0) out.note(`An owner of the server can set one: ${next('svc models set --help')}`)
   },
 })
 
@@ -36,23 +35,23 @@ export const set = command({
     'svc models set https://models.example/v1 --model large,small --key -',
     'svc models set http://127.0.0.1:11434/v1 --model local-model',
   ],
-  async run(ctx, { args, flags }) {
+  async run({ io, out, api, next }, { args, flags }) {
     const models = (flags.model ?? '')
       .split(',')
       .map((each) => each.trim())
       .filter(Boolean)
     if (models.length === 0)
       throw new UsageError('Missing --model', { next: [`svc models set ${args.url} --model <name> --key -`] })
-    const key = flags.key === undefined ? undefined : await valueOrStdin(ctx.io, flags.key, 'the API key')
+    const key = flags.key === undefined ? undefined : await valueOrStdin(io, flags.key, 'the API key')
     const body = {
       url: args.url,
       shape: flags.anthropic ? ('anthropic' as const) : ('openai' as const),
       models,
       key,
     }
-    const saved = await (await ctx.api()).put('/v1/models/upstream', { body })
-    ctx.out.done(saved, 'Agents use ', bold(models[0]!), ` at ${saved.url}`)
-    ctx.out.note(ctx.next('svc models ls'))
+    const saved = await api.put('/v1/models/upstream', { body })
+    out.done(saved, 'Agents use ', bold(models[0]!), ` at ${saved.url}`)
+    out.note(next('svc models ls'))
   },
 })
 
@@ -67,7 +66,7 @@ export const rm = command({
       yes: flags.yes,
       corrected: 'svc models rm --yes',
     })
-    const done = await (await ctx.api()).delete('/v1/models/upstream')
+    const done = await ctx.api.delete('/v1/models/upstream')
     ctx.out.done(done, 'The model server is removed')
   },
 })

@@ -110,16 +110,14 @@ async function projectHere(
   { top, branch }: Local,
 ): Promise<{ its: ProjectClient; project: Project; isNew: boolean }> {
   if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
-    const chosen = await ctx.project()
-    return { its: chosen, project: await chosen.get(''), isNew: false }
+    return { its: ctx.project, project: await ctx.project.get(''), isNew: false }
   }
-  const api = await ctx.api()
   const name = basename(top).trim().slice(0, 100) || 'project'
   const account_id = await chosenAccountId(ctx)
-  const project = await api.post('/v1/projects', { once: true, body: { name, default_branch: branch, account_id } })
+  const project = await ctx.api.post('/v1/projects', { once: true, body: { name, default_branch: branch, account_id } })
   const path = await linkFolder(ctx, project, top)
   ctx.out.progress('Created the project ', bold(project.slug), `, linked by ${path}`)
-  return { its: api.project(project.project_id), project, isNew: true }
+  return { its: ctx.api.project(project.project_id), project, isNew: true }
 }
 
 interface Place {

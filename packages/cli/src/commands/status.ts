@@ -23,10 +23,9 @@ export const status = command({
   examples: ['svc status', 'svc status --project my-app --json'],
   async run(ctx) {
     const chosen = await ctx.chosenProject()
-    const api = await ctx.api()
-    const all = chosen ? [await api.project(await ctx.projectId()).get('')] : await allProjects(api)
+    const all = chosen ? [await ctx.project.get('')] : await allProjects(ctx.api)
     const projects = all.slice(0, projectsMax)
-    const found = await inTurns(projects, atOnce, (project) => look(api, project))
+    const found = await inTurns(projects, atOnce, (project) => look(ctx.api, project))
     const { out } = ctx
     if (out.json)
       return out.document({ projects: found.map(asDocument), projects_left_out: all.length - projects.length })

@@ -17,7 +17,7 @@ import { watchStart } from '../conversation/start-phases.ts'
 import { getDiff, printPatch } from './cr/review/diff.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
-import type { Client, ProjectClient } from '../requests.ts'
+import type { ProjectClient } from '../requests.ts'
 
 const projectName = 'svc-tour'
 const tourPrompt = 'Add a greeting to the page, commit it, push it and open a change request.'
@@ -33,15 +33,14 @@ export const tour = command({
   flags: { yes: { kind: 'switch', summary: 'Merge at the end without asking' } },
   examples: ['svc tour', 'svc tour --yes'],
   async run(ctx, { flags }) {
-    const api = await ctx.api()
-    await sayWhatAnswers(ctx, api)
+    await sayWhatAnswers(ctx)
 
     step(ctx, 1, 'A project with a small web page')
-    const project = await api.post('/v1/projects', { once: true, body: { name: projectName } })
+    const project = await ctx.api.post('/v1/projects', { once: true, body: { name: projectName } })
     // Every suggested command from here on, also in an error, must name the project.
     ctx.globals.project = project.slug
     try {
-      await showEverything(ctx, api, project, flags.yes)
+      await showEverything(ctx, project, flags.yes)
     } finally {
       // On failure, remove nothing: the user may want to look at it.
       ctx.out.note('Remove everything, including the repository:')
@@ -50,13 +49,13 @@ export const tour = command({
   },
 })
 
-async function showEverything(ctx: Context, api: Client, project: Project, yes: boolean): Promise<void> {
+async function showEverything(ctx: Context, project: Project, yes: boolean): Promise<void> {
   const { out } = ctx
   await pushFirstCommit(ctx, project)
   out.note(`${project.slug}: README.md and index.html on ${project.default_branch}`)
 
   step(ctx, 2, `A session: "${tourPrompt}"`)
-  const its = api.project(project.project_id)
+  const its = ctx.api.project(project.project_id)
   const body = { name: 'tour', initial_prompt: tourPrompt, model: scriptedModelName }
   const at = its.session((await its.post('/sessions', { once: true, body })).session_id)
   const session = await watchStart(ctx, at)
@@ -99,7 +98,7 @@ function step({ out }: Context, number: number, text: string): void {
 }
 
 /** The tour's answers are scripted, and it says so. */
-async function sayWhatAnswers({ out }: Context, api: Client): Promise<void> {
+async function sayWhatAnswers({ out, api }: Context): Promise<void> {
   const ready = await api.get('/v1/ready')
   if (!ready.sandbox.ready)
     throw new Refusal('not_available', 'This server cannot start sandboxes', {

@@ -26,12 +26,11 @@ export const usage = command({
   examples: ['svc usage', 'svc usage --project my-app --days 7 --json', 'svc usage --cap 20000000'],
   async run(ctx, { flags }) {
     const { days } = flags
-    const api = await ctx.api()
     if (flags.cap !== undefined) {
       const model_tokens_per_month = flags.cap === 'none' ? null : wholeNumber('--cap', flags.cap, 0, 1_000_000_000_000)
       const accountId = await resolveAccountId(ctx, flags.account)
       const path = { accountId }
-      const set = await api.patch('/v1/accounts/{accountId}/usage', { path, body: { model_tokens_per_month } })
+      const set = await ctx.api.patch('/v1/accounts/{accountId}/usage', { path, body: { model_tokens_per_month } })
       if (ctx.out.json) return ctx.out.document(set)
       const now =
         model_tokens_per_month === null ? 'without a cap' : `capped at ${count(model_tokens_per_month)} tokens a month`
@@ -49,7 +48,6 @@ async function read(
   flags: { project?: string | undefined; session?: string | undefined; account?: string | undefined },
   days: number,
 ): Promise<Usage | ProjectUsage> {
-  const api = await ctx.api()
   const { env } = ctx.io
   const query = { days }
   const isInSandbox = Boolean(env.SVC_SESSION_ID && (env.SVC_CLI_TOKEN || env.SVC_EXECUTOR_TOKEN))
@@ -58,9 +56,9 @@ async function read(
     throw new UsageError('--session requires --project', { next: ['svc usage --project <id> --session <id>'] })
   if (named === undefined) {
     const accountId = await resolveAccountId(ctx, flags.account)
-    return api.get('/v1/accounts/{accountId}/usage', { path: { accountId }, query })
+    return ctx.api.get('/v1/accounts/{accountId}/usage', { path: { accountId }, query })
   }
-  const project = api.project(await resolveProjectId(api, named))
+  const project = ctx.api.project(await resolveProjectId(ctx.api, named))
   const sessionId = flags.session ?? (isInSandbox && flags.project === undefined ? env.SVC_SESSION_ID : undefined)
   if (sessionId === undefined) return project.get('/usage', { query })
   const path = { sessionId: await resolveSessionId(project, sessionId) }

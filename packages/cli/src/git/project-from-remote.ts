@@ -15,7 +15,7 @@ export async function projectOfRemotes(ctx: Context, isSignedIn: boolean): Promi
   }
   if (!isSignedIn) return null
   const wanted = new Set(remotes.map(placeOf).filter((place) => place !== null))
-  const found = (await allProjects(await ctx.api())).filter(({ repo_url: url }) => wanted.has(placeOf(url) ?? ''))
+  const found = (await allProjects(ctx.api)).filter(({ repo_url: url }) => wanted.has(placeOf(url) ?? ''))
   if (found.length > 1)
     throw new Refusal('ambiguous', `${found.length} projects use the repository of this clone`, {
       hint: 'Link this folder to one of them, or name it with --project.',

@@ -1,13 +1,11 @@
 /** Default responses for reviews, branches, files and comparisons. */
 import type { Answers } from '../testing.ts'
 import { aChangeRequest } from './change-request.ts'
+import { at, ids, sha } from './ids.ts'
 
-const at = '2026-11-21T11:00:00.000Z'
-const sha = (digit: string) => digit.repeat(40)
-const crId = '55555555-5555-4555-8555-555555555555'
 const person = { author_name: 'Ada', author_email: 'ada@example.com' }
 const aCommit = (subject: string, body = '') => ({
-  ...{ sha: sha('a'), parents: [sha('b')], ...person, authored_at: at, committed_at: at },
+  ...{ sha: sha('a'), parents: [sha('b')], ...person, authored_at: at(3600), committed_at: at(3600) },
   ...{ subject, body },
 })
 
@@ -28,8 +26,8 @@ export const aComparison = (commits = [aCommit('Add a greeting', 'It greets.')])
 export { aCommit }
 
 const aReview = (changes: object = {}) => ({
-  ...{ review_id: crId, cr_id: crId, head_sha: sha('a'), body: 'Please add a test', comments: [] },
-  ...{ created_by: null, created_by_name: 'Ada', session_id: null, created_at: at, answer: null },
+  ...{ review_id: ids.cr, cr_id: ids.cr, head_sha: sha('a'), body: 'Please add a test', comments: [] },
+  ...{ created_by: null, created_by_name: 'Ada', session_id: null, created_at: at(3600), answer: null },
   ...changes,
 })
 
@@ -48,14 +46,12 @@ export const browseAnswers: Answers = {
     ],
   }),
   getPassword: () => ({ email: 'ada@example.com', is_set: true }),
-  setPassword: () => ({ ok: true }),
   listDashboardSessions: () => [
     {
-      ...{ dashboard_session_id: crId, began_by: 'password', address: '127.0.0.1', user_agent: 'Firefox' },
-      ...{ created_at: at, last_used_at: null, expires_at: at, current: false },
+      ...{ dashboard_session_id: ids.cr, began_by: 'password', address: '127.0.0.1', user_agent: 'Firefox' },
+      ...{ created_at: at(3600), last_used_at: null, expires_at: at(3600), current: false },
     },
   ],
-  endDashboardSession: () => ({ ok: true }),
   getFile: () => ({
     ...{ ref: 'main', sha: sha('b'), path: 'a.txt', type: 'file', blob_sha: sha('c'), size: 6, binary: false },
     ...{ encoding: 'utf-8', content: 'hello\n', truncated: false },

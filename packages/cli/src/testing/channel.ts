@@ -1,20 +1,23 @@
 import type { Channel, ChannelLink } from '@svc/sdk'
-
-const at = '2026-11-21T11:00:00.000Z'
-const account = '11111111-1111-4111-8111-111111111111'
-const user = '22222222-2222-4222-8222-222222222222'
+import { at, ids } from './ids.ts'
 
 export const aChannel = (changes: Partial<Channel> = {}): Channel => ({
   ...{ channel_id: '88888888-8888-4888-8888-888888888888', platform: 'slack', bot_name: 'svc' },
   ...{ workspace_id: 'T0ACME', workspace_name: 'Acme', conversation_id: 'C0DEVTEAM', conversation_name: 'dev' },
   ...{ shared_externally: false, allow_unlinked: false, agent: null, events: [], error: null, waiting: 0 },
-  ...{ connected_by: user, created_at: at, updated_at: at },
+  ...{ connected_by: ids.user, created_at: at(3600), updated_at: at(3600) },
   ...changes,
 })
 
 const aLink = (changes: Partial<ChannelLink> = {}): ChannelLink => ({
-  ...{ link_id: '99999999-9999-4999-8999-999999999999', account_id: account, platform: 'slack', user_id: user },
-  ...{ workspace_id: 'T0ACME', workspace_name: 'Acme', chat_user_id: 'U0ADA', chat_user_name: 'Ada', created_at: at },
+  ...{ link_id: '99999999-9999-4999-8999-999999999999', account_id: ids.account, platform: 'slack', user_id: ids.user },
+  ...{
+    workspace_id: 'T0ACME',
+    workspace_name: 'Acme',
+    chat_user_id: 'U0ADA',
+    chat_user_name: 'Ada',
+    created_at: at(3600),
+  },
   ...changes,
 })
 
@@ -33,21 +36,26 @@ export const channelAnswers = {
   connectChannel: () => aChannel(),
   getChannel: () => ({
     ...aChannel(),
-    threads: [{ session_id: null, started_by: null, author: 'Ada', created_at: at }],
+    threads: [{ session_id: null, started_by: null, author: 'Ada', created_at: at(3600) }],
     deliveries: [
-      { kind: 'answer', status: 'failed', attempts: 3, error: 'Slack refused it: x', updated_at: at, sent_at: null },
+      {
+        kind: 'answer',
+        status: 'failed',
+        attempts: 3,
+        error: 'Slack refused it: x',
+        updated_at: at(3600),
+        sent_at: null,
+      },
     ],
     links: [aLink()],
   }),
   editChannel: () => aChannel(),
-  disconnectChannel: () => ({ ok: true }),
   testChannel: () => ({ sent: true, error: null }),
   claimLinkCode: () => ({
     ...{ platform: 'slack', workspace_name: 'Acme', chat_user_id: 'U0ADA', chat_user_name: 'Ada' },
     ...{ chat_user_email: 'ada@example.com', project_id: '33333333-3333-4333-8333-333333333333', project_name: 'app' },
-    ...{ account_name: 'Home', user_name: 'Ada', user_email: 'ada@example.com', expires_at: at },
+    ...{ account_name: 'Home', user_name: 'Ada', user_email: 'ada@example.com', expires_at: at(3600) },
   }),
   linkChatUser: () => aLink(),
   listChannelLinks: () => [aLink()],
-  unlinkChatUser: () => ({ ok: true }),
 }

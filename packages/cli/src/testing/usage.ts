@@ -1,7 +1,5 @@
 import type { Project, Usage } from '@svc/sdk'
-
-const projectId = '33333333-3333-4333-8333-333333333333'
-const sessionId = '44444444-4444-4444-8444-444444444444'
+import { ids } from './ids.ts'
 
 const aModelUpstream = {
   source: 'saved' as const,
@@ -16,19 +14,18 @@ export const modelAnswers = {
   listModels: () => ({ models: ['large', 'small'].map((id, i) => ({ id, name: id, default: i === 0 })) }),
   getModelUpstream: () => aModelUpstream,
   setModelUpstream: ({ body }: { body: unknown }) => ({ ...aModelUpstream, ...(body as object), has_key: true }),
-  clearModelUpstream: () => ({ ok: true as const }),
 }
 
 export const aUsage = (): Usage => ({
   from: '2026-03-01',
   to: '2026-03-07',
   models: [
-    { day: '2026-03-07', project_id: projectId, model: 'a-model', calls: 12, tokens_in: 34_567, tokens_out: 890 },
+    { day: '2026-03-07', project_id: ids.project, model: 'a-model', calls: 12, tokens_in: 34_567, tokens_out: 890 },
   ],
-  sandboxes: [{ project_id: projectId, session_id: sessionId, seconds: 4_000 }],
+  sandboxes: [{ project_id: ids.project, session_id: ids.session, seconds: 4_000 }],
   sessions: [
     {
-      ...{ project_id: projectId, session_id: sessionId, name: 'A session', calls: 12 },
+      ...{ project_id: ids.project, session_id: ids.session, name: 'A session', calls: 12 },
       ...{ tokens_in: 34_567, tokens_out: 890, sandbox_seconds: 4_000 },
     },
   ],

@@ -1,11 +1,10 @@
 import type { App, AppDeploy } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
-import { appArg, shortCommit } from './labels.ts'
+import { appArg, shortCommit } from './apps.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import type { Context } from '../../context.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
-import type { ProjectClient } from '../../requests.ts'
 
 export const deploy = command({
   summary: 'Deploy an app from the default branch now, even if it is stopped',
@@ -17,9 +16,8 @@ export const deploy = command({
   flags: { wait: { kind: 'switch', summary: 'Wait until it serves; fail with the reason if it does not' } },
   examples: ['svc apps deploy site', 'svc apps deploy site --wait'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
-    const asked = await project.post('/apps/{slug}/deploy', { path: { slug: args.app }, once: true })
-    await recordDeployEvent(ctx, project, asked, flags.wait === true)
+    const asked = await ctx.project.post('/apps/{slug}/deploy', { path: { slug: args.app }, once: true })
+    await recordDeployEvent(ctx, asked, flags.wait === true)
   },
 })
 
@@ -37,13 +35,12 @@ export const rollback = command({
   examples: ['svc apps rollback site', 'svc apps rollback site --to 3 --wait'],
   async run(ctx, { args, flags }) {
     const to = deployOf(flags.to)
-    const project = await ctx.project()
-    const asked = await project.post('/apps/{slug}/rollback', {
+    const asked = await ctx.project.post('/apps/{slug}/rollback', {
       path: { slug: args.app },
       once: true,
       body: to === undefined ? {} : { deploy: to },
     })
-    await recordDeployEvent(ctx, project, asked, flags.wait === true)
+    await recordDeployEvent(ctx, asked, flags.wait === true)
   },
 })
 
@@ -67,7 +64,7 @@ interface Asked {
 }
 
 /** Reports the requested deploy. With `wait`, resolves when it serves and throws when it fails. */
-export async function recordDeployEvent(ctx: Context, project: ProjectClient, asked: Asked, wait: boolean) {
+export async function recordDeployEvent(ctx: Context, asked: Asked, wait: boolean) {
   const { out } = ctx
   const { slug } = asked.app
   if (!wait) {
@@ -76,13 +73,13 @@ export async function recordDeployEvent(ctx: Context, project: ProjectClient, as
     out.line(green('✓ '), 'Deploy ', bold(`#${number}`), ` of ${slug} at ${shortCommit(commit_sha)} is queued`)
     return out.note(`Follow it: ${ctx.next(`svc apps logs ${slug} --follow`)}`)
   }
-  const app = await untilOver(ctx, project, asked)
+  const app = await untilOver(ctx, asked)
   const deploy = app.deploys.find(({ deploy_id }) => deploy_id === asked.deploy.deploy_id) ?? asked.deploy
   out.done({ app, deploy }, 'Deploy ', bold(`#${deploy.number}`), ` of ${slug} serves at ${app.url}`)
 }
 
-async function untilOver(ctx: Context, project: ProjectClient, { app, deploy }: Asked): Promise<App> {
-  const { io, out } = ctx
+async function untilOver(ctx: Context, { app, deploy }: Asked): Promise<App> {
+  const { io, out, project } = ctx
   const began = io.now()
   const path = { slug: app.slug }
   while (io.now() - began < waitMaxMs) {

@@ -4,8 +4,7 @@ import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../terminal/output.ts'
-import { appArg, shortCommit } from './labels.ts'
-import type { ProjectClient } from '../../requests.ts'
+import { appArg, shortCommit } from './apps.ts'
 
 type Line = AppLog['lines'][number]
 
@@ -32,13 +31,12 @@ export const logs = command({
   },
   examples: ['svc apps logs site', 'svc apps logs site --follow', 'svc apps logs site --deploy 3 --lines 50'],
   async run(ctx, { args, flags }) {
-    const project = await ctx.project()
     const where = {
       path: { slug: args.app },
       query: { lines: flags.lines, deploy: flags.deploy },
     }
-    if (flags.follow) return follow(ctx, project, where)
-    const found = await project.get('/apps/{slug}/logs', where)
+    if (flags.follow) return follow(ctx, where)
+    const found = await ctx.project.get('/apps/{slug}/logs', where)
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.deploy === null) return out.note('No deploys yet.')
@@ -54,8 +52,8 @@ interface Where {
 }
 
 /** Resumes after a broken connection. */
-async function follow(ctx: Context, project: ProjectClient, where: Where): Promise<void> {
-  const { io } = ctx
+async function follow(ctx: Context, where: Where): Promise<void> {
+  const { io, project } = ctx
   let lastId: string | null = null
   let failures = 0
   for (;;) {

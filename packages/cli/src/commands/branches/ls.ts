@@ -8,10 +8,8 @@ export const ls = command({
   scope: 'project',
   flags: { limit: limitFlag },
   examples: ['svc branches ls', 'svc branches ls --json name,sha'],
-  async run(ctx, { flags: { limit } }) {
-    const project = await ctx.project()
+  async run({ out, project }, { flags: { limit } }) {
     const { data, cursor } = await project.page('/branches', { query: { limit } })
-    const { out } = ctx
     out.list(data, data.branches, 'The repository has no branches yet.', [
       { title: 'BRANCH', of: (branch) => branch.name, shrink: true },
       { title: 'HEAD', of: (branch) => (out.terminal ? shortSha(branch.sha) : branch.sha) },

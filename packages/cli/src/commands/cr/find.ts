@@ -18,9 +18,10 @@ export const crArg = {
 
 /** The change request that an argument names, and its client. */
 export async function changeRequestAt(ctx: Context, given: string) {
-  const project = await ctx.project()
+  const { project } = ctx
+  await project.id()
   const cr = await resolveChangeRequest(ctx, project, given)
-  return { project, cr, at: project.changeRequest(cr.cr_id) }
+  return { cr, at: project.changeRequest(cr.cr_id) }
 }
 
 /** Reads the current change request from a number, an id, a branch, a URL or `@`. */
@@ -62,7 +63,8 @@ async function byAddress(ctx: Context, project: ProjectClient, given: string): P
     throw new UsageError(`This URL is on ${address.origin}, but the host is ${base}`, { next: ['svc hosts ls'] })
   const [, named, number] = found
   const itsProject = decodeURIComponent(named!)
-  if (itsProject !== project.id && (await resolveProjectId(project.api, itsProject)) !== project.id)
+  const id = await project.id()
+  if (itsProject !== id && (await resolveProjectId(project.api, itsProject)) !== id)
     throw new UsageError(`This URL is of the project ${itsProject}`, {
       next: [`svc cr show ${number} --project ${quote(itsProject)}`],
     })

@@ -7,7 +7,7 @@ import { currentBranch } from '../../git/git.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
 import { changeRequestsOfHead } from './find.ts'
-import { changeRequestColumns } from './ls.ts'
+import { changeRequestColumns } from './cr.ts'
 import { guideUnpushed } from './unpushed-head.ts'
 import { branch } from './labels.ts'
 import type { ProjectClient } from '../../requests.ts'
@@ -63,13 +63,15 @@ export const open = command({
     const given =
       flags.description === undefined ? undefined : await valueOrStdin(ctx.io, flags.description, 'the description')
     const session = flags.session ?? env.SVC_SESSION_ID
-    const project = await ctx.project()
     if (flags.web)
-      return openPage(ctx, `${projectPage(project.id, 'change-requests', 'new')}?head=${encodeURIComponent(head)}`)
-    const found = flags.title === undefined ? await textOf(ctx, project, head, flags) : null
+      return openPage(
+        ctx,
+        `${projectPage(await ctx.project.id(), 'change-requests', 'new')}?head=${encodeURIComponent(head)}`,
+      )
+    const found = flags.title === undefined ? await textOf(ctx, head, flags) : null
     const title = flags.title ?? found!.title
     const description = given ?? found?.description
-    const opened = project.warned.post('/change-requests', {
+    const opened = ctx.project.warned.post('/change-requests', {
       once: true,
       body: {
         title,
@@ -93,7 +95,7 @@ export const open = command({
         `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
       )
     else out.table([cr], changeRequestColumns(ctx))
-    for (const warning of [...warnings, ...(await openWarnings(project, cr))]) out.warn(warning)
+    for (const warning of [...warnings, ...(await openWarnings(ctx.project, cr))]) out.warn(warning)
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
     const last = flags.draft
       ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}`
@@ -114,11 +116,10 @@ function missingTitle(): UsageError {
 /** Fills in the text from the commits, and opens the editor unless `--fill` is set. */
 async function textOf(
   ctx: Context,
-  project: ProjectClient,
   head: string,
   flags: { fill: boolean; base: string | undefined },
 ): Promise<{ title: string; description: string }> {
-  const compared = project.get('/compare', { query: { head, base: flags.base } })
+  const compared = ctx.project.get('/compare', { query: { head, base: flags.base } })
   const { commits, base_ref: base } = await compared.catch(async (error: unknown) => {
     throw await guideUnpushed(ctx, head, error)
   })

@@ -11,9 +11,8 @@ export const validate = command({
   scope: 'nothing',
   args: { file: { summary: 'Path of the file; - reads stdin', optional: true } },
   examples: ['svc manifest validate', 'svc manifest validate - < svc.toml'],
-  async run(ctx, { args }) {
+  async run({ io, out }, { args }) {
     const { hasErrors, parseManifest } = await import('@svc/contract/manifest/manifest')
-    const { io, out } = ctx
     const { name, raw } =
       args.file === '-' ? { name: 'svc.toml', raw: await readStdin(io, 'the manifest') } : await open(io.cwd, args.file)
     const { issues } = parseManifest(raw)

@@ -19,9 +19,8 @@ export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export async function resolveAccountId(ctx: Context, named: string | undefined): Promise<string> {
   const chosen = named ?? (await chosenAccountId(ctx))
   if (chosen !== undefined && uuid.test(chosen)) return chosen.toLowerCase()
-  const api = await ctx.api()
-  if (named === undefined) return (await api.get('/v1/accounts/me')).account.account_id
-  return (await findAccount(api, named)).account_id
+  if (named === undefined) return (await ctx.api.get('/v1/accounts/me')).account.account_id
+  return (await findAccount(ctx.api, named)).account_id
 }
 
 /** The account of `svc accounts use <name>` on this host. */

@@ -3,7 +3,7 @@ import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { printProject } from './info.ts'
+import { printProject } from './projects.ts'
 import { linkFolder } from './link.ts'
 
 export const create = command({
@@ -29,10 +29,9 @@ export const create = command({
     if (flags['ssh-key'] !== undefined && flags['ssh-key'] !== 'generate')
       throw new UsageError(`--ssh-key must be generate, not ${JSON.stringify(flags['ssh-key'])}`)
     const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
-    const api = await ctx.api()
     const account =
       flags.account === undefined ? await chosenAccountId(ctx) : await resolveAccountId(ctx, flags.account)
-    const { data: project, warnings } = await api.warned.post('/v1/projects', {
+    const { data: project, warnings } = await ctx.api.warned.post('/v1/projects', {
       once: true,
       body: {
         repo_url: flags.repo,

@@ -15,8 +15,7 @@ export async function resolveProject(api: Client, named: string): Promise<Projec
 
 /** The named project, otherwise the chosen one. */
 export async function projectNamed(ctx: Context, named: string | undefined): Promise<Project> {
-  const api = await ctx.api()
-  return named === undefined ? api.project(await ctx.projectId()).get('') : resolveProject(api, named)
+  return named === undefined ? ctx.project.get('') : resolveProject(ctx.api, named)
 }
 
 /** A deleted project by its id or former slug; null when the caller can restore none. */

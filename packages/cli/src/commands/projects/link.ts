@@ -19,8 +19,7 @@ export const link = command({
   },
   examples: ['svc projects link my-app', 'svc projects link'],
   async run(ctx, { args }) {
-    const api = await ctx.api()
-    const project = args.project === undefined ? await pickProject(ctx) : await resolveProject(api, args.project)
+    const project = args.project === undefined ? await pickProject(ctx) : await resolveProject(ctx.api, args.project)
     const path = await linkFolder(ctx, project)
     ctx.out.done({ path, project }, 'Linked to ', bold(project.slug))
     ctx.out.note(`${path} names the project and its host; it contains no token.`)
@@ -28,7 +27,7 @@ export const link = command({
 })
 
 async function pickProject(ctx: Context): Promise<Project> {
-  const projects = ctx.interactive ? await allProjects(await ctx.api()) : []
+  const projects = ctx.interactive ? await allProjects(ctx.api) : []
   if (ctx.interactive && projects.length === 0)
     throw new Refusal('not_found', 'No projects yet', { next: ['svc projects create --name <text> --link'] })
   return pick(ctx, {

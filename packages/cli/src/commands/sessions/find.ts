@@ -6,8 +6,8 @@ import type { ProjectClient, SessionClient } from '../../requests.ts'
 
 /** The session that an argument names. */
 export async function sessionAt(ctx: Context, given: string): Promise<SessionClient> {
-  const project = await ctx.project()
-  return project.session(await resolveSessionId(project, given))
+  await ctx.project.id()
+  return ctx.project.session(await resolveSessionId(ctx.project, given))
 }
 
 export async function resolveSessionId(project: ProjectClient, given: string): Promise<string> {

@@ -50,7 +50,7 @@ export const shell = command({
 async function openShell(ctx: Context, at: SessionClient, line: string): Promise<void> {
   const { io, out } = ctx
   const host = await ctx.host()
-  const path = terminalRoute.replace(':projectId', at.project.id).replace(':sessionId', at.id)
+  const path = terminalRoute.replace(':projectId', await ctx.projectId()).replace(':sessionId', at.id)
   const url = new URL(`${host.base.replace(/^http/, 'ws')}${path}`)
   if (line !== '') url.searchParams.set('command', line)
   const token = tokenFor(host, { env: io.env, config: await ctx.config() })

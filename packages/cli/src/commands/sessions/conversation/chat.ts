@@ -13,7 +13,6 @@ import { ago } from '../../../terminal/time.ts'
 import { allSessions, resolveSessionId } from '../find.ts'
 import { startSession } from '../lifecycle/start.ts'
 import { isStarting } from '../labels.ts'
-import type { ProjectClient } from '../../../requests.ts'
 
 export const chat = command({
   summary: 'Talk with the agent of a session',
@@ -48,9 +47,8 @@ export const chat = command({
     const prompt = flags.prompt === undefined ? null : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
     if (prompt !== null && prompt.trim() === '') throw new UsageError('--prompt is empty')
     const files = await readAttachments(ctx.io, flags.attach)
-    const project = await ctx.project()
-    const session = flags.new ? await startSession(ctx, project, {}) : await chooseSession(ctx, project, args.id)
-    const at = project.session(session.session_id)
+    const session = flags.new ? await startSession(ctx, {}) : await chooseSession(ctx, args.id)
+    const at = ctx.project.session(session.session_id)
     if (isStarting(session)) await watchStart(ctx, at)
     else if (session.status !== 'running') ctx.out.progress(`The session is ${session.status}: the prompt restarts it.`)
     if (prompt === null) {
@@ -68,7 +66,8 @@ export const chat = command({
   },
 })
 
-async function chooseSession(ctx: Context, project: ProjectClient, given: string | undefined): Promise<Session> {
+async function chooseSession(ctx: Context, given: string | undefined): Promise<Session> {
+  const { project } = ctx
   if (given !== undefined) return project.session(await resolveSessionId(project, given)).get('')
   const all = await allSessions(project)
   const alive = all.filter((session) => session.status === 'running' || isStarting(session))

@@ -1,13 +1,15 @@
 import type { Question } from '@svc/sdk'
-import { findOne } from '../../../arguments/find-one.ts'
 import { command } from '../../../arguments/command.ts'
-import { Refusal } from '../../../errors.ts'
-import { bold, dim, yellow } from '../../../terminal/output.ts'
-import { allSessions, resolveSessionId } from '../find.ts'
-import { sessionArg, shortId } from '../labels.ts'
+import { findOne } from '../../../arguments/find-one.ts'
+import { Refusal, UsageError } from '../../../errors.ts'
 import type { ProjectClient, SessionClient } from '../../../requests.ts'
+import { pick } from '../../../terminal/ask.ts'
+import { bold, dim, green, yellow } from '../../../terminal/output.ts'
+import { valueOrStdin } from '../../../terminal/read-stdin.ts'
+import { allSessions, resolveSessionId, sessionAt } from '../find.ts'
+import { sessionArg, shortId } from '../labels.ts'
 
-export type Asked = Question & { session_id: string }
+type Asked = Question & { session_id: string }
 
 export const questions = command({
   summary: 'List open permissions, questions and connector calls of agents',
@@ -15,14 +17,12 @@ export const questions = command({
   args: { id: { ...sessionArg, summary: 'Only this session (default: all that wait for you)', optional: true } },
   flags: { all: { kind: 'switch', summary: 'Include answered and expired questions of that session' } },
   examples: ['svc sessions questions', 'svc sessions questions 8f3a1c20 --all'],
-  async run(ctx, { args, flags }) {
-    const project = await ctx.project()
+  async run({ out, project, next }, { args, flags }) {
     const sessionId = args.id === undefined ? null : await resolveSessionId(project, args.id)
     const asked =
       sessionId === null
         ? await openQuestions(project)
         : await questionsOf(project.session(sessionId), flags.all ? 'all' : 'open')
-    const { out } = ctx
     if (out.json) return out.document({ questions: asked })
     if (asked.length === 0) return out.note('No open questions.')
     if (!out.terminal)
@@ -41,7 +41,7 @@ export const questions = command({
       if (status !== 'open') out.line('  ', dim(status === 'answered' ? `answered: ${answer}` : `expired: ${reason}`))
       else if (options.length > 0) out.line('  ', yellow(options.map(({ value }) => value).join(' | ')))
     }
-    out.note(`Answer: ${ctx.next('svc sessions answer <session> <answer>')}`)
+    out.note(`Answer: ${next('svc sessions answer <session> <answer>')}`)
   },
 })
 
@@ -58,7 +58,7 @@ async function openQuestions(project: ProjectClient): Promise<Asked[]> {
 }
 
 /** The open question of a session, or the one that `given` names. */
-export async function openQuestion(at: SessionClient, given: string | undefined): Promise<Asked> {
+async function openQuestion(at: SessionClient, given: string | undefined): Promise<Asked> {
   const open = await questionsOf(at, 'open')
   const next = [`svc sessions questions ${at.id.slice(0, 8)}`]
   if (given !== undefined)
@@ -71,3 +71,44 @@ export async function openQuestion(at: SessionClient, given: string | undefined)
     next,
   })
 }
+
+export const answer = command({
+  summary: 'Answer a question of an agent',
+  about: ['A permission or a connector call needs one of its answers; a question also accepts free text.'],
+  scope: 'project',
+  args: {
+    id: { ...sessionArg, summary: 'Id of the session, its first characters, or its name' },
+    answer: { summary: 'The answer; - reads stdin (default on a terminal: a picker)', optional: true },
+  },
+  flags: { question: { kind: 'text', summary: 'Id of the question, if several are open', value: 'id' } },
+  examples: [
+    'svc sessions answer 8f3a1c20 once',
+    'svc sessions answer 8f3a1c20 "Use the blue one" --question 1c5f09aa',
+  ],
+  async run(ctx, { args, flags }) {
+    const at = await sessionAt(ctx, args.id)
+    const question = await openQuestion(at, flags.question)
+    const { question_id: questionId, title, options } = question
+    const text = args.answer === undefined ? null : await valueOrStdin(ctx.io, args.answer, 'the answer')
+    if (text === null && options.length === 0)
+      throw new UsageError('Missing <answer>: this question takes free text', {
+        next: [`svc sessions answer ${args.id} "<text>"`],
+      })
+    const given =
+      text ??
+      (await pick(ctx, {
+        question: title,
+        missing: '<answer>',
+        corrected: `svc sessions answer ${args.id} ${options[0]?.value ?? '<answer>'}`,
+        choices: options.map(({ value, label }) => ({ value, label })),
+      }))
+    const answered = await at.post('/questions/{questionId}/answer', {
+      path: { questionId },
+      body: { answer: given },
+    })
+    const { out } = ctx
+    if (out.json) return out.document(answered)
+    const label = options.find(({ value }) => value === answered.answer)?.label ?? answered.answer ?? ''
+    out.line(green('✓ '), bold(title), `: ${label}`)
+  },
+})

@@ -9,12 +9,11 @@ import { bold, dim } from '../../../terminal/output.ts'
 import { printConversation } from '../../../conversation/print.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { watchStart } from '../../../conversation/start-phases.ts'
-import { changeRequestColumns } from '../../cr/ls.ts'
-import { printSession } from '../info.ts'
-import { sessionColumns } from '../ls.ts'
+import { changeRequestColumns } from '../../cr/cr.ts'
+import { printSession } from '../sessions.ts'
+import { sessionColumns } from '../sessions.ts'
 import { startSession } from './start.ts'
 import { shortId } from '../labels.ts'
-import type { ProjectClient } from '../../../requests.ts'
 
 export const newSession = command({
   summary: 'Start a session on its own branch',
@@ -58,8 +57,7 @@ export const newSession = command({
     if (flags.attach.length > 0 && prompt === undefined)
       throw new UsageError('--attach needs --prompt: the files go with it')
     const files = await readAttachments(ctx.io, flags.attach)
-    const project = await ctx.project()
-    let session = await startSession(ctx, project, {
+    let session = await startSession(ctx, {
       initial_prompt: prompt,
       ...files,
       name: flags.name,
@@ -67,8 +65,8 @@ export const newSession = command({
       base_ref: flags.base,
       model: flags.model,
     })
-    if (flags.follow) return followSession(ctx, project, session)
-    if (wait) session = await watchStart(ctx, project.session(session.session_id))
+    if (flags.follow) return followSession(ctx, session)
+    if (wait) session = await watchStart(ctx, ctx.project.session(session.session_id))
     if (out.json) return out.document(session)
     if (!out.terminal) out.table([session], sessionColumns(ctx))
     else {
@@ -80,10 +78,10 @@ export const newSession = command({
   },
 })
 
-async function followSession(ctx: Context, project: ProjectClient, started: Session): Promise<void> {
+async function followSession(ctx: Context, started: Session): Promise<void> {
   const { io, out } = ctx
   const { session_id: sessionId } = started
-  const at = project.session(sessionId)
+  const at = ctx.project.session(sessionId)
   const id = shortId(sessionId, true)
   out.progress(bold(started.name), dim(`  ${id}`))
   await watchStart(ctx, at)
@@ -99,13 +97,13 @@ async function followSession(ctx: Context, project: ProjectClient, started: Sess
   } finally {
     release()
   }
-  await printProposed(ctx, project, started)
+  await printProposed(ctx, started)
   if (failure !== null) throw new Refusal('turn_failed', failure.message, { next: [`svc sessions log ${id}`] })
 }
 
-async function printProposed(ctx: Context, project: ProjectClient, session: Session): Promise<void> {
+async function printProposed(ctx: Context, session: Session): Promise<void> {
   const { out } = ctx
-  const found = await project.get('/change-requests', { query: { status: 'all', limit: 100 } })
+  const found = await ctx.project.get('/change-requests', { query: { status: 'all', limit: 100 } })
   const isOwn = (cr: ChangeRequest) => cr.origin_session_id === session.session_id
   const proposed = found.change_requests.filter(isOwn)
   if (out.json) return out.documentLine({ type: 'change_requests', change_requests: proposed })

@@ -5,7 +5,6 @@ import type { Context } from '../../../context.ts'
 import { Guided } from '../../../errors.ts'
 import { ago } from '../../../terminal/time.ts'
 import { shortId } from '../labels.ts'
-import type { ProjectClient } from '../../../requests.ts'
 
 type Body = NonNullable<
   paths['/v1/projects/{projectId}/sessions']['post']['requestBody']
@@ -14,18 +13,18 @@ type Body = NonNullable<
 const shownMax = 20
 
 /** Creates a session. At the session limit, the error lists the running ones. */
-export async function startSession(ctx: Context, project: ProjectClient, body: Body): Promise<Session> {
+export async function startSession(ctx: Context, body: Body): Promise<Session> {
   try {
-    return await project.post('/sessions', { once: true, body })
+    return await ctx.project.post('/sessions', { once: true, body })
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'concurrent_session_limit') throw error
-    throw await withWhatRuns(ctx, project, error)
+    throw await withWhatRuns(ctx, error)
   }
 }
 
-async function withWhatRuns(ctx: Context, project: ProjectClient, refusal: ServiceError): Promise<Error> {
+async function withWhatRuns(ctx: Context, refusal: ServiceError): Promise<Error> {
   const alive = (status: 'running' | 'provisioning') =>
-    project.get('/sessions', { query: { status, limit: shownMax } }).catch(() => [])
+    ctx.project.get('/sessions', { query: { status, limit: shownMax } }).catch(() => [])
   const sessions = [...(await alive('provisioning')), ...(await alive('running'))]
   const [idlest] = sessions.toSorted((a, b) => a.last_active_at.localeCompare(b.last_active_at))
   return new Guided(refusal, {

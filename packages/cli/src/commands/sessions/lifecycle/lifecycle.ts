@@ -1,0 +1,105 @@
+import type { Session } from '@svc/sdk'
+import { command } from '../../../arguments/command.ts'
+import type { Context } from '../../../context.ts'
+import { watchStart } from '../../../conversation/start-phases.ts'
+import { Refusal, UsageError } from '../../../errors.ts'
+import { confirm } from '../../../terminal/ask.ts'
+import { bold, dim, green, yellow } from '../../../terminal/output.ts'
+import { sessionAt } from '../find.ts'
+import { sessionArg, shortId, unfinishedLabel } from '../labels.ts'
+
+export const stop = command({
+  summary: 'Stop a session and keep its branch',
+  scope: 'project',
+  args: { id: sessionArg },
+  examples: ['svc sessions stop 8f3a1c20', 'svc sessions stop 8f3a1c20 --json'],
+  async run(ctx, { args }) {
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.post('/stop')
+    const { out } = ctx
+    if (out.json) return out.document(session)
+    const id = shortId(session.session_id, out.terminal)
+    out.line(green('✓ '), 'Stopped ', bold(session.name), `  ${id}`)
+    out.note(`${ctx.next(`svc sessions restart ${id}`)} restarts it from its branch.`)
+  },
+})
+
+export const restart = command({
+  summary: 'Restart a session from its branch in a new sandbox',
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: {
+    agent: { kind: 'text', summary: 'Agent to use from now on (default: the same)', value: 'name' },
+    wait: { kind: 'switch', summary: 'Wait until it runs (default on a terminal)' },
+    'no-wait': { kind: 'switch', summary: 'Do not wait' },
+  },
+  examples: ['svc sessions restart 8f3a1c20', 'svc sessions restart 8f3a1c20 --agent plan --wait'],
+  async run(ctx, { args, flags }) {
+    if (flags.wait && flags['no-wait']) throw new UsageError("--wait and --no-wait can't be combined")
+    const at = await sessionAt(ctx, args.id)
+    let session = await at.post('/restart', { body: flags.agent === undefined ? undefined : { agent: flags.agent } })
+    const { out } = ctx
+    if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, at)
+    out.done(session, 'Restarted ', bold(session.name), `  ${shortId(session.session_id, out.terminal)}`)
+  },
+})
+
+export const refresh = command({
+  summary: 'Apply changes of the default branch to a running session',
+  about: [
+    'Pulls the session branch, applies svc.toml and the agents of the default branch, and restarts the agent runtime. Keeps the conversation and the work tree.',
+    'If the agent is working, the refresh waits for the end of its turn.',
+  ],
+  scope: 'project',
+  args: { id: sessionArg },
+  examples: ['svc sessions refresh 8f3a1c20', 'svc sessions refresh 8f3a1c20 --json'],
+  async run(ctx, { args }) {
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.post('/refresh')
+    if (ctx.out.json) return ctx.out.document(session)
+    printRefresh(ctx, session)
+  },
+})
+
+function printRefresh(ctx: Context, { session_id: sessionId, name, refresh }: Session): void {
+  const { out } = ctx
+  const id = shortId(sessionId, true)
+  if (refresh?.status === 'failed')
+    throw new Refusal('session_failed', refresh.error ?? 'The refresh failed.', { next: [`svc sessions info ${id}`] })
+  if (refresh?.status === 'waiting') {
+    if (refresh.error === null) out.line('The refresh of ', bold(name), ' waits for the end of the turn.')
+    else out.line('The refresh of ', bold(name), ' waits: ', refresh.error)
+    return out.note(`${ctx.next(`svc sessions info ${id}`)} shows what it changed.`)
+  }
+  out.line(green('✓ '), 'Refreshed ', bold(name), `  ${shortId(sessionId, out.terminal)}`)
+  if (refresh === null) return
+  if (refresh.applied.length > 0) out.line(dim('  Applied: '), refresh.applied.join(', '))
+  if (refresh.error !== null) out.line('  ', yellow(refresh.error))
+  if (refresh.needs_restart.length > 0) {
+    out.line(dim('  Needs a restart: '), refresh.needs_restart.join(', '))
+    out.note(`${ctx.next(`svc sessions restart ${id}`)} applies the rest.`)
+  }
+}
+
+export const rm = command({
+  summary: 'Stop and delete a session; its branch and its change requests stay',
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
+  examples: ['svc sessions rm 8f3a1c20', 'svc sessions rm 8f3a1c20 --yes'],
+  async run(ctx, { args, flags }) {
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.get('')
+    const wip = await at.get('/wip')
+    const lost =
+      wip.saved_at === null ? 'Unpushed work will be lost.' : `${unfinishedLabel(wip)} of unpushed work will be lost.`
+    await confirm(ctx, {
+      question: `Delete the session ${session.name} (${shortId(at.id, true)})? ${lost}`,
+      yes: flags.yes,
+      corrected: `svc sessions rm ${at.id} --yes`,
+    })
+    await at.delete('')
+    ctx.out.done({ session_id: at.id, removed: true }, 'Deleted ', bold(session.name))
+    ctx.out.note(`The branch ${session.branch_name} stays.`)
+  },
+})
