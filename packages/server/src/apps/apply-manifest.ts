@@ -192,4 +192,4 @@ function hostNames(input: { app: string; projectSlug: string; projectId: string 
 }
 
 /** Host names of previews take precedence. */
-const isPreview = (name: string) => /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/.test(name)
+export const isPreview = (name: string) => /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/.test(name)

@@ -65,7 +65,6 @@ export async function updateApp(trx: DbOrTransaction, { project_id, slug }: AppK
 }
 
 export async function deleteApps(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
-  if (slugs.length === 0) return
   await deleteRows(trx, 'apps', { project_id: projectId, slug: slugs })
 }
 
@@ -220,7 +219,6 @@ export async function claimDeploys(
 }
 
 export async function ownedIds(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
-  if (deployIds.length === 0) return new Set()
   const rows = await listRows(db, 'app_deploys', {
     deploy_id: deployIds,
     instance_id: instanceId,

@@ -159,7 +159,6 @@ async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow
 }
 
 export async function ownedIds(db: DbOrTransaction, instanceId: string, runIds: string[]): Promise<Set<string>> {
-  if (runIds.length === 0) return new Set()
   const rows = await listRows(db, 'check_runs', { run_id: runIds, instance_id: instanceId, status: 'running' })
   return new Set(rows.map(({ run_id }) => run_id))
 }

@@ -1,5 +1,6 @@
 /** Computes the merge results of open change requests: the trees that their checks run on. */
 import { replayMerge } from '@svc/git'
+import pLimit from 'p-limit'
 import type { Deps } from '../deps.ts'
 import { fetchForRequest } from '../projects/mirrors/fetch-for-request.ts'
 import { openRepository } from '../projects/repository.ts'
@@ -24,16 +25,12 @@ const retrySeconds = 20
 /** The job: computes trees of moved change requests, creates missing runs and cancels unwanted ones. */
 export async function detectChecks(deps: TreeDeps, signal: AbortSignal): Promise<void> {
   const due = await unpolledChangeRequests(deps.db, { limit: pollsMax, retrySeconds })
-  await Promise.all(
-    Array.from({ length: pollsAtOnce }, async () => {
-      for (let next = due.shift(); next !== undefined && !signal.aborted; next = due.shift()) {
-        const { cr_id } = next
-        await poll(deps, next, signal).catch((error: unknown) => {
-          if (!signal.aborted) deps.log.warn({ err: error, cr_id }, 'computing the tree of a merge failed')
-        })
-      }
-    }),
-  )
+  await pLimit(pollsAtOnce).map(due, async (each) => {
+    if (signal.aborted) return
+    await poll(deps, each, signal).catch((error: unknown) => {
+      if (!signal.aborted) deps.log.warn({ err: error, cr_id: each.cr_id }, 'computing the tree of a merge failed')
+    })
+  })
   await createMissingRuns(deps)
 }
 

@@ -12,7 +12,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
-import { cutPage, Page, readIdCursor } from '../http/page.ts'
+import { Page } from '../http/page.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { decideApproval, presentApproval } from './calls/approvals.ts'
 import { checkNow } from './check.ts'
@@ -53,7 +53,7 @@ export function connectorRoutes(deps: Deps): Mounted[] {
         errors: await connectorIssues(deps, projectId),
         provider: deps.config.connectorProvider,
         gateway_url: `${deps.config.publicUrl}${mcpGatewayPath}`,
-        approvals_pending: pending.length,
+        approvals_pending: pending.rows.length,
       }
     }),
     handle(getConnectorRoute, async ({ project, params, caller, request }) => {
@@ -76,9 +76,8 @@ export function connectorRoutes(deps: Deps): Mounted[] {
       if (sessionId !== undefined && !isUuid(sessionId)) return { approvals: [] }
       const now = deps.now()
       const pendingAt = query.status === 'pending' ? now : null
-      const of = { projectId: project.project_id, sessionId, pendingAt, after: readIdCursor(query.cursor) }
-      const found = await listApprovals(deps.db, { ...of, limit: limit + 1 })
-      const { rows, next } = cutPage(found, limit, (last) => [last.created_at, last.approval_id])
+      const of = { projectId: project.project_id, sessionId, pendingAt, limit, cursor: query.cursor }
+      const { rows, next } = await listApprovals(deps.db, of)
       const controlled = await controlledOnly(caller.actor, rows)
       return new Page({ approvals: controlled.map((row) => presentApproval(row, now)) }, next)
     }),

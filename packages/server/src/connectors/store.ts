@@ -39,7 +39,6 @@ export async function setPosition(trx: DbOrTransaction, row: ConnectorRow, posit
 }
 
 export async function deleteConnectors(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
-  if (slugs.length === 0) return
   await deleteRows(trx, 'connectors', { project_id: projectId, slug: slugs })
 }
 

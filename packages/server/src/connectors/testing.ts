@@ -3,18 +3,13 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
 
-export interface Served {
-  url: string
-  /** The credential header of every request so far. */
-  seen: (string | null)[]
-  /** The notes written so far, in order. */
-  notes: string[]
-  close(): Promise<void>
-}
+export type Served = Awaited<ReturnType<typeof serveMcp>>
 
 /** Requires `Bearer <credential>`. Its tools repeat the credential where a careless server might. */
-export async function serveMcp(credential: string, options: { port?: number } = {}): Promise<Served> {
+export async function serveMcp(credential: string, options: { port?: number } = {}) {
+  /** The credential header of every request so far. */
   const seen: (string | null)[] = []
+  /** The notes written so far, in order. */
   const notes: string[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -1,4 +1,5 @@
 /** Resolves a host, checks every address, and connects to a checked address. */
+import { once } from 'node:events'
 import { lookup } from 'node:dns/promises'
 import { connect, isIP, type Socket } from 'node:net'
 import { closedNetwork } from '@svc/git'
@@ -52,20 +53,16 @@ export async function resolved(policy: DialPolicy, host: string): Promise<string
   )
 }
 
-function connectTo(address: string, port: number): Promise<Exclude<DialOutcome, { kind: 'closed' }>> {
-  return new Promise((resolve) => {
-    // A client that closed its sending side still expects the response.
-    const socket = connect({ host: address, port, allowHalfOpen: true })
-    const late = setTimeout(() => socket.destroy(new Error('connection timed out')), connectMs)
-    const fail = (error: NodeJS.ErrnoException) => {
-      clearTimeout(late)
-      resolve({ kind: 'failed', reason: error.code ?? error.message })
-    }
-    socket.once('error', fail)
-    socket.once('connect', () => {
-      clearTimeout(late)
-      socket.off('error', fail)
-      resolve({ kind: 'connected', socket })
-    })
-  })
+async function connectTo(address: string, port: number): Promise<Exclude<DialOutcome, { kind: 'closed' }>> {
+  // A client that closed its sending side still expects the response.
+  const socket = connect({ host: address, port, allowHalfOpen: true })
+  const signal = AbortSignal.timeout(connectMs)
+  try {
+    await once(socket, 'connect', { signal })
+    return { kind: 'connected', socket }
+  } catch (error) {
+    socket.destroy()
+    const { code, message } = error as NodeJS.ErrnoException
+    return { kind: 'failed', reason: signal.aborted ? 'connection timed out' : (code ?? message) }
+  }
 }

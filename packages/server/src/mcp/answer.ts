@@ -81,13 +81,8 @@ interface Call {
 
 async function callTool(deps: Deps, { caller }: ToolCaller, call: Call): Promise<Answer> {
   if (caller === null) return textAnswer('This sandbox has no session yet, so tools cannot be called.', true)
-  const context: ToolContext = {
-    deps,
-    caller,
-    project: caller.project,
-    signal: call.signal,
-    onProgress: call.onProgress,
-  }
+  const { signal, onProgress } = call
+  const context: ToolContext = { deps, caller, project: caller.project, signal, onProgress }
   const own: OwnTool | undefined = ownTools.find(({ name }) => name === call.name)
   if (own !== undefined) return runOwn(own, context, call.arguments)
   const offered = (await offeredTools(deps, caller.project.project_id)).find(({ offeredAs }) => offeredAs === call.name)

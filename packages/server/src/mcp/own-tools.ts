@@ -2,7 +2,7 @@
 import { changeRequestStatuses, connectorPolicies, openChangeRequestRoute, sessionStatuses } from '@svc/contract'
 import { z } from 'zod'
 import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
-import { type AuthorizedProject, isUuid, notFound } from '../auth/allow.ts'
+import { type AuthorizedProject, notFound } from '../auth/allow.ts'
 import { refuseOtherSession } from '../auth/session-control.ts'
 import { openChangeRequest } from '../change-requests/open/open.ts'
 import { previewChangeRequest } from '../change-requests/preview/preview.ts'
@@ -16,7 +16,7 @@ import type { Deps } from '../deps.ts'
 import { parseWith } from '../http/validation.ts'
 import { readManifest } from '../projects/manifest.ts'
 import { listSecrets } from '../secrets/store.ts'
-import { getSession, listSessions } from '../sessions/store.ts'
+import { getSession, listSessions, requireSession } from '../sessions/store.ts'
 import { presentInList, presentSession } from '../sessions/present.ts'
 import { fireByHand } from '../triggers/fire-on-request.ts'
 import { triggersOf } from '../triggers/read.ts'
@@ -65,6 +65,8 @@ const openInput = openChangeRequestRoute.body!.omit({ session_id: true, head_ref
   head_ref: openChangeRequestRoute.body!.shape.head_ref.optional(),
 })
 
+const numberInput = z.object({ number: z.int().min(1).max(2_147_483_647) })
+
 export const ownTools: OwnTool[] = [
   ownTool({
     name: 'open_change_request',
@@ -94,11 +96,9 @@ export const ownTools: OwnTool[] = [
     description:
       'One change request by its number, with the merge preview while it is open: conflicts, fast-forward, effects.',
     readOnly: true,
-    input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
+    input: numberInput,
     async run({ deps, caller, project, signal }, { number }) {
-      const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
-      if (rows[0] === undefined) throw notFound('change request')
-      const row = await readChangeRequest(deps, project, rows[0].cr_id)
+      const row = await readChangeRequest(deps, project, (await numbered(deps, project, number)).cr_id)
       const preview =
         row.status === 'open'
           ? await previewChangeRequest(deps, { project, caller, crId: row.cr_id, include: ['effects'], signal })
@@ -111,11 +111,9 @@ export const ownTools: OwnTool[] = [
     description:
       'The check results of a change request, with the end of the logs of those that did not pass. Checks run on the merge result, and again after each push.',
     readOnly: true,
-    input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
+    input: numberInput,
     async run({ deps, project }, { number }) {
-      const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
-      if (rows[0] === undefined) throw notFound('change request')
-      return checksWithLogs(deps, project, rows[0], checkLinesShown)
+      return checksWithLogs(deps, project, await numbered(deps, project, number), checkLinesShown)
     },
   }),
   ownTool({
@@ -155,8 +153,7 @@ export const ownTools: OwnTool[] = [
     readOnly: true,
     input: z.object({ session_id: z.string() }),
     async run({ deps, project, caller }, { session_id }) {
-      const row = isUuid(session_id) ? await getSession(deps.db, project.project_id, session_id) : null
-      if (row === null) throw notFound('session')
+      const row = await requireSession(deps.db, project.project_id, session_id)
       refuseOtherSession(caller.actor, row)
       return presentSession(deps.config, row)
     },
@@ -216,6 +213,11 @@ export const ownTools: OwnTool[] = [
       callConnectorTool(deps, { project, caller, slug: connector, tool, arguments: args, signal, onProgress }),
   }),
 ]
+
+async function numbered(deps: Pick<Deps, 'db'>, project: AuthorizedProject, number: number) {
+  const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
+  return rows[0] ?? Promise.reject(notFound('change request'))
+}
 
 async function ownSession(deps: Pick<Deps, 'db'>, project: AuthorizedProject, caller: Caller) {
   const sessionId = boundSession(caller.actor)

@@ -2,11 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
-export interface Gateway {
-  tools(): Promise<{ name: string; description: string }[]>
-  call(name: string, args?: Record<string, unknown>): Promise<{ text: string; isError: boolean }>
-  close(): Promise<void>
-}
+export type Gateway = Awaited<ReturnType<typeof connectGateway>>
 
 export async function connectGateway(options: {
   url: string
@@ -14,7 +10,7 @@ export async function connectGateway(options: {
   headers?: Record<string, string>
   fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>
   onProgress?(): void
-}): Promise<Gateway> {
+}) {
   const client = new Client({ name: 'test', version: '1.0.0' })
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { authorization: `Bearer ${options.token}`, ...options.headers } },
@@ -24,7 +20,7 @@ export async function connectGateway(options: {
   const onprogress = options.onProgress
   return {
     tools: async () => (await client.listTools()).tools.map(({ name, description = '' }) => ({ name, description })),
-    async call(name, args = {}) {
+    async call(name: string, args: Record<string, unknown> = {}) {
       const answer = await client.callTool({ name, arguments: args }, undefined, {
         ...(onprogress === undefined ? {} : { onprogress }),
       })

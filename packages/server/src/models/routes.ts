@@ -163,16 +163,11 @@ async function forward(
     guard: upstreams.guard,
     ended: reservation.settle,
   }
-  return meterResponse(response, ask, metering, reservation.settle)
+  return meterResponse(response, ask, metering)
 }
 
-async function meterResponse(
-  response: Response,
-  ask: ModelRequest,
-  metering: Metering,
-  settle: (used: null) => void,
-): Promise<Response> {
-  const { shape, guard } = metering
+async function meterResponse(response: Response, ask: ModelRequest, metering: Metering): Promise<Response> {
+  const { shape, guard, ended } = metering
   const plain = (header: string | null) => (header === null || guard(header) === header ? header : null)
   const type = plain(response.headers.get('content-type')) ?? 'application/json'
   const retryAfter = plain(response.headers.get('retry-after'))
@@ -183,14 +178,14 @@ async function meterResponse(
   }
   const { status, body } = response
   if (!response.ok) {
-    settle(null)
+    ended(null)
     const text = (await wholeOf(response)).toString('utf8')
     return guard(text) === text ? new Response(text, { status, headers }) : withheld(shape, status)
   }
   if (body !== null && (type.includes('event-stream') || (ask.stream && !type.includes('json'))))
     return new Response(meteredStream(body, metering), { status, headers })
   const whole = await wholeOf(response).catch((error: unknown) => {
-    settle(null)
+    ended(null)
     throw error
   })
   const text = whole.toString('utf8')

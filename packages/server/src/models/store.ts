@@ -91,10 +91,15 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
     sandboxSeconds(db, scope, days),
     usageBySession(db, scope, days),
   ])
-  const used = mergeUses(
-    sessions,
-    sandboxes.map(({ seconds, ...row }) => ({ ...row, sandbox_seconds: seconds })),
-  )
+  // A session may have model calls without a sandbox in this period, or the reverse.
+  const ran = new Map(sandboxes.map((row) => [row.session_id, row]))
+  const asked = new Set(sessions.map(({ session_id }) => session_id))
+  const used = [
+    ...sessions.map((row) => ({ ...row, sandbox_seconds: ran.get(row.session_id)?.seconds ?? 0 })),
+    ...sandboxes
+      .filter(({ session_id }) => !asked.has(session_id))
+      .map(({ seconds, ...row }) => ({ ...noCalls, ...row, sandbox_seconds: seconds })),
+  ]
   const names = await namesOf(
     db,
     used.map(({ session_id }) => session_id),
@@ -102,11 +107,8 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
   return { sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })), models, sandboxes }
 }
 
-interface Used {
-  calls: number
-  tokens_in: number
-  tokens_out: number
-}
+const noCalls = { calls: 0, tokens_in: 0, tokens_out: 0 }
+type Used = typeof noCalls
 
 const sums = sql`sum(calls)::float8 as calls, sum(tokens_in)::float8 as tokens_in, sum(tokens_out)::float8 as tokens_out`
 
@@ -152,27 +154,6 @@ async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: numb
     from times, since where ${where} and ended_at > since.at
     group by project_id, session_id order by sum(ended_at - greatest(began_at, since.at)) desc limit 1000`.execute(db)
   return rows
-}
-
-interface SessionUse extends Used {
-  project_id: string
-  session_id: string
-  sandbox_seconds: number
-}
-
-/** A session may have model calls without a sandbox in this period, or the reverse. */
-function mergeUses(
-  asked: Omit<SessionUse, 'sandbox_seconds'>[],
-  ran: Pick<SessionUse, 'project_id' | 'session_id' | 'sandbox_seconds'>[],
-): SessionUse[] {
-  const seconds = new Map(ran.map((row) => [row.session_id, row.sandbox_seconds]))
-  const known = new Set(asked.map(({ session_id }) => session_id))
-  return [
-    ...asked.map((row) => ({ ...row, sandbox_seconds: seconds.get(row.session_id) ?? 0 })),
-    ...ran
-      .filter(({ session_id }) => !known.has(session_id))
-      .map((row) => ({ calls: 0, tokens_in: 0, tokens_out: 0, ...row })),
-  ]
 }
 
 async function namesOf(db: DbOrTransaction, sessionIds: string[]): Promise<Map<string, string>> {

@@ -2,7 +2,7 @@
 import type { Redactor } from './redaction.ts'
 import { heldBackChars, type StreamRedactor } from './stream.ts'
 
-interface Line {
+export interface Line {
   at: string
   stream: string
   text: string

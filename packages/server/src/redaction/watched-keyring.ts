@@ -1,3 +1,4 @@
+import { isRecord, parseJson } from '@svc/contract'
 import type { Keyring } from '../keyring/keyring.ts'
 import type { Redaction } from './redaction.ts'
 
@@ -20,10 +21,6 @@ export function watchedKeyring(keyring: Keyring, redaction: Redaction): Keyring 
 
 /** Git tokens are sealed as they are, SSH keys together with their known hosts. */
 function secretIn(sealed: string): string {
-  try {
-    const { ssh_key: key } = JSON.parse(sealed) as { ssh_key?: unknown }
-    return typeof key === 'string' ? key : sealed
-  } catch {
-    return sealed
-  }
+  const opened = parseJson(sealed)
+  return isRecord(opened) && typeof opened.ssh_key === 'string' ? opened.ssh_key : sealed
 }

@@ -1,7 +1,7 @@
 /** Follows the daemon of a workload sandbox: stores its redacted output and reports each change of its state. */
 import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
-import { RedactedLines } from '../redaction/lines.ts'
+import { type Line, RedactedLines } from '../redaction/lines.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { PermanentFailure } from './failure-reason.ts'
 import {
@@ -20,12 +20,6 @@ const failuresMax = 20
 const trimEvery = 20
 /** Between two reads of a workload that keeps writing. */
 export const readEveryMs = 300
-
-interface Line {
-  at: string
-  stream: string
-  text: string
-}
 
 interface Follow<L extends Line, End> {
   linesOf(reply: WatchReply, after: number): L[]

@@ -44,18 +44,19 @@ export async function grant<T extends Grants>(
   return value
 }
 
+const shown = sql`g.*, (select t.session_id from tokens t where t.token_id = g.token_id) as opened_by`
+
 /** Deletes the ticket, so that it works once. Null also when it is for another place. */
 export async function takeTicket(db: DbOrTransaction, table: Grants, hash: Buffer, place: object) {
   const { rows } = await sql<Grant>`
     delete from ${sql.table(table)} g where sha256 = ${hash} and is_ticket and ${tokenHolds(sql.ref('g.token_id'))}
-    returning g.*, (select t.session_id from tokens t where t.token_id = g.token_id) as opened_by`.execute(db)
+    returning ${shown}`.execute(db)
   return rows.find((row) => Date.parse(row.expires_at) >= Date.now() && isFor(row, place)) ?? null
 }
 
 export async function findGrant(db: DbOrTransaction, table: Grants, hash: Buffer, place: object) {
   const { rows } = await sql<Grant>`
-    select g.*, (select t.session_id from tokens t where t.token_id = g.token_id) as opened_by
-    from ${sql.table(table)} g where sha256 = ${hash} and not is_ticket and expires_at > now()
+    select ${shown} from ${sql.table(table)} g where sha256 = ${hash} and not is_ticket and expires_at > now()
       and ${tokenHolds(sql.ref('g.token_id'))}`.execute(db)
   return rows.find((row) => isFor(row, place)) ?? null
 }

@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { AppSpec, AppWatchBody } from '@svc/contract'
+import { type AppSpec, type AppWatchBody, isRecord, parseJson } from '@svc/contract'
 import { z } from 'zod'
 import { storableText as text } from './storable.ts'
 
@@ -111,13 +111,10 @@ const isBrokenPipe = (error: Error) =>
   ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 function reasonIn(body: string): string {
-  try {
-    const { error } = JSON.parse(body) as { error?: unknown }
-    if (typeof error === 'string') return error.slice(0, 2000)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  return 'The daemon of the sandbox refused the request.'
+  const reply = parseJson(body)
+  return isRecord(reply) && typeof reply.error === 'string'
+    ? reply.error.slice(0, 2000)
+    : 'The daemon of the sandbox refused the request.'
 }
 
 /** The caller awaits the same promise; this keeps an earlier failure to send from leaving it unhandled. */

@@ -49,9 +49,8 @@ export async function requireAgentToStart(
   agentName: string,
 ): Promise<void> {
   if (builtIn.has(agentName)) return
-  const found = await agentsOfProject(deps, session.project_id, agentName)
-  if (found === null || found.isKnown) return
-  const { agents } = found
+  const agents = await agentsInstead(deps, session.project_id, agentName)
+  if (agents === null) return
   throw new ServiceError(
     'agent_not_found',
     `The session was not started: its agent ${JSON.stringify(agentName)} is not on the default branch.`,
@@ -62,11 +61,12 @@ export async function requireAgentToStart(
   )
 }
 
-async function agentsOfProject(
+/** The agents of a project that lacks this one. Null when it has the agent, or cannot be read. */
+async function agentsInstead(
   deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
   projectId: string,
   agentName: string,
-): Promise<{ isKnown: boolean; agents: string[] } | null> {
+): Promise<string[] | null> {
   const project = await getProject(deps.db, projectId)
   if (project === null) return null
   try {
@@ -74,8 +74,7 @@ async function agentsOfProject(
     const sha = await baseTip(repository, project.default_branch)
     const { runtime } = await readManifestAt(repository, sha)
     const at = { sha, configDir: runtime.config_dir }
-    if ((await knownAgent(repository, { ...at, agentName })) !== null) return { isKnown: true, agents: [] }
-    return { isKnown: false, agents: await agentsAt(repository, at) }
+    return (await knownAgent(repository, { ...at, agentName })) === null ? await agentsAt(repository, at) : null
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     deps.log.debug({ err: error, project_id: projectId }, 'checking the agent of a session failed')

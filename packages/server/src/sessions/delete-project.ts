@@ -1,6 +1,7 @@
 /** Deletes projects, which a restore can undo for a while, and purges them for good. */
 import { rm } from 'node:fs/promises'
 import { deletedDaysKept } from '@svc/contract'
+import pLimit from 'p-limit'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -65,13 +66,8 @@ async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { proj
 
 async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<void> {
   const sessions = await unstoppedOfDeleted(deps.db, projectId ?? null)
-  await Promise.all(
-    Array.from({ length: stopsAtOnce }, async () => {
-      for (let next = sessions.shift(); next !== undefined; next = sessions.shift()) {
-        const { deleted_by, ...session } = next
-        await stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) })
-      }
-    }),
+  await pLimit(stopsAtOnce).map(sessions, ({ deleted_by, ...session }) =>
+    stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }),
   )
 }
 

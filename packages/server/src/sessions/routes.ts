@@ -26,7 +26,6 @@ import {
   updateSessionRoute,
 } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
-import { isUuid, notFound } from '../auth/allow.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Input, type Mounted } from '../http/mount.ts'
@@ -47,7 +46,7 @@ import { listPrompts } from './conversation/prompt-store.ts'
 import { refreshSession } from './refresh/refresh.ts'
 import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
-import { getSession, listSessions, type SessionWithSandbox, updateSession } from './store.ts'
+import { getSession, listSessions, requireSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { presentInList, presentSession } from './present.ts'
 import { recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
 import { readTranscript } from './conversation/message-store.ts'
@@ -65,9 +64,7 @@ function sessionHandler(deps: Deps) {
   ) =>
     handle(route, async (input) => {
       const { project, params } = input as unknown as { project: ProjectRow; params: { sessionId: string } }
-      const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null
-      if (session === null) throw notFound('session')
-      return run({ ...input, session })
+      return run({ ...input, session: await requireSession(deps.db, project.project_id, params.sessionId) })
     })
 }
 

@@ -5,11 +5,7 @@ import type { Deps } from '../deps.ts'
 import { quotasOf } from '../projects/quotas.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { readTogether } from '../db/read-together.ts'
-import type { DbOrTransaction } from '../db/schema.ts'
-import { checkLogBytesOf } from './check-log-store.ts'
-import { attachmentBytesOf } from './attachments/store.ts'
-import { unfinishedBytesOf } from './unfinished-work/snapshot-store.ts'
-import { transcriptBytesOf } from './conversation/message-store.ts'
+import { storedBytesOf } from './stored-bytes-store.ts'
 
 /** The sum reads a row per message, so consecutive starts share one. Other quotas limit what they add meanwhile. */
 const sumMs = 10_000
@@ -32,15 +28,4 @@ export async function requireSessionStorage(deps: Pick<Deps, 'db' | 'config'>, p
       detail: { used_bytes: used, limit_bytes: limit },
     },
   )
-}
-
-export async function storedBytesOf(db: DbOrTransaction, projectId: string) {
-  const [transcripts, attachments, unfinished, checkLogs] = await Promise.all([
-    transcriptBytesOf(db, projectId),
-    attachmentBytesOf(db, { column: 'project_id', id: projectId }),
-    unfinishedBytesOf(db, projectId),
-    checkLogBytesOf(db, projectId),
-  ])
-  const total = transcripts + attachments + unfinished + checkLogs
-  return { transcripts, attachments, unfinished, checkLogs, total }
 }

@@ -1,10 +1,10 @@
 import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
-import { afterCursor } from '../db/after-cursor.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import { type PageQuery, readPage } from '../db/read-page.ts'
 import { type Changes, findRow, firstRow, takeRow, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { cutPage, readIdCursor } from '../http/page.ts'
 import type { SandboxRow } from '../sandboxes/store.ts'
 import { isWaiting } from './questions/store.ts'
 import { recordSessionEvent } from './record-event.ts'
@@ -59,6 +59,13 @@ export async function getSession(db: DbOrTransaction, projectId: string, session
   )
 }
 
+/** Throws `not_found`, also for an id that is none. */
+export async function requireSession(db: DbOrTransaction, projectId: string, sessionId: string) {
+  const session = isUuid(sessionId) ? await getSession(db, projectId, sessionId) : null
+  if (session === null) throw notFound('session')
+  return session
+}
+
 /** The session of an earlier request with that id. A session with a warm sandbox has another id. */
 export async function findSessionRequestedAs(db: DbOrTransaction, projectId: string, askedAs: string) {
   return one(
@@ -78,17 +85,12 @@ export async function getSessionById(db: DbOrTransaction, sessionId: string): Pr
 export async function listSessions(
   db: DbOrTransaction,
   projectId: string,
-  page: { limit: number; cursor?: string | undefined; status: SessionStatus | 'all' },
+  page: PageQuery & { status: SessionStatus | 'all' },
 ) {
-  const order: [string, string] = ['project_sessions.created_at', 'project_sessions.session_id']
-  let query = withSandbox(db)
-    .where('project_sessions.project_id', '=', projectId)
-    .where(afterCursor(order, 'desc', readIdCursor(page.cursor)))
-    .orderBy('project_sessions.created_at', 'desc')
-    .orderBy('project_sessions.session_id', 'desc')
-    .limit(page.limit + 1)
+  let query = withSandbox(db).where('project_sessions.project_id', '=', projectId)
   if (page.status !== 'all') query = query.where('project_sessions.status', '=', page.status)
-  const { rows, next } = cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.session_id])
+  const order: [string, string] = ['project_sessions.created_at', 'project_sessions.session_id']
+  const { rows, next } = await readPage(query, order, 'desc', page)
   return { rows: rows.map(nest), next }
 }
 

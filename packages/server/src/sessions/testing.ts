@@ -1,8 +1,7 @@
 /** A server with the fake driver, and helpers for the tests of sessions. */
 import { updateRows } from '../db/rows.ts'
 import { randomUUID } from 'node:crypto'
-import { isAttachmentBody, type Project, type Session, type SessionEvent } from '@svc/contract'
-import type { Repository } from '@svc/git'
+import { isAttachmentBody, type Session, type SessionEvent } from '@svc/contract'
 import type { Files } from '@svc/git/testing'
 import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
 import type { Config } from '../config.ts'
@@ -12,7 +11,7 @@ import { EventNotifier } from '../events/notifier.ts'
 import { Redaction } from '../redaction/redaction.ts'
 import { withReconcilers } from '../build-deps.ts'
 import { projectPath, serve } from '../test-app.ts'
-import { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
+import { letLive, makeTestApp, type TestApp, type TestRequest } from '../testing.ts'
 import { readInBackground } from '../testing-events.ts'
 import { until } from '../testing-until.ts'
 import { mintToken } from '../tokens/mint.ts'
@@ -20,18 +19,7 @@ import { SessionFeed } from './conversation/feed.ts'
 
 export { letLive, until }
 
-export interface SessionApp extends TestApp {
-  driver: FakeDriver
-  project: Project
-  repo: Repository
-  /** The path of the sessions of the project, of one session, or of an action on one. */
-  path(sessionId?: string, verb?: string): string
-  create(body?: object, options?: TestRequest): Promise<TestReply<Session & { code?: string }>>
-  /** Creates a session and waits until it runs. */
-  running(body?: object, options?: TestRequest): Promise<RunningSession>
-  session(sessionId: string): Promise<Session>
-  reaches(sessionId: string, status: Session['status']): Promise<Session>
-}
+export type SessionApp = Awaited<ReturnType<typeof makeSessionApp>>
 
 export interface RunningSession extends Session {
   env: Record<string, string>
@@ -45,11 +33,12 @@ const refuseAttachment = (body: Record<string, unknown>) =>
 
 export async function makeSessionApp(
   options: FakeDriverOptions & { files?: Files; configure?: Partial<Config>; deps?: Partial<Deps> } = {},
-): Promise<SessionApp> {
+) {
   const { files, configure, deps, ...driverOptions } = options
   const driver = createFakeDriver({ refuseAttachment, ...driverOptions })
   const app = await makeTestApp({ sandboxes: driver, configure: { model: testModel, ...configure }, ...deps })
   const { project, repo } = await app.managedProject(files)
+  /** The path of the sessions of the project, of one session, or of an action on one. */
   const path = (sessionId?: string, verb?: string) => projectPath(project, 'sessions', sessionId, verb)
   const session = async (sessionId: string) => (await app.request<Session>('GET', path(sessionId))).body
   const reaches = (sessionId: string, status: Session['status']) =>
@@ -57,7 +46,8 @@ export async function makeSessionApp(
       const found = await session(sessionId)
       return found.status === status ? found : null
     })
-  const create: SessionApp['create'] = (body = {}, more = {}) => app.request('POST', path(), { body, ...more })
+  const create = (body: object = {}, more: TestRequest = {}) =>
+    app.request<Session & { code?: string }>('POST', path(), { body, ...more })
   return {
     ...app,
     driver,
@@ -67,7 +57,8 @@ export async function makeSessionApp(
     create,
     session,
     reaches,
-    async running(body, options) {
+    /** Creates a session and waits until it runs. */
+    async running(body?: object, options?: TestRequest): Promise<RunningSession> {
       const made = await create(body, options)
       if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
       const found = await reaches(made.body.session_id, 'running')
@@ -128,15 +119,10 @@ export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<voi
   )
 }
 
-export interface EventReader {
-  seen: SessionEvent[]
-  /** The first past or future event that fits. */
-  find(what: string, fits: (event: SessionEvent) => boolean): Promise<SessionEvent>
-  close(): Promise<void>
-}
+export type EventReader = ReturnType<typeof readEvents>
 
-/** Reads the server-sent events of a session as a client does. */
-export function readEvents(response: Response): EventReader {
+/** Reads the server-sent events of a session as a client does. `find` takes the first past or future event that fits. */
+export function readEvents(response: Response) {
   return readInBackground(response, ({ event, data }) => {
     const parsed = JSON.parse(data) as SessionEvent
     if (event !== parsed.type) throw new Error(`The event is named ${event} and is a ${parsed.type}.`)

@@ -79,7 +79,6 @@ export function upsertTrigger(trx: DbOrTransaction, row: Omit<NewRow<'triggers'>
 }
 
 export async function deleteTriggers(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
-  if (slugs.length === 0) return
   await deleteRows(trx, 'triggers', { project_id: projectId, slug: slugs })
 }
 

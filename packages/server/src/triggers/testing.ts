@@ -2,28 +2,19 @@ import { type Project, type Trigger, type TriggerSlot } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { detectDefaultBranches } from '../projects/default-branch.ts'
-import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { makeSessionApp } from '../sessions/testing.ts'
 import { projectPath } from '../test-app.ts'
 import { reconcileTriggers } from './reconcile.ts'
 
-export interface TriggerApp extends SessionApp {
-  clock: { now: number }
-  /** The path of the triggers of the project, of one trigger, or of an action on one. */
-  of(slug?: string, verb?: string): string
-  /** Commits a manifest to the default branch and runs the jobs. */
-  manifest(text: string): Promise<void>
-  look(): Promise<void>
-  trigger(slug: string): Promise<Trigger & { slots: TriggerSlot[] }>
-  /** Makes the ledger show exactly that many requests within the last minute. Needs one earlier request. */
-  askedLately(slug: string, kind: 'manual' | 'webhook', count: number): Promise<void>
-}
+export type TriggerApp = Awaited<ReturnType<typeof makeTriggerApp>>
 
 export const startOfTests = Date.parse('2026-03-01T12:00:00Z')
 
-export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[0] = {}): Promise<TriggerApp> {
+export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[0] = {}) {
   const clock = { now: startOfTests }
   const app = await makeSessionApp({ ...options, deps: { now: () => new Date(clock.now), ...options.deps } })
   const { project_id }: Project = app.project
+  /** The path of the triggers of the project, of one trigger, or of an action on one. */
   const of = (slug?: string, verb?: string) => projectPath(app.project, 'triggers', slug, verb)
   const look = async () => {
     await app.deps.db
@@ -38,12 +29,14 @@ export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[
     clock,
     of,
     look,
-    async manifest(text) {
+    /** Commits a manifest to the default branch and runs the jobs. */
+    async manifest(text: string) {
       await commit(app.repo, 'main', { 'svc.toml': text })
       await look()
     },
-    trigger: async (slug) => (await app.request<Trigger & { slots: TriggerSlot[] }>('GET', of(slug))).body,
-    async askedLately(slug, kind, count) {
+    trigger: async (slug: string) => (await app.request<Trigger & { slots: TriggerSlot[] }>('GET', of(slug))).body,
+    /** Makes the ledger show exactly that many requests within the last minute. Needs one earlier request. */
+    async askedLately(slug: string, kind: 'manual' | 'webhook', count: number) {
       await sql`update trigger_slots set created_at = now() - interval '2 minutes'
         where project_id = ${project_id} and kind = ${kind}`.execute(app.deps.db)
       await sql`insert into trigger_slots

@@ -8,10 +8,10 @@ import type { Message } from '../../http/message-page.ts'
 import { getProject } from '../../projects/store.ts'
 import { brokenWords, reloads } from '../../sandboxes/origin-page.ts'
 import { ownPath, privateOriginIngress, redirect, type Viewer } from '../../sandboxes/private-origin.ts'
+import { isPreview } from '../apply-manifest.ts'
 import { appOf } from '../read.ts'
 import { type AppRow, getAppByHost } from '../store.ts'
 
-const previewLabel = /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/
 const pathCharsMax = 2000
 
 /** Takes the host names of apps below the preview domain. All others are previews. */
@@ -25,7 +25,7 @@ export function appIngress(deps: Deps): IngressHandler {
       text: 'An address has the form <app>--<project>.<preview domain>. To list the apps of a project:',
       command: 'svc apps ls',
     },
-    takes: (label) => /^[a-z0-9-]+--[a-z0-9-]+$/.test(label) && !previewLabel.test(label),
+    takes: (label) => /^[a-z0-9-]+--[a-z0-9-]+$/.test(label) && !isPreview(label),
     async placeOf(label) {
       const cached = known.get(label)
       if (cached !== undefined) return cached

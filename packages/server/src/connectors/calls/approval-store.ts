@@ -1,6 +1,6 @@
 /** SQL on approvals, which their sessions also show as questions. */
 import { sql } from 'kysely'
-import { afterCursor } from '../../db/after-cursor.ts'
+import { type PageQuery, readPage } from '../../db/read-page.ts'
 import { serializeOnProject } from '../../db/reconciliations.ts'
 import { deleteRows, findRow, listRows } from '../../db/rows.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
@@ -59,26 +59,13 @@ export async function getApproval(db: DbOrTransaction, projectId: string, approv
 
 export async function listApprovals(
   db: DbOrTransaction,
-  of: {
-    projectId: string
-    sessionId?: string | undefined
-    pendingAt: Date | null
-    limit: number
-    after?: [string, string] | null
-  },
-): Promise<ApprovalRow[]> {
-  let query = db
-    .selectFrom('connector_approvals')
-    .selectAll()
-    .where('project_id', '=', of.projectId)
-    .where(afterCursor(['created_at', 'approval_id'], 'desc', of.after))
-    .orderBy('created_at', 'desc')
-    .orderBy('approval_id', 'desc')
-    .limit(of.limit)
+  of: PageQuery & { projectId: string; sessionId?: string | undefined; pendingAt: Date | null },
+) {
+  let query = db.selectFrom('connector_approvals').selectAll().where('project_id', '=', of.projectId)
   if (of.sessionId !== undefined) query = query.where('session_id', '=', of.sessionId)
   if (of.pendingAt !== null)
     query = query.where('status', '=', 'pending').where('expires_at', '>', of.pendingAt.toISOString())
-  return query.execute()
+  return readPage(query, ['created_at', 'approval_id'], 'desc', of)
 }
 
 /** Null when it was decided before or has expired. */

@@ -17,12 +17,8 @@ import { refuseAgent } from '../tools/policy.ts'
 import { type ApprovalRow, consumeApproval, getApproval, openApproval, recordDecision } from './approval-store.ts'
 import { type ConnectorRow, getConnector, setPolicy } from '../store.ts'
 
-export type Permission =
-  | { kind: 'given' }
-  | { kind: 'denied' }
-  | { kind: 'too-many' }
-  /** The question stays open after the call stops waiting. */
-  | { kind: 'unanswered' }
+/** `unanswered`: the question stays open after the call stops waiting. */
+type Permission = 'given' | 'denied' | 'too-many' | 'unanswered'
 
 const pollMs = 500
 /** The part of the arguments that users see. */
@@ -62,7 +58,7 @@ export async function requestApproval(
     arguments_sha256: createHash('sha256').update(canonical(call.arguments)).digest(),
   }
   const began = deps.now()
-  if (await consumeApproval(deps.db, same, began)) return { kind: 'given' }
+  if (await consumeApproval(deps.db, same, began)) return 'given'
   const opened = await openApproval(
     deps.db,
     {
@@ -77,17 +73,17 @@ export async function requestApproval(
     },
     { now: began, max: approvalsPendingMax },
   )
-  if (opened === null) return { kind: 'too-many' }
+  if (opened === null) return 'too-many'
   const until = after(began, approvalWaitSeconds).getTime()
   while (!signal.aborted && deps.now().getTime() < until) {
     const row = await getApproval(deps.db, project.project_id, opened.approval_id)
-    if (row === null || row.status === 'denied') return { kind: 'denied' }
+    if (row === null || row.status === 'denied') return 'denied'
     // When two equal calls wait for one approval, one consumes it and the other asks again.
-    if (row.status === 'approved' && (await consumeApproval(deps.db, same, deps.now()))) return { kind: 'given' }
-    if (row.status === 'used') return { kind: 'unanswered' }
+    if (row.status === 'approved' && (await consumeApproval(deps.db, same, deps.now()))) return 'given'
+    if (row.status === 'used') return 'unanswered'
     await Bun.sleep(pollMs)
   }
-  return { kind: 'unanswered' }
+  return 'unanswered'
 }
 
 export async function decideApproval(

@@ -90,7 +90,7 @@ async function checkPolicy(
   const redactor = await redactorFor(deps, call.project, call.caller)
   const shown = inTexts(call.arguments, (text) => redactor.text(text))
   const permission = await requestApproval(deps, { ...call, connector, shown })
-  switch (permission.kind) {
+  switch (permission) {
     case 'given':
       return null
     case 'denied':

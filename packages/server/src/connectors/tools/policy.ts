@@ -46,13 +46,11 @@ export async function setPolicies(
         issues: unknown.map((name) => ({ path: `tools.${name}`, message: 'is not a tool of this connector' })),
       },
     })
-  const changes: [string, ConnectorPolicy | null][] = [
-    ...(input.policy === undefined ? [] : [[everyTool, input.policy] as [string, ConnectorPolicy | null]]),
-    ...Object.entries(input.tools ?? {}),
-  ]
+  const changes = { ...(input.policy === undefined ? {} : { [everyTool]: input.policy }), ...input.tools }
   const of = { project_id: project.project_id, slug: connector.slug, url: connector.definition.url }
   await deps.db.transaction().execute(async (trx) => {
-    for (const [tool, policy] of changes) await setPolicy(trx, { ...of, tool }, policy, caller.actor.user_id)
+    for (const [tool, policy] of Object.entries(changes))
+      await setPolicy(trx, { ...of, tool }, policy, caller.actor.user_id)
     await recordAudit(trx, caller, {
       ...auditEvent(project, 'connector.policy', 'connector', connector.slug),
       after: { policy: input.policy, tools: input.tools },

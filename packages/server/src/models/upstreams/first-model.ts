@@ -1,5 +1,5 @@
 /** The first start in a terminal prompts once for a model. The prompt can be skipped; the dashboard sets a model later. */
-import { access, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract'
 import { modelQuestionName } from '@svc/contract/daemon/owner-socket'
@@ -22,7 +22,7 @@ type FirstDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'newId' 
 /** Returns a line to print, or null. */
 export async function askFirstModel(deps: FirstDeps, ask: AskModel, signal: AbortSignal): Promise<string | null> {
   const marker = join(deps.config.dataDir, modelQuestionName)
-  if ((await modelCatalog(deps)).source !== 'none' || (await exists(marker))) return null
+  if ((await modelCatalog(deps)).source !== 'none' || (await Bun.file(marker).exists())) return null
   let problem: string | null = null
   for (;;) {
     const given = await ask(problem, signal)
@@ -43,11 +43,4 @@ async function save(deps: FirstDeps, given: GivenModel, signal: AbortSignal): Pr
   if (owner === null) return
   const caller = { actor: userActor(owner.user_id), requestId: 'first start', address: 'terminal' }
   await setUpstream(deps, { ...given, shape: 'openai', caller, signal })
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -1,5 +1,5 @@
 /** An owner of the instance sets the model upstream. A trial request precedes the save, so that only working settings are stored. */
-import { type ModelUpstream, ServiceError } from '@svc/contract'
+import { type BodyOf, type ModelUpstream, ServiceError, type setModelUpstreamRoute } from '@svc/contract'
 import { instanceOwnedBy } from '../../accounts/store.ts'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
@@ -12,13 +12,6 @@ import { tryUpstream } from './try-upstream.ts'
 
 type SetDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'newId' | 'now'>
 type ByUser = Caller<UserActor>
-
-export interface SetUpstream {
-  url: string
-  shape: 'openai' | 'anthropic'
-  key?: string | null | undefined
-  models: string[]
-}
 
 export async function readUpstream(deps: SetDeps, caller: ByUser): Promise<ModelUpstream> {
   await requireInstanceOwner(deps, caller)
@@ -35,7 +28,7 @@ export async function readUpstream(deps: SetDeps, caller: ByUser): Promise<Model
 
 export async function setUpstream(
   deps: SetDeps,
-  input: SetUpstream & { caller: ByUser; signal: AbortSignal },
+  input: BodyOf<typeof setModelUpstreamRoute> & { caller: ByUser; signal: AbortSignal },
 ): Promise<ModelUpstream> {
   const { caller, shape, signal } = input
   const accountId = await requireInstanceOwner(deps, caller)

@@ -1,5 +1,5 @@
 /** Sends one minimal request to check an upstream, model and key. */
-import { ServiceError } from '@svc/contract'
+import { parseJson, ServiceError } from '@svc/contract'
 import type { UpstreamConfig } from '../../config/models.ts'
 import { withholding } from '../../redaction/withhold.ts'
 import { credential } from './call.ts'
@@ -85,7 +85,7 @@ function reasonOf(error: unknown): string {
 
 /** `error.message` of either API, otherwise the start of the body. */
 function reasonIn(text: string): string {
-  const { error } = (parsed(text) ?? {}) as { error?: { message?: unknown } | string }
+  const { error } = (parseJson(text) ?? {}) as { error?: { message?: unknown } | string }
   const given = typeof error === 'string' ? error : error?.message
   const reason = (typeof given === 'string' ? given : text).replace(/\s+/g, ' ').trim()
   if (reason === '') return 'no reason given.'
@@ -93,15 +93,6 @@ function reasonIn(text: string): string {
 }
 
 function isAnswer(text: string, shape: Trial['shape']): boolean {
-  const body = parsed(text) as { choices?: unknown; content?: unknown } | null
+  const body = parseJson(text) as { choices?: unknown; content?: unknown } | null | undefined
   return Array.isArray(shape === 'anthropic' ? body?.content : body?.choices)
-}
-
-function parsed(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? value : null
-  } catch {
-    return null
-  }
 }

@@ -12,8 +12,8 @@ export interface Metering {
   estimated: { in: number }
   /** Replaces a text that contains a key of this server. */
   guard: (text: string) => string
-  /** Called exactly once. */
-  ended: (tokens: Tokens) => void
+  /** Called exactly once; with null when the call did not happen. */
+  ended: (tokens: Tokens | null) => void
 }
 
 export function meteredStream(body: ReadableStream<Uint8Array>, metering: Metering): ReadableStream<Uint8Array> {

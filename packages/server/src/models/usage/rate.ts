@@ -1,9 +1,10 @@
 import { ServiceError } from '@svc/contract'
+import { LRUCache } from 'lru-cache'
 
 /** Limits the calls per minute of a session with a token bucket. A looping runtime is slowed down and learns when to retry. */
 export class CallRate {
   readonly #perMinute: number
-  readonly #left = new Map<string, { calls: number; at: number }>()
+  readonly #left = new LRUCache<string, { calls: number; at: number }>({ max: 10_000 })
 
   constructor(perMinute: number) {
     this.#perMinute = perMinute
@@ -19,10 +20,6 @@ export class CallRate {
         detail: { retry_after_seconds: seconds },
       })
     }
-    this.#left.delete(sessionId)
     this.#left.set(sessionId, { calls: calls - 1, at: now })
-    if (this.#left.size > trackedSessionsMax) this.#left.delete(this.#left.keys().next().value ?? '')
   }
 }
-
-const trackedSessionsMax = 10_000

@@ -9,14 +9,14 @@ import {
 } from '@svc/contract'
 import { storeBytes } from '@svc/git'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
-import { isUuid, notFound } from '../../auth/allow.ts'
+
 import { controlledOf } from '../../auth/session-control.ts'
 import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
 import { quotasOf } from '../../projects/quotas.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { storedBytesOf } from '../../sessions/storage-quota.ts'
-import { getSession } from '../../sessions/store.ts'
+import { storedBytesOf } from '../../sessions/stored-bytes-store.ts'
+import { requireSession } from '../../sessions/store.ts'
 import { storeOf } from '../../sessions/unfinished-work/wip.ts'
 import { accountCap, type Cap, capsOf, usageOf, type UsageScope } from '../store.ts'
 
@@ -64,8 +64,7 @@ export function usageRoutes(deps: Deps): Mounted[] {
       }
     }),
     handle(sessionUsageRoute, async ({ project, params, query }) => {
-      const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null
-      if (session === null) throw notFound('session')
+      const session = await requireSession(deps.db, project.project_id, params.sessionId)
       const { session_id, project_id, account_id } = session
       const usage = await readUsage(deps, { session_id }, query.days)
       const caps = await capsOf(deps.db, { session_id, project_id, account_id })

@@ -48,7 +48,7 @@ export async function requireAttachmentQuotaOfSession(
   project: ProjectRow,
   { sessionId, attachments }: { sessionId: string; attachments: readonly StoredAttachment[] },
 ): Promise<void> {
-  const used = await attachmentBytesOf(db, { column: 'session_id', id: sessionId })
+  const used = await attachmentBytesOf(db, sessionId)
   const { transcriptBytes: limit } = quotasOf(deps.config, project)
   if (used + attachments.reduce((sum, { bytes }) => sum + bytes, 0) <= limit) return
   throw new ServiceError(

@@ -58,12 +58,11 @@ export async function* contentOf(
   }
 }
 
-export async function attachmentBytesOf(db: DbOrTransaction, of: { column: 'project_id' | 'session_id'; id: string }) {
+export async function attachmentBytesOf(db: DbOrTransaction, sessionId: string): Promise<number> {
   const row = await db
     .selectFrom('session_attachments')
-    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_attachments.session_id')
-    .select(sql<string>`coalesce(sum(session_attachments.bytes), 0)::bigint`.as('bytes'))
-    .where(`project_sessions.${of.column}`, '=', of.id)
+    .select(sql<string>`coalesce(sum(bytes), 0)::bigint`.as('bytes'))
+    .where('session_id', '=', sessionId)
     .executeTakeFirstOrThrow()
   return Number(row.bytes)
 }

@@ -1,5 +1,13 @@
 /** Assembles the events and messages of the agent runtime into messages of the API. Pure, so that any input can be tested. */
-import { type Attachment, attachmentIdsIn, attachmentsNote, type Message, type MessagePart } from '@svc/contract'
+import {
+  type Attachment,
+  attachmentIdsIn,
+  attachmentsNote,
+  isRecord,
+  type Message,
+  type MessagePart,
+} from '@svc/contract'
+import { z } from 'zod'
 import { storable } from '../../sandboxes/storable.ts'
 import type { AcceptedPrompt } from './prompt-store.ts'
 import type { TranscriptRedactor } from './transcript-redaction.ts'
@@ -11,33 +19,37 @@ const messagesMax = 20_000
 /** The limit of the whole conversation of one sandbox. Later text is dropped. */
 const conversationCharsMax = 96 * 1024 * 1024
 /** Ids become database keys and parts of URLs. */
-const idPattern = /^[\w.:-]{1,200}$/
+const runtimeId = z.string().regex(/^[\w.:-]{1,200}$/)
+/** Within the range of a Date, which throws otherwise. */
+const moment = z.number().min(-8.64e15).max(8.64e15)
+/** A value that is checked where it is shown. */
+const unchecked = z.unknown().optional()
 
-interface RuntimePart {
-  id: string
-  messageID: string
-  type: string
-  text?: string
-  synthetic?: boolean
+const runtimePart = z.object({
+  id: runtimeId,
+  messageID: runtimeId,
+  type: z.string(),
+  text: z.string().optional(),
+  synthetic: unchecked,
   /** `end` is set once the text is complete. */
-  time?: { end?: unknown }
-  tool?: string
-  state?: {
-    status?: string
-    input?: unknown
-    output?: string
-    error?: string
-    title?: string
-    metadata?: { output?: string }
-  }
-}
+  time: z.object({ end: unchecked }).optional(),
+  tool: unchecked,
+  state: z
+    .object({
+      ...{ status: unchecked, input: unchecked, output: unchecked, error: unchecked, title: unchecked },
+      metadata: z.object({ output: unchecked }).nullish(),
+    })
+    .optional(),
+})
+type RuntimePart = z.infer<typeof runtimePart>
 
-interface RuntimeMessage {
-  id: string
-  role: 'user' | 'assistant'
-  time: { created: number; completed?: number }
-  error?: { name?: string; data?: { message?: string } }
-}
+const runtimeMessage = z.object({
+  id: runtimeId,
+  role: z.enum(['user', 'assistant']),
+  time: z.object({ created: moment, completed: moment.optional() }),
+  error: unchecked,
+})
+type RuntimeMessage = z.infer<typeof runtimeMessage>
 
 export interface TurnFailure {
   code: string
@@ -85,13 +97,12 @@ export class Conversation {
   load(list: unknown): string[] {
     if (!Array.isArray(list)) return []
     const ids: string[] = []
-    for (const entry of list as unknown[]) {
-      if (!isObject(entry)) continue
-      const info = asMessage(entry.info)
-      if (info === null) continue
+    for (const entry of (list as unknown[]).filter(isRecord)) {
+      const info = runtimeMessage.safeParse(entry.info).data
+      if (info === undefined) continue
       if (!this.#hasRoom(info.id)) break
       const given = Array.isArray(entry.parts) ? entry.parts.slice(0, partsMax) : []
-      const parts = given.map(asPart).filter((part) => part !== null)
+      const parts = given.map((part) => runtimePart.safeParse(part).data).filter((part) => part !== undefined)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
       ids.push(info.id)
     }
@@ -99,20 +110,20 @@ export class Conversation {
   }
 
   apply(event: unknown): Change {
-    if (!isObject(event) || typeof event.type !== 'string' || !isObject(event.properties)) return nothing
-    const { type, properties } = event as { type: string; properties: Record<string, unknown> }
+    if (!isRecord(event) || !isRecord(event.properties)) return nothing
+    const { type, properties } = event
     const sessionId = typeof properties.sessionID === 'string' ? properties.sessionID : null
     if (this.runtimeSessionId === null && type === 'message.updated') this.runtimeSessionId = sessionId
     if (sessionId !== null && sessionId !== this.runtimeSessionId) return nothing
     switch (type) {
       case 'message.updated':
-        return this.#onMessage(asMessage(properties.info))
+        return this.#onMessage(runtimeMessage.safeParse(properties.info).data)
       case 'message.part.updated':
-        return this.#onPart(asPart(properties.part))
+        return this.#onPart(runtimePart.safeParse(properties.part).data)
       case 'message.part.delta':
         return this.#onDelta(properties)
       case 'session.status':
-        return isObject(properties.status) && (properties.status.type === 'busy' || properties.status.type === 'retry')
+        return isRecord(properties.status) && (properties.status.type === 'busy' || properties.status.type === 'retry')
           ? { kind: 'turn', status: 'busy' }
           : nothing
       case 'session.idle':
@@ -208,8 +219,8 @@ export class Conversation {
     return !this.#hasEnded && info.role === 'assistant' && info.time.completed === undefined
   }
 
-  #onMessage(info: RuntimeMessage | null): Change {
-    if (info === null) return nothing
+  #onMessage(info: RuntimeMessage | undefined): Change {
+    if (info === undefined) return nothing
     const found = this.#messages.get(info.id)
     if (!this.#hasRoom(info.id)) return nothing
     if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
@@ -217,9 +228,9 @@ export class Conversation {
     return { kind: 'message', messageId: info.id }
   }
 
-  #onPart(part: RuntimePart | null): Change {
-    const found = part === null ? undefined : this.#messages.get(part.messageID)
-    if (part === null || found === undefined || (!found.parts.has(part.id) && found.parts.size >= partsMax))
+  #onPart(part: RuntimePart | undefined): Change {
+    const found = part && this.#messages.get(part.messageID)
+    if (part === undefined || found === undefined || (!found.parts.has(part.id) && found.parts.size >= partsMax))
       return nothing
     const grown = charsOf(part) - charsOf(found.parts.get(part.id))
     if (this.#chars + grown > conversationCharsMax) return nothing
@@ -248,7 +259,8 @@ export class Conversation {
 }
 
 function charsOf(part: RuntimePart | undefined): number {
-  return (part?.text?.length ?? 0) + (part?.state?.output?.length ?? 0) + (part?.state?.metadata?.output?.length ?? 0)
+  const texts = [part?.text, part?.state?.output, part?.state?.metadata?.output]
+  return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0)
 }
 
 function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinished: boolean): MessagePart | null {
@@ -277,58 +289,20 @@ function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinish
 
 const isOpen = (part: RuntimePart) => typeof part.time?.end !== 'number'
 
-function clean(text: unknown, charsMax: number): string {
-  if (typeof text !== 'string') return ''
+function clean(text: string, charsMax: number): string {
   const cut = text.length > charsMax ? `${text.slice(0, charsMax)}\n… cut here` : text
   return storable(cut)
 }
 
 function failureOf(error: unknown, redactor: TranscriptRedactor): TurnFailure {
-  const name = isObject(error) && typeof error.name === 'string' ? error.name : ''
+  const name = isRecord(error) && typeof error.name === 'string' ? error.name : ''
   return { code: (Object.hasOwn(codes, name) && codes[name]) || 'turn_failed', message: errorText(error, redactor) }
 }
 
 function errorText(error: unknown, redactor: TranscriptRedactor): string {
-  if (!isObject(error)) return 'The agent runtime reported an unknown error.'
-  const message = isObject(error.data) && typeof error.data.message === 'string' ? error.data.message : null
+  if (!isRecord(error)) return 'The agent runtime reported an unknown error.'
+  const message = isRecord(error.data) && typeof error.data.message === 'string' ? error.data.message : null
   // Cuts the stack trace of the runtime.
   const [text = ''] = (message ?? (typeof error.name === 'string' ? error.name : 'unknown error')).split('\n    at ')
   return clean(redactor.text(text), 4000)
-}
-
-function asMessage(value: unknown): RuntimeMessage | null {
-  if (!isObject(value) || !isId(value.id) || (value.role !== 'user' && value.role !== 'assistant')) return null
-  const { time } = value
-  if (!isObject(time) || !isMoment(time.created) || (time.completed !== undefined && !isMoment(time.completed)))
-    return null
-  return value as unknown as RuntimeMessage
-}
-
-function asPart(value: unknown): RuntimePart | null {
-  return isObject(value) &&
-    isId(value.id) &&
-    isId(value.messageID) &&
-    typeof value.type === 'string' &&
-    (value.text === undefined || typeof value.text === 'string') &&
-    (value.time === undefined || isObject(value.time)) &&
-    (value.state === undefined || isState(value.state))
-    ? (value as unknown as RuntimePart)
-    : null
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && idPattern.test(value)
-}
-
-function isState(value: unknown): boolean {
-  return isObject(value) && (value.metadata === undefined || value.metadata === null || isObject(value.metadata))
-}
-
-/** Within the range of a Date, which throws otherwise. */
-function isMoment(value: unknown): value is number {
-  return typeof value === 'number' && Math.abs(value) <= 8.64e15
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

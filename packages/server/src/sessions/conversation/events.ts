@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { type EventChannel, eventStream } from '../../http/event-channel.ts'
 import { messagesStoredSince, readTranscript } from './message-store.ts'
 import { isAtWork } from './at-work.ts'
-import { ElsewhereWatch } from './watch-elsewhere.ts'
-import { QuestionsWatch } from '../questions/watch.ts'
+import { watchElsewhere } from './watch-elsewhere.ts'
+import { watchQuestions } from '../questions/watch.ts'
 import { getSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
 
@@ -37,8 +37,8 @@ async function sendEvents(
   // Events that arrive while the history is sent wait, to keep their order.
   const early: SessionEvent[] = []
   let isLive = false
-  const elsewhere = new ElsewhereWatch(deps, session, (event) => channel.sendNow(frame(event)))
-  const questions = new QuestionsWatch(deps, session, (event) => {
+  const elsewhere = watchElsewhere(deps, session, (event) => channel.sendNow(frame(event)))
+  const questions = watchQuestions(deps, session, (event) => {
     elsewhere.note(event)
     channel.sendNow(frame(event))
   })

@@ -1,5 +1,5 @@
 /** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
-import type { Message } from '@svc/contract'
+import { type Message, parseJson } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../../deps.ts'
 import { setBusy } from '../activity-store.ts'
@@ -232,13 +232,8 @@ export class Follower {
     const response = await this.#ask('/session/status')
     const text = await boundedText(response, statusBytesMax)
     if (!response.ok) return null
-    try {
-      const statuses = JSON.parse(text) as Record<string, { type?: string } | undefined> | null
-      return statuses === null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
-    } catch (error) {
-      if (error instanceof SyntaxError) return null
-      throw error
-    }
+    const statuses = parseJson(text) as Record<string, { type?: string } | undefined> | null | undefined
+    return statuses == null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
   }
 
   #ask(path: string): Promise<Response> {

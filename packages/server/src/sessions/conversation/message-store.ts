@@ -69,18 +69,8 @@ export async function upsertMessage(
     .execute()
 }
 
-export async function transcriptBytesOf(db: DbOrTransaction, projectId: string): Promise<number> {
-  const row = await db
-    .selectFrom('session_messages')
-    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_messages.session_id')
-    .select(sql<number>`coalesce(sum(${rowBytes}), 0)::bigint`.as('bytes'))
-    .where('project_sessions.project_id', '=', projectId)
-    .executeTakeFirstOrThrow()
-  return Number(row.bytes)
-}
-
 /** Rows of older servers have no figure. */
-const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
+export const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
 
 export async function messageBytesOf(db: DbOrTransaction, sessionId: string): Promise<Map<string, number>> {
   const rows = await db

@@ -46,28 +46,24 @@ export async function outcomeOfPrompt(db: DbOrTransaction, promptId: string) {
   return row === null ? null : { status: row.status, error: presentError(row) }
 }
 
+interface FinishedPrompt {
+  status: Exclude<PromptStatus, 'accepted'>
+  text: string
+  error: PromptError | null
+  at: Date
+}
+
 /** False when the prompt was finished before, for example by a cancellation. */
 export async function finishPrompt(
   db: DbOrTransaction,
   promptId: string,
   /** `text`: the redacted text, as the original is needed only until the delivery. */
-  result: { status: Exclude<PromptStatus, 'accepted'>; text: string; error: PromptError | null; at: Date },
+  { status, text, error, at }: FinishedPrompt,
 ): Promise<boolean> {
-  return (
-    (await updateRows(
-      db,
-      'session_prompts',
-      { prompt_id: promptId, status: 'accepted' },
-      {
-        status: result.status,
-        text: result.text,
-        error: result.error?.message ?? null,
-        error_code: result.error?.code ?? null,
-        delivered_at: result.status === 'delivered' ? result.at : null,
-        settled_at: result.at,
-      },
-    )) > 0
-  )
+  const open = { prompt_id: promptId, status: 'accepted' } as const
+  const times = { delivered_at: status === 'delivered' ? at : null, settled_at: at }
+  const set = { status, text, error: error?.message ?? null, error_code: error?.code ?? null, ...times }
+  return (await updateRows(db, 'session_prompts', open, set)) > 0
 }
 
 /** Newest first. The first prompt has the id of the session. Without attachments it is in the row, because the sandbox boots with it. */

@@ -1,6 +1,6 @@
 /** Sessions with an id from the caller. The id is free or belongs to an earlier try; other owners are not revealed. */
 import { createHash } from 'node:crypto'
-import { ServiceError } from '@svc/contract'
+import { type BodyOf, type createSessionRoute, ServiceError } from '@svc/contract'
 import { readTips, type Repository } from '@svc/git'
 import { boundSession, type Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,22 +10,20 @@ import { agentNamed } from '../agents.ts'
 import type { StoredAttachment } from '../attachments/store.ts'
 import { getSessionById, isSpent, type SessionWithSandbox } from '../store.ts'
 
-interface Requested {
-  project: Pick<ProjectRow, 'project_id' | 'default_branch'>
+export interface RequestedSession extends Omit<
+  NonNullable<BodyOf<typeof createSessionRoute>>,
+  'attachments' | 'metadata' | 'branch_already_created'
+> {
+  project: ProjectRow
   caller: Caller
-  name?: string | undefined
-  agent_name?: string | undefined
-  base_ref?: string | undefined
-  initial_prompt?: string | undefined
-  model?: string | undefined
-  attachments?: readonly Pick<StoredAttachment, 'name' | 'content'>[]
+  attachments?: StoredAttachment[]
 }
 
 /** The session of an earlier try; null when the id is free. */
 export async function sessionOfChosenId(
   deps: Pick<Deps, 'db'>,
   sessionId: string,
-  requested: Requested,
+  requested: RequestedSession,
 ): Promise<SessionWithSandbox | null> {
   const row = await getSessionById(deps.db, sessionId)
   if (row === null) {
@@ -66,7 +64,7 @@ function defaultBranch(): ServiceError {
 }
 
 /** Stored with the session, because the name, the agent and the redacted prompt may change later. */
-export function hashOfRequest(requested: Requested): Buffer {
+export function hashOfRequest(requested: RequestedSession): Buffer {
   const { name = null, initial_prompt = null, model = null, attachments = [] } = requested
   const files = attachments.map(({ name, content }) => [name, sha256(content).toString('hex')])
   const baseRef = requested.base_ref ?? requested.project.default_branch

@@ -17,7 +17,7 @@ import { auditOf } from '../audit.ts'
 import { requireAttachmentQuota } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
-import { hashOfRequest, refuseBranch, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
+import { hashOfRequest, refuseBranch, type RequestedSession, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
 import { countAgentStart, parentageOf, refuseTooManyDescendants } from '../descendant-store.ts'
 import { requireSessionStorage } from '../storage-quota.ts'
 import {
@@ -36,27 +36,15 @@ import { inForceAt } from '../refresh/runtime-files.ts'
 import { planWarm, type WarmPlan } from '../warm/plan.ts'
 import { takeWarm } from '../warm/store.ts'
 
-interface CreateSession {
-  name?: string | undefined
-  agent_name?: string | undefined
-  base_ref?: string | undefined
-  initial_prompt?: string | undefined
-  attachments?: StoredAttachment[]
-  model?: string | undefined
-  metadata?: object | undefined
-  /** Chosen by the caller. Such a session takes no warm sandbox, which has its own session id. */
-  session_id?: string | undefined
-  branch_already_created?: boolean | undefined
-}
-
 type CreateDeps = Pick<
   Deps,
   'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'sessions' | 'warm'
 >
 
-interface NewSession extends CreateSession {
-  project: ProjectRow
-  caller: Caller
+interface NewSession extends RequestedSession {
+  metadata?: object | undefined
+  branch_already_created?: boolean | undefined
+  /** A `session_id` of the caller takes precedence. Such a session takes no warm sandbox, which has its own session id. */
   sessionId: string
   /** The parent session, for callers that are not bound to it, such as triggers. */
   parentSessionId?: string | null
@@ -195,7 +183,7 @@ function gone(): never {
 /** A prompt with attachments does not fit in the boot environment, so it is delivered like later prompts. */
 async function insertFirstPrompt(
   trx: DbOrTransaction,
-  input: CreateSession & { caller: Caller; sessionId: string; attachments: StoredAttachment[] },
+  input: NewSession & { attachments: StoredAttachment[] },
 ): Promise<void> {
   const of = { session_id: input.sessionId, prompt_id: input.sessionId }
   const isNew = await insertPrompt(trx, {

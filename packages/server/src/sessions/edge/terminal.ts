@@ -5,7 +5,7 @@ import { ServiceError } from '@svc/contract'
 import { terminalPath, terminalRoute } from '@svc/contract/daemon/terminal'
 import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
-import { allow, isUuid, notFound, refuseByPath } from '../../auth/allow.ts'
+import { allow, notFound, refuseByPath } from '../../auth/allow.ts'
 import { authenticate } from '../../auth/authenticate.ts'
 import type { Deps } from '../../deps.ts'
 import { addressOf } from '../../http/connections/client-address.ts'
@@ -14,7 +14,7 @@ import { closeUnlessAdmitted } from '../../http/admission/while-admitted.ts'
 import { auditOf } from '../audit.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { touchSession } from '../activity-store.ts'
-import { getSession, type SessionWithSandbox } from '../store.ts'
+import { requireSession, type SessionWithSandbox } from '../store.ts'
 import { credentialsOfUpgrade, upgradeIngress } from './upgrade.ts'
 
 const pattern = new RegExp(`^${terminalRoute.replace(/:\w+/g, '([^/?#]+)')}(?:\\?|$)`)
@@ -42,9 +42,8 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
   const actor = await authenticate(deps, credentialsOfUpgrade(deps, request))
   refuseByPath(actor, `/v1/projects/${projectId}`)
   const { project } = await allow(deps, { access: 'project-write', actor, projectId, sessionId })
-  const session =
-    isUuid(sessionId) && project !== null ? await getSession(deps.db, project.project_id, sessionId) : null
-  if (session === null || project === null) throw notFound('session')
+  if (project === null) throw notFound('session')
+  const session = await requireSession(deps.db, project.project_id, sessionId)
   if (session.status !== 'running')
     throw new ServiceError('conflict', `The session is ${session.status}, so it has no sandbox.`, {
       hint: 'Restart it, or send a prompt.',

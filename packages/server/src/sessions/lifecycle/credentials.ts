@@ -21,14 +21,16 @@ export function namesOfKeys(keys: SandboxKeys): Record<string, string> {
   return { SVC_TOKEN: keys.serviceKey, SVC_CLI_TOKEN: keys.projectToken, SVC_LLM_API_KEY: keys.modelKey }
 }
 
+interface KeyHolder {
+  session: Pick<SessionRow, 'session_id' | 'project_id'>
+  sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+  userId: string
+}
+
 export async function mintSandboxKeys(
   deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes'>,
   trx: DbOrTransaction,
-  input: {
-    session: Pick<SessionRow, 'session_id' | 'project_id'>
-    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
-    userId: string
-  },
+  input: KeyHolder,
 ): Promise<SandboxKeys> {
   const keys = makeSandboxKeys(deps, input.sandbox.sandbox_id)
   await activateSandboxKeys(deps, trx, {
@@ -53,33 +55,19 @@ export function makeSandboxKeys(deps: Pick<Deps, 'keyring' | 'randomBytes'>, san
 export async function activateSandboxKeys(
   deps: Pick<Deps, 'newId'>,
   trx: DbOrTransaction,
-  input: {
-    session: Pick<SessionRow, 'session_id' | 'project_id'>
-    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
-    userId: string
-    service: Buffer
-    token: Buffer
-    model: Buffer
-  },
+  input: KeyHolder & Record<'service' | 'token' | 'model', Buffer>,
 ): Promise<void> {
-  const { session, sandbox, userId } = input
-  const of = {
-    project_id: session.project_id,
-    session_id: session.session_id,
-    sandbox_id: sandbox.sandbox_id,
-    generation: sandbox.generation,
-    user_id: userId,
-  }
-  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'service', sha256: input.service })
-  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'model', sha256: input.model })
+  const { session_id, project_id } = input.session
+  const { sandbox_id, generation } = input.sandbox
+  const of = { project_id, session_id, generation, user_id: input.userId }
+  const ofSandbox = { ...of, sandbox_id }
+  await insertCredential(trx, { ...ofSandbox, credential_id: deps.newId(), kind: 'service', sha256: input.service })
+  await insertCredential(trx, { ...ofSandbox, credential_id: deps.newId(), kind: 'model', sha256: input.model })
   await insertToken(trx, {
+    ...of,
     token_id: deps.newId(),
     sha256: input.token,
-    name: `session ${session.session_id.slice(0, 8)}`,
-    user_id: userId,
-    project_id: session.project_id,
-    session_id: session.session_id,
-    generation: sandbox.generation,
+    name: `session ${session_id.slice(0, 8)}`,
     // Without `minted_by` and an expiry: the token that created the session may end earlier (docs/decisions/0029).
   })
 }
@@ -91,19 +79,16 @@ export async function mintCloneCredential(
 ): Promise<{ token: string; expires_at: string }> {
   const token = cloneCredentialPrefix + base62(40, deps.randomBytes)
   const expiresAt = new Date(deps.now().getTime() + cloneCredentialMinutes * 60_000)
+  const { project_id, session_id, sandbox_id, generation, user_id } = actor
   await deps.db.transaction().execute(async (trx) => {
-    await lockSession(trx, actor.session_id, 'share')
+    await lockSession(trx, session_id, 'share')
     // Stopped after the request was authorized: a credential made now would outlive the stop.
-    if (!(await holdsServiceKey(trx, actor.sandbox_id))) throw unauthenticated('The sandbox of this key was stopped.')
+    if (!(await holdsServiceKey(trx, sandbox_id))) throw unauthenticated('The sandbox of this key was stopped.')
     await insertCredential(trx, {
       credential_id: deps.newId(),
       kind: 'clone',
       sha256: sha256(token),
-      project_id: actor.project_id,
-      session_id: actor.session_id,
-      sandbox_id: actor.sandbox_id,
-      generation: actor.generation,
-      user_id: actor.user_id,
+      ...{ project_id, session_id, sandbox_id, generation, user_id },
       expires_at: expiresAt,
     })
   })

@@ -17,17 +17,14 @@ export class PhaseJournal {
     const position = this.#position++
     const started = performance.now()
     const row = { ...this.#of, position, name, started_at: this.#deps.now(), ms: null, error: null, note: null }
+    const end = (error: string | null) => setPhase(this.#deps.db, { ...row, ms: performance.now() - started, error })
     await setPhase(this.#deps.db, row)
     try {
       const value = await work()
-      await setPhase(this.#deps.db, { ...row, ms: performance.now() - started })
+      await end(null)
       return value
     } catch (error) {
-      await setPhase(this.#deps.db, {
-        ...row,
-        ms: performance.now() - started,
-        error: this.#redact(error instanceof Error ? error.message : String(error)),
-      })
+      await end(this.#redact(error instanceof Error ? error.message : String(error)))
       throw error
     }
   }

@@ -263,21 +263,15 @@ export class SessionReconciler implements SessionRunner {
       return
     }
     if (isOurs) return this.#fail(session, current?.error ?? 'The sandbox ended by itself.')
-    return this.#stop(
-      session,
-      'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.',
-    )
+    const reason =
+      'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.'
+    return this.#end(session, { to: 'stopped', sandbox: 'error', reason })
   }
 
   /** How many sandboxes ended other than by a stop, including the current one. */
   #lostLately(rows: SandboxRow[]): number {
     const since = this.#deps.now().getTime() - lostWithinMs
     return rows.filter((row) => row.status !== 'stopped' && Date.parse(row.created_at) > since).length
-  }
-
-  /** Ends the sandbox before the row: after a crash in between, the next run finds the row and finishes. The other order leaks a sandbox. */
-  async #stop(session: SessionWithSandbox, reason: string | null): Promise<void> {
-    await this.#end(session, { to: 'stopped', sandbox: reason === null ? 'stopped' : 'error', reason })
   }
 
   /** The stop reason is not an error of the sandbox. */
@@ -289,6 +283,7 @@ export class SessionReconciler implements SessionRunner {
     await this.#end(session, { to: 'failed', sandbox: 'error', reason })
   }
 
+  /** Ends the sandbox before the row: after a crash in between, the next run finds the row and finishes. The other order leaks a sandbox. */
   async #end(
     session: SessionWithSandbox,
     end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },

@@ -11,11 +11,10 @@ import {
 } from '@svc/contract'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { UserActor } from '../../auth/actor.ts'
-import { afterCursor } from '../../db/after-cursor.ts'
+import { type PageQuery, readPage } from '../../db/read-page.ts'
 import { findRow } from '../../db/rows.ts'
 import type { DbOrTransaction, Row, Schema } from '../../db/schema.ts'
 import { shortened } from '../../events/record.ts'
-import { cutPage, readIdCursor } from '../../http/page.ts'
 import { recordSessionEvent } from '../record-event.ts'
 
 export type QuestionRow = Row<'session_questions'>
@@ -207,21 +206,14 @@ export async function getQuestion(db: DbOrTransaction, sessionId: string, questi
 export async function listQuestions(
   db: DbOrTransaction,
   sessionId: string,
-  page: { limit: number; cursor?: string | undefined; status: QuestionStatus | 'all'; now: Date },
+  page: PageQuery & { status: QuestionStatus | 'all'; now: Date },
 ): Promise<{ rows: QuestionRow[]; next: string | null }> {
   const isLate = sql<boolean>`(expires_at is not null and expires_at <= ${page.now})`
   const status = sql<string>`case when status <> 'open' then status when answer is not null then 'answered'
     when ${isLate} then 'expired' else 'open' end`
-  let query = db
-    .selectFrom('session_questions')
-    .selectAll()
-    .where('session_id', '=', sessionId)
-    .where(afterCursor(['asked_at', 'question_id'], 'desc', readIdCursor(page.cursor)))
-    .orderBy('asked_at', 'desc')
-    .orderBy('question_id', 'desc')
-    .limit(page.limit + 1)
+  let query = db.selectFrom('session_questions').selectAll().where('session_id', '=', sessionId)
   if (page.status !== 'all') query = query.where(status, '=', page.status)
-  return cutPage(await query.execute(), page.limit, (last) => [last.asked_at, last.question_id])
+  return readPage(query, ['asked_at', 'question_id'], 'desc', page)
 }
 
 /** The open questions of the runtime in one sandbox, oldest first. */

@@ -10,73 +10,62 @@ type WatchDeps = Pick<Deps, 'db' | 'events' | 'config' | 'now' | 'log'>
 /** More than can change between two reads or be open at once. */
 const newestRead = 100
 
-export class QuestionsWatch {
-  readonly #deps: WatchDeps
-  readonly #of: { project_id: string; session_id: string }
-  readonly #send: (event: SessionEvent) => void
-  #sent = new Map<string, string>()
-  #unsubscribe: (() => void) | null = null
-  #polling: Promise<void> = Promise.resolve()
-  #isPending = false
-  #isStopped = false
+export function watchQuestions(
+  deps: WatchDeps,
+  { project_id: projectId, session_id: sessionId }: { project_id: string; session_id: string },
+  send: (event: SessionEvent) => void,
+) {
+  let sent = new Map<string, string>()
+  let unsubscribe: (() => void) | null = null
+  let polling: Promise<void> = Promise.resolve()
+  let isPending = false
+  let isStopped = false
+  const emit = (event: SessionEvent) => void (isStopped || send(event))
 
-  constructor(deps: WatchDeps, of: { project_id: string; session_id: string }, send: (event: SessionEvent) => void) {
-    this.#deps = deps
-    this.#of = of
-    this.#send = send
+  async function read(): Promise<Question[]> {
+    const now = deps.now()
+    const { rows } = await listQuestions(deps.db, sessionId, { limit: newestRead, status: 'all', now })
+    return rows.toReversed().map((row) => presentQuestion(row, now))
   }
 
-  /** The open questions, oldest first. `start` sends later changes. */
-  async open(): Promise<SessionEvent[]> {
-    const found = await this.#read()
-    this.#sent = new Map(found.map((question) => [question.question_id, question.status]))
-    return found.filter(({ status }) => status === 'open').map((question) => ({ type: 'question', question }))
-  }
-
-  start(): void {
-    if (this.#isStopped) return
-    this.#unsubscribe = this.#deps.events.subscribe(this.#of.project_id, () => this.#pollSoon())
-    this.#pollSoon()
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#unsubscribe?.()
+  async function poll(): Promise<void> {
+    const changed = (await read()).filter(({ question_id, status }) => (sent.get(question_id) ?? 'answered') !== status)
+    if (changed.length === 0) return
+    const session = await getSession(deps.db, projectId, sessionId)
+    for (const question of changed) {
+      sent.set(question.question_id, question.status)
+      emit({ type: 'question', question })
+    }
+    if (session !== null) emit({ type: 'session', session: presentSession(deps.config, session) })
   }
 
   /** Events during a poll cause one more poll. */
-  #pollSoon(): void {
-    if (this.#isPending || this.#isStopped) return
-    this.#isPending = true
-    this.#polling = this.#polling.then(async () => {
-      this.#isPending = false
-      await this.#poll().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, session_id: this.#of.session_id }, 'reading questions failed'),
+  function pollSoon(): void {
+    if (isPending || isStopped) return
+    isPending = true
+    polling = polling.then(async () => {
+      isPending = false
+      await poll().catch((error: unknown) =>
+        deps.log.warn({ err: error, session_id: sessionId }, 'reading questions failed'),
       )
     })
   }
 
-  async #poll(): Promise<void> {
-    const changed = (await this.#read()).filter(
-      ({ question_id, status }) => (this.#sent.get(question_id) ?? 'answered') !== status,
-    )
-    if (changed.length === 0) return
-    const session = await getSession(this.#deps.db, this.#of.project_id, this.#of.session_id)
-    for (const question of changed) {
-      this.#sent.set(question.question_id, question.status)
-      this.#emit({ type: 'question', question })
-    }
-    if (session !== null) this.#emit({ type: 'session', session: presentSession(this.#deps.config, session) })
-  }
-
-  async #read(): Promise<Question[]> {
-    const now = this.#deps.now()
-    const page = { limit: newestRead, status: 'all' as const, now }
-    const { rows } = await listQuestions(this.#deps.db, this.#of.session_id, page)
-    return rows.toReversed().map((row) => presentQuestion(row, now))
-  }
-
-  #emit(event: SessionEvent): void {
-    if (!this.#isStopped) this.#send(event)
+  return {
+    /** The open questions, oldest first. `start` sends later changes. */
+    async open(): Promise<SessionEvent[]> {
+      const found = await read()
+      sent = new Map(found.map((question) => [question.question_id, question.status]))
+      return found.filter(({ status }) => status === 'open').map((question) => ({ type: 'question', question }))
+    },
+    start() {
+      if (isStopped) return
+      unsubscribe = deps.events.subscribe(projectId, pollSoon)
+      pollSoon()
+    },
+    stop() {
+      isStopped = true
+      unsubscribe?.()
+    },
   }
 }

@@ -90,29 +90,18 @@ export async function refreshWhenIdle(deps: RefreshDeps, sessionId: string): Pro
     const outcome = await attempt(deps, { session, requested, daemon, isBusy, unread })
     if (outcome === null) return null
     const refresh = resultOf(deps, session, { requested, outcome })
-    if (refresh.settled_at === null) {
-      if (
-        !(await updateWaitingRefresh(deps.db, session, {
-          requested,
-          refresh,
-          inForce: outcome.inForce,
-          at: deps.now(),
-        }))
-      )
-        return outcome.isUnavailable === true ? 'unavailable' : null
-    } else {
+    const { settled_at } = refresh
+    const { inForce } = outcome
+    let isChanged = true
+    if (settled_at === null)
+      isChanged = await updateWaitingRefresh(deps.db, session, { requested, refresh, inForce, at: deps.now() })
+    else {
       await failpoint('session.refresh.after_daemon')
-      const { settled_at } = refresh
       const times = { startedAt, ms: performance.now() - began }
-      const finished = {
-        refresh: { ...refresh, settled_at },
-        inForce: outcome.inForce,
-        note: noteOf(refresh),
-        ...times,
-      }
+      const finished = { refresh: { ...refresh, settled_at }, inForce, note: noteOf(refresh), ...times }
       await deps.db.transaction().execute((trx) => finishRefresh(trx, session, finished))
     }
-    const after = await getSessionById(deps.db, sessionId)
+    const after = isChanged ? await getSessionById(deps.db, sessionId) : null
     if (after !== null) deps.feed.publish(sessionId, { type: 'session', session: presentSession(deps.config, after) })
     return outcome.isUnavailable === true ? 'unavailable' : null
   })

@@ -58,8 +58,8 @@ export async function saveWip(
   { isLast = false }: { isLast?: boolean } = {},
 ): Promise<SaveOutcome> {
   const outcome = await save(deps, daemon, { signal, isLast })
-  if (outcome.kind === 'no-space') await setUnsavedWork(deps.db, daemon, outcome.reason)
-  else if (outcome.kind !== 'failed') await setUnsavedWork(deps.db, daemon, null)
+  if (outcome.kind !== 'failed')
+    await setUnsavedWork(deps.db, daemon, outcome.kind === 'no-space' ? outcome.reason : null)
   return outcome
 }
 
@@ -124,12 +124,13 @@ async function save(
     await deleteWip(deps.db, row.session_id, row.generation)
     replaced.push(row)
   }
-  await noteReplacedWork(
-    store,
-    replaced.map((row) => row.commit_sha),
-    deps.now(),
-  )
+  await noteReplaced(deps, store, replaced)
   return { kind: 'saved', isNew: true }
+}
+
+function noteReplaced(deps: WipDeps, store: Repository, rows: WipRow[]): Promise<void> {
+  const commits = rows.map((row) => row.commit_sha)
+  return noteReplacedWork(store, commits, deps.now())
 }
 
 type Space = { kind: 'some'; bytes: number; reason: string } | { kind: 'none'; reason: string }
@@ -174,11 +175,7 @@ async function nothingUnfinished(
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
   const mine = rows.filter((row) => row.generation === daemon.generation)
-  await noteReplacedWork(
-    store,
-    mine.map((row) => row.commit_sha),
-    deps.now(),
-  )
+  await noteReplaced(deps, store, mine)
   return { kind: 'clean' }
 }
 

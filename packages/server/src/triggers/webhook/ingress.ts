@@ -1,6 +1,6 @@
 /** The webhook endpoint: a signature over the exact bytes instead of a token. Not a contract route, because each sender defines its body. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { deliveryHeaders, ServiceError, signatureHeaders, webhookBytesMax } from '@svc/contract'
+import { deliveryHeaders, parseJson, ServiceError, signatureHeaders, webhookBytesMax } from '@svc/contract'
 import { boundSession } from '../../auth/actor.ts'
 import { isUuid, refuseByPath } from '../../auth/allow.ts'
 import { authenticate } from '../../auth/authenticate.ts'
@@ -119,10 +119,6 @@ function readPayload(body: Buffer, contentType: string): unknown {
   const json = contentType.startsWith('application/x-www-form-urlencoded')
     ? (new URLSearchParams(text).get('payload') ?? text)
     : text
-  try {
-    return JSON.parse(json)
-  } catch (error) {
-    if (error instanceof SyntaxError) return json
-    throw error
-  }
+  const payload = parseJson(json)
+  return payload === undefined ? json : payload
 }
