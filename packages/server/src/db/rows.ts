@@ -1,11 +1,14 @@
-/** Statements on the rows of one table that have these values in these columns. A list means any of its values. */
+/**
+ * Statements on the rows of one table that have these values in these columns. A list means any of its values, and SQL
+ * is what follows the name of the column: ``{ expires_at: sql`> ${now}` }``.
+ */
 import { invariant } from '@svc/contract'
-import { type ExpressionBuilder, type InsertObject, sql, type UpdateObject } from 'kysely'
+import { type ExpressionBuilder, type InsertObject, type RawBuilder, sql, type UpdateObject } from 'kysely'
 import type { DbOrTransaction, Row, Schema } from './schema.ts'
 
 type Table = keyof Schema & string
 type Column<T extends Table> = keyof Row<T> & string
-type Where<T extends Table> = { [C in Column<T>]?: Row<T>[C] | readonly Row<T>[C][] }
+type Where<T extends Table> = { [C in Column<T>]?: Row<T>[C] | readonly Row<T>[C][] | RawBuilder<unknown> }
 type Values<T extends Table> = InsertObject<Schema, T>
 /** The columns that an update sets. */
 export type Changes<T extends Table> = UpdateObject<Schema, T, T>
@@ -125,6 +128,10 @@ function update<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>,
   return query.where(matches(where))
 }
 
+function isSql(value: unknown): value is RawBuilder<unknown> {
+  return typeof value === 'object' && value !== null && 'isRawBuilder' in value
+}
+
 /** Refuses a value that is missing at run time: the condition would match no row. */
 function matches(where: object) {
   const columns = Object.entries(where)
@@ -135,6 +142,7 @@ function matches(where: object) {
   const conditions = columns.map(([column, value]) => {
     const ref = sql.ref(column)
     if (value === null) return sql<boolean>`${ref} is null`
+    if (isSql(value)) return sql<boolean>`(${ref} ${value})`
     return Array.isArray(value) ? sql<boolean>`${ref} = any(${value})` : sql<boolean>`${ref} = ${value}`
   })
   return (eb: ExpressionBuilder<Schema, Any>) => eb.and(conditions)
