@@ -1,27 +1,22 @@
 /** The dashboard's session cookie: it identifies the user, and the request must come from this server's pages. */
 import { sql } from 'kysely'
-import { parse } from 'hono/utils/cookie'
 import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
 import type { Credentials } from './authenticate.ts'
 import { isOriginOf } from '../http/admission/own-origin.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import { sha256, unauthenticated } from './credentials.ts'
 import { deleteRows, findRow, hasRow, insertRow, takeRow, updateRows } from '../db/rows.ts'
 
 const sessionDays = 30
 
-/** `__Host-` requires https, so an http server on loopback uses the plain name. */
-export function cookieName(publicUrl: string): string {
-  return publicUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session'
-}
-
 export async function actorOfCookie(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'log'>,
   request: Omit<Credentials, 'authorization'>,
 ): Promise<UserActor> {
-  const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
+  const value = readCookie(deps.config.publicUrl, 'session', request.cookie)
   if (value === undefined) throw unauthenticated('This needs a token.')
   refuseForeignOrigin(deps.config.publicUrl, request)
   const row = await sessionOfValue(deps, value)
@@ -53,7 +48,7 @@ function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
 
 /** The signed-in user of a browser, for the provider's redirect, which has a cookie of its own as protection. */
 export async function userOfCookie(deps: Pick<Deps, 'db' | 'now' | 'config'>, header: string | undefined) {
-  const value = header === undefined ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
+  const value = readCookie(deps.config.publicUrl, 'session', header)
   return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
 }
 
@@ -107,7 +102,7 @@ export async function startDashboardSession(
     confirmed_at: now,
     confirmed_by: browser.began_by,
   })
-  return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
+  return setCookie(deps.config.publicUrl, 'session', value, sessionDays * 86_400)
 }
 
 /** Newest first. */
@@ -134,14 +129,9 @@ export async function endOtherDashboardSessions(db: DbOrTransaction, input: { us
 
 /** Ends the session of the request. Returns a Set-Cookie header that clears the cookie, and the user. */
 export async function endDashboardSession(deps: Pick<Deps, 'db' | 'config'>, header: string | null) {
-  const value = header === null ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
+  const value = readCookie(deps.config.publicUrl, 'session', header)
   const ended = value === undefined ? null : await takeRow(deps.db, 'dashboard_sessions', { sha256: sha256(value) })
-  return { cookie: cookie(deps.config.publicUrl, '', 0), userId: ended?.user_id ?? null }
-}
-
-function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string {
-  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
-  return `${cookieName(publicUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
+  return { cookie: setCookie(deps.config.publicUrl, 'session', '', 0), userId: ended?.user_id ?? null }
 }
 
 /** Whether any user has ever signed in with a browser and not signed out. */
