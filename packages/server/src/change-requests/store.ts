@@ -4,7 +4,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 import { takeChangeRequestNumber } from '../projects/store.ts'
-import { findRow, listRows } from '../db/rows.ts'
+import { findRow, firstRows, listRows } from '../db/rows.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
 
@@ -80,15 +80,10 @@ export async function listChangeRequests(
 }
 
 /** Other open change requests on the same base, newest first. */
-export async function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
-  return db
-    .selectFrom('change_requests')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: cr.project_id, base_ref: cr.base_ref, status: 'open' }))
-    .where('cr_id', '!=', cr.cr_id)
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute()
+export function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
+  const { project_id, base_ref, cr_id } = cr
+  const others = { project_id, base_ref, status: 'open' as const, cr_id: sql`<> ${cr_id}` }
+  return firstRows(db, 'change_requests', others, limit, 'number desc')
 }
 
 export interface NewChangeRequest {

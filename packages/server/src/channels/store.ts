@@ -5,7 +5,17 @@ import { ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { PlatformName } from './platforms.ts'
-import { deleteRows, findRow, firstRow, insertIfNew, listRows, lockRow, updateRow, updateRows } from '../db/rows.ts'
+import {
+  deleteRows,
+  findRow,
+  firstRow,
+  firstRows,
+  insertIfNew,
+  listRows,
+  lockRow,
+  updateRow,
+  updateRows,
+} from '../db/rows.ts'
 
 export type ChannelRow = Row<'channels'>
 export type ThreadRow = Row<'channel_threads'>
@@ -63,13 +73,8 @@ export async function getChannel(db: DbOrTransaction, channelId: string): Promis
 }
 
 /** The channels a platform request may target. */
-export async function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where((eb) => eb.and({ platform, conversation_id: conversationId }))
-    .limit(20)
-    .execute()
+export function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
+  return firstRows(db, 'channels', { platform, conversation_id: conversationId }, 20)
 }
 
 /** Locks the row, so that two connects of the same channel run one after the other. */
@@ -128,15 +133,8 @@ export async function deleteUnstartedThread(db: DbOrTransaction, channelId: stri
   await deleteRows(db, 'channel_threads', { channel_id: channelId, thread_key: key, told: null, session_id: null })
 }
 
-export async function newestThreads(db: DbOrTransaction, channelId: string, limit: number): Promise<ThreadRow[]> {
-  return db
-    .selectFrom('channel_threads')
-    .selectAll()
-    .where('channel_id', '=', channelId)
-    .orderBy('created_at', 'desc')
-    .orderBy('thread_id')
-    .limit(limit)
-    .execute()
+export function newestThreads(db: DbOrTransaction, channelId: string, limit: number): Promise<ThreadRow[]> {
+  return firstRows(db, 'channel_threads', { channel_id: channelId }, limit, 'created_at desc', 'thread_id')
 }
 
 /** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */

@@ -27,18 +27,35 @@ export function lockRow<T extends Table>(trx: DbOrTransaction, table: T, where: 
   return first<T>(query.where(matches(where)).forUpdate())
 }
 
+type Order<T extends Table> = Column<T> | `${Column<T>} desc`
+
 /** In this order. */
 export async function listRows<T extends Table>(
   db: DbOrTransaction,
   table: T,
   where: Where<T>,
-  ...order: (Column<T> | `${Column<T>} desc`)[]
+  ...order: Order<T>[]
 ): Promise<Row<T>[]> {
+  return (await inOrder(db, table, where, order).execute()) as unknown as Row<T>[]
+}
+
+/** At most `limit`, in this order. */
+export async function firstRows<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  where: Where<T>,
+  limit: number,
+  ...order: Order<T>[]
+): Promise<Row<T>[]> {
+  return (await inOrder(db, table, where, order).limit(limit).execute()) as unknown as Row<T>[]
+}
+
+function inOrder<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>, order: Order<T>[]) {
   const query = db.selectFrom(table as Any).selectAll()
-  let ordered = query.where(matches(where))
-  for (const by of order)
-    ordered = ordered.orderBy(sql.ref(by.replace(' desc', '')), by.endsWith('desc') ? 'desc' : 'asc')
-  return (await ordered.execute()) as unknown as Row<T>[]
+  return order.reduce(
+    (ordered, by) => ordered.orderBy(sql.ref(by.replace(' desc', '')), by.endsWith('desc') ? 'desc' : 'asc'),
+    query.where(matches(where)),
+  )
 }
 
 export async function insertRow<T extends Table>(db: DbOrTransaction, table: T, row: Values<T>): Promise<void> {

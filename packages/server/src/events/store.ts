@@ -2,7 +2,7 @@ import { eventDaysKept, type ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { readTogether } from '../db/read-together.ts'
-import { findRow, insertRow, listRows } from '../db/rows.ts'
+import { findRow, firstRows, insertRow, listRows } from '../db/rows.ts'
 
 type EventRow = Row<'project_events'>
 
@@ -27,15 +27,8 @@ export async function readNumbers(db: DbOrTransaction, projectId: string): Promi
 /** Events after `after`, oldest first. Readers at the same position share one query. */
 export function eventsAfter(db: Db, projectId: string, after: number, limit: number): Promise<ProjectEvent[]> {
   return readTogether(db, `events ${projectId} ${after} ${limit}`, async () => {
-    const rows = await db
-      .selectFrom('project_events')
-      .selectAll()
-      .where('project_id', '=', projectId)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(limit)
-      .execute()
-    return rows.map(presentEvent)
+    const next = { project_id: projectId, number: sql`> ${after}` }
+    return (await firstRows(db, 'project_events', next, limit, 'number')).map(presentEvent)
   })
 }
 
@@ -46,15 +39,8 @@ export async function eventNumbered(db: DbOrTransaction, projectId: string, numb
 }
 
 export async function newestEvents(db: DbOrTransaction, projectId: string, limit: number): Promise<ProjectEvent[]> {
-  const rows = await db
-    .selectFrom('project_events')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', 'is not', null)
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.reverse().map(presentEvent)
+  const numbered = { project_id: projectId, number: sql`is not null` }
+  return (await firstRows(db, 'project_events', numbered, limit, 'number desc')).reverse().map(presentEvent)
 }
 
 /** The newest number of each of these projects that has events. */

@@ -5,7 +5,17 @@ import { isUuid } from '../auth/allow.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { deleteRows, findRow, firstRow, hasRow, listRows, lockRow, updateRow, updateRows } from '../db/rows.ts'
+import {
+  deleteRows,
+  findRow,
+  firstRow,
+  firstRows,
+  hasRow,
+  listRows,
+  lockRow,
+  updateRow,
+  updateRows,
+} from '../db/rows.ts'
 
 export type ProjectRow = Row<'projects'>
 
@@ -192,14 +202,8 @@ export function isSlugTaken(error: unknown): boolean {
 }
 
 /** Deleted projects whose time to restore is over. */
-export async function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
-  return db
-    .selectFrom('projects')
-    .selectAll()
-    .where('purge_at', '<=', now.toISOString())
-    .orderBy('purge_at')
-    .limit(limit)
-    .execute()
+export function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
+  return firstRows(db, 'projects', { purge_at: sql`<= ${now}` }, limit, 'purge_at')
 }
 
 /** When it was last restored; work that was due before that is not made up for. */

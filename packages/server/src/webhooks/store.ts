@@ -5,7 +5,7 @@ import { ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { deleteRows, findRow, firstRow, listRows, updateRow, updateRows } from '../db/rows.ts'
+import { deleteRows, findRow, firstRows, listRows, updateRow, updateRows } from '../db/rows.ts'
 
 export type WebhookRow = Row<'webhooks'>
 export type DeliveryRow = Row<'webhook_deliveries'>
@@ -128,16 +128,8 @@ export async function isDue(db: Db, webhookId: string): Promise<boolean> {
 }
 
 export async function nextByHand(db: Db, webhookId: string): Promise<DeliveryRow | null> {
-  return firstRow(
-    db
-      .selectFrom('webhook_deliveries')
-      .selectAll()
-      .where('webhook_id', '=', webhookId)
-      .where('by_hand', '=', true)
-      .where('status', '=', 'waiting')
-      .orderBy('created_at')
-      .limit(1),
-  )
+  const byHand = { webhook_id: webhookId, by_hand: true, status: 'waiting' } as const
+  return (await firstRows(db, 'webhook_deliveries', byHand, 1, 'created_at'))[0] ?? null
 }
 
 /** The row of an event's delivery, the same at every try: receivers deduplicate by its id. */

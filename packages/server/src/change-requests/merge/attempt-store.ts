@@ -1,7 +1,7 @@
 /** All SQL on merge attempts. An attempt is the intent row that is written before the branch moves. */
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
-import { findRow, firstRow, listRows, updateRows } from '../../db/rows.ts'
+import { findRow, firstRows, updateRows } from '../../db/rows.ts'
 
 export type MergeAttempt = Row<'merge_attempts'>
 
@@ -68,27 +68,21 @@ export async function receiptOf(
 ): Promise<MergeAttempt | null> {
   if (result_sha === null) return null
   const landed = { cr_id, result_sha, state: 'landed' as const }
-  return (await listRows(db, 'merge_attempts', landed, 'settled_at desc'))[0] ?? null
+  return (await firstRows(db, 'merge_attempts', landed, 1, 'settled_at desc'))[0] ?? null
 }
 
-const abandoned = (db: DbOrTransaction, crId: string) =>
-  db
-    .selectFrom('merge_attempts')
-    .selectAll()
-    .where((eb) => eb.and({ cr_id: crId, state: 'abandoned' }))
-    .orderBy('created_at', 'desc')
-
 /** Abandoned attempts to merge exactly this head, newest first. */
-export async function abandonedAttempts(
+export function abandonedAttempts(
   db: DbOrTransaction,
   { cr_id, head_sha, limit }: { cr_id: string; head_sha: string; limit: number },
 ): Promise<MergeAttempt[]> {
-  return abandoned(db, cr_id).where('head_sha', '=', head_sha).limit(limit).execute()
+  return firstRows(db, 'merge_attempts', { cr_id, head_sha, state: 'abandoned' }, limit, 'created_at desc')
 }
 
 /** The newest abandoned attempt that had commits to merge. */
 export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
-  return firstRow(abandoned(db, crId).where('kind', '<>', 'up-to-date'))
+  const refused = { cr_id: crId, state: 'abandoned', kind: sql`<> 'up-to-date'` } as const
+  return (await firstRows(db, 'merge_attempts', refused, 1, 'created_at desc'))[0] ?? null
 }
 
 /** The branch contains its result, which overrides an earlier decision to abandon it. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
-import { deleteRows, findRow, firstRow, insertRow, takeRow, updateRow } from '../../db/rows.ts'
+import { deleteRows, findRow, firstRow, firstRows, insertRow, takeRow, updateRow } from '../../db/rows.ts'
 
 export type LinkRow = Row<'channel_links'>
 
@@ -13,20 +13,16 @@ export function linkedUser(
 
 const linksShownMax = 500
 
-const newestLinks = (db: DbOrTransaction) =>
-  db.selectFrom('channel_links').selectAll().orderBy('created_at', 'desc').limit(linksShownMax)
-
-export async function linksOfUser(db: DbOrTransaction, userId: string): Promise<LinkRow[]> {
-  return newestLinks(db).where('user_id', '=', userId).execute()
+export function linksOfUser(db: DbOrTransaction, userId: string): Promise<LinkRow[]> {
+  return firstRows(db, 'channel_links', { user_id: userId }, linksShownMax, 'created_at desc')
 }
 
-export async function linksOfWorkspace(
+export function linksOfWorkspace(
   db: DbOrTransaction,
-  of: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
+  { account_id, platform, workspace_id }: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
 ): Promise<LinkRow[]> {
-  return newestLinks(db)
-    .where((eb) => eb.and({ account_id: of.account_id, platform: of.platform, workspace_id: of.workspace_id }))
-    .execute()
+  const of = { account_id, platform, workspace_id }
+  return firstRows(db, 'channel_links', of, linksShownMax, 'created_at desc')
 }
 
 /** Replaces the previous link of that chat user. */
