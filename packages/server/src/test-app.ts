@@ -27,7 +27,7 @@ import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { insertInstance } from './scheduler/instance-store.ts'
 import { Heartbeat } from './scheduler/heartbeat.ts'
 import { mintToken } from './tokens/mint.ts'
-import { updateRows } from './db/rows.ts'
+import { insertRow, updateRows } from './db/rows.ts'
 
 export interface TestRequest {
   /** The owner's when left out; null sends none. */
@@ -88,10 +88,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   }
   const first = await startServer(config, { keyring, ...replaced })
   const { deps, request } = first
-  await deps.db
-    .insertInto('installation')
-    .values({ installation_id: randomUUID(), master_key_id: keyring.rootKeyId })
-    .execute()
+  await insertRow(deps.db, 'installation', { installation_id: randomUUID(), master_key_id: keyring.rootKeyId })
   const owner = await ensureOwner(deps)
   const closers: (() => Promise<void>)[] = []
 
@@ -137,38 +134,26 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     },
     async makeUser(role, account = 'same') {
       const user_id = randomUUID()
-      await deps.db
-        .insertInto('users')
-        .values({ user_id, name: `A ${role}`, email: null })
-        .execute()
+      await insertRow(deps.db, 'users', { user_id, name: `A ${role}`, email: null })
       const account_id = account === 'same' ? owner.account_id : randomUUID()
-      if (account === 'own')
-        await deps.db.insertInto('accounts').values({ account_id, name: 'Another', plan: 'selfhost' }).execute()
+      if (account === 'own') await insertRow(deps.db, 'accounts', { account_id, name: 'Another', plan: 'selfhost' })
       await insertMember(deps.db, { account_id, user_id, role })
       return { user_id, token: await makeToken({ user_id }) }
     },
     async makeSession(project) {
       const session_id = randomUUID()
-      await deps.db
-        .insertInto('project_sessions')
-        .values({
-          session_id,
-          account_id: project.account_id,
-          project_id: project.project_id,
-          name: 'test',
-          branch_name: session_id,
-          base_ref: project.default_branch,
-          agent_name: 'build',
-          model: null,
-          status: 'stopped',
-          desired: 'stopped',
-          error: null,
-          initial_prompt: null,
-          initial_prompt_delivered_at: null,
-          created_by: owner.user_id,
-          metadata: '{}',
-        })
-        .execute()
+      await insertRow(deps.db, 'project_sessions', {
+        session_id,
+        account_id: project.account_id,
+        project_id: project.project_id,
+        name: 'test',
+        branch_name: session_id,
+        base_ref: project.default_branch,
+        agent_name: 'build',
+        status: 'stopped',
+        desired: 'stopped',
+        created_by: owner.user_id,
+      })
       return { session_id, token: await makeToken({ project_id: project.project_id, session_id }) }
     },
     async managedProject(files = { 'README.md': 'hello\n' }) {

@@ -51,7 +51,7 @@ export async function removeMember(deps: Pick<Deps, 'db' | 'now'>, input: Change
     const before = invited ?? (await memberOf(trx, account, userId))
     if (!leaves) requireOwnerFor(account, before.role)
     if (invited !== null) {
-      await revokePending(trx, { accountId: account.account_id, invitationId: userId }, deps.now())
+      await revokePending(trx, { account_id: account.account_id, invitation_id: userId }, deps.now())
       await record(trx, input, 'invitation.revoke', userId, { before: { email: before.email, role: before.role } })
       return
     }

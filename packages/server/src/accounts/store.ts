@@ -1,8 +1,20 @@
+import { sql } from 'kysely'
 import { type Plan, type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
 import { accountSlug } from './slug.ts'
-import { firstRow, hasRow, updateRows } from '../db/rows.ts'
+import {
+  deleteRows,
+  findRow,
+  firstRow,
+  hasRow,
+  insertIfNew,
+  insertRow,
+  listRows,
+  lockRow,
+  updateRows,
+  upsertRow,
+} from '../db/rows.ts'
 
 export async function getUser(db: DbOrTransaction, userId: string) {
   return db
@@ -38,19 +50,13 @@ export async function insertAccountWithOwner(
   input: { account_id: string; user_id: string; account_name: string; user_name: string; plan: Plan },
 ): Promise<void> {
   await insertAccount(db, { account_id: input.account_id, name: input.account_name, plan: input.plan })
-  await db.insertInto('users').values({ user_id: input.user_id, name: input.user_name, email: null }).execute()
+  await insertRow(db, 'users', { user_id: input.user_id, name: input.user_name, email: null })
   await insertMember(db, { account_id: input.account_id, user_id: input.user_id, role: 'owner' })
 }
 
 /** False when an earlier attempt of the same request inserted it. */
-export async function insertAccount(db: DbOrTransaction, row: { account_id: string; name: string; plan: Plan }) {
-  return hasRow(
-    db
-      .insertInto('accounts')
-      .values(row)
-      .onConflict((conflict) => conflict.column('account_id').doNothing())
-      .returning('account_id'),
-  )
+export function insertAccount(db: DbOrTransaction, row: { account_id: string; name: string; plan: Plan }) {
+  return insertIfNew(db, 'accounts', row, ['account_id'])
 }
 
 export async function updateAccountRow(db: DbOrTransaction, accountId: string, set: { name: string; plan: Plan }) {
@@ -59,18 +65,13 @@ export async function updateAccountRow(db: DbOrTransaction, accountId: string, s
 
 /** Returns the cap it replaces. */
 export async function replaceModelCap(db: DbOrTransaction, accountId: string, tokens: number | null) {
-  const before = await db
-    .selectFrom('accounts')
-    .select('model_tokens_per_month')
-    .where('account_id', '=', accountId)
-    .forUpdate()
-    .executeTakeFirstOrThrow()
+  const before = await lockRow(db, 'accounts', { account_id: accountId })
   await updateRows(db, 'accounts', { account_id: accountId }, { model_tokens_per_month: tokens })
-  return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
+  return before?.model_tokens_per_month ?? null
 }
 
-export async function insertMember(db: DbOrTransaction, member: { account_id: string; user_id: string; role: Role }) {
-  await db.insertInto('account_members').values(member).execute()
+export function insertMember(db: DbOrTransaction, member: { account_id: string; user_id: string; role: Role }) {
+  return insertRow(db, 'account_members', member)
 }
 
 function members(db: DbOrTransaction, accountId: string) {
@@ -96,7 +97,7 @@ export async function memberByEmail(db: DbOrTransaction, accountId: string, emai
 
 /** Serializes changes to members until the transaction ends: two owners who remove each other would otherwise leave none. */
 export async function holdMembers(trx: DbOrTransaction, accountId: string): Promise<void> {
-  await trx.selectFrom('accounts').select('account_id').where('account_id', '=', accountId).forUpdate().execute()
+  await lockRow(trx, 'accounts', { account_id: accountId })
 }
 
 /** Serializes the creation of users and accounts until the transaction ends. */
@@ -105,12 +106,7 @@ export async function lockInstallation(trx: DbOrTransaction): Promise<void> {
 }
 
 export async function countOwners(db: DbOrTransaction, accountId: string): Promise<number> {
-  const { owners } = await db
-    .selectFrom('account_members')
-    .select(({ fn }) => fn.countAll<number>().as('owners'))
-    .where((eb) => eb.and({ account_id: accountId, role: 'owner' }))
-    .executeTakeFirstOrThrow()
-  return Number(owners)
+  return (await listRows(db, 'account_members', { account_id: accountId, role: 'owner' })).length
 }
 
 export async function setRole(db: DbOrTransaction, accountId: string, userId: string, role: Role): Promise<void> {
@@ -118,22 +114,12 @@ export async function setRole(db: DbOrTransaction, accountId: string, userId: st
 }
 
 export async function deleteMember(db: DbOrTransaction, accountId: string, userId: string): Promise<void> {
-  await db.deleteFrom('account_members').where('account_id', '=', accountId).where('user_id', '=', userId).execute()
+  await deleteRows(db, 'account_members', { account_id: accountId, user_id: userId })
 }
 
 /** Sets the address only if no other user has it. */
 export async function insertUser(db: DbOrTransaction, user: { user_id: string; email: string | null; name: string }) {
-  const inserted = await db
-    .insertInto('users')
-    .values(user)
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returning('user_id')
-    .executeTakeFirst()
-  if (inserted === undefined)
-    await db
-      .insertInto('users')
-      .values({ ...user, email: null })
-      .execute()
+  if (!(await insertIfNew(db, 'users', user, ['email']))) await insertRow(db, 'users', { ...user, email: null })
 }
 
 /** Whether the user ever signed in or changed anything, by the audit log. */
@@ -189,17 +175,8 @@ export async function setUserPassword(
   user: { user_id: string; email: string; hash: string; changed_at: Date },
 ): Promise<void> {
   const { user_id, email, hash, changed_at } = user
-  const other = await db
-    .selectFrom('users')
-    .select('user_id')
-    .where('email', '=', email)
-    .where('user_id', '!=', user_id)
-    .executeTakeFirst()
-  if (other !== undefined) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
+  const other = await findRow(db, 'users', { email, user_id: sql`<> ${user_id}` })
+  if (other !== null) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
   await updateRows(db, 'users', { user_id }, { email })
-  await db
-    .insertInto('user_passwords')
-    .values({ user_id, hash, changed_at })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, changed_at }))
-    .execute()
+  await upsertRow(db, 'user_passwords', { user_id, hash, changed_at }, 'user_id')
 }

@@ -1,6 +1,4 @@
 /** Each change writes exactly one row, whichever route makes it. */
-import { modelUpstreamActs } from './testing-models.ts'
-import { capAccountUsage } from './testing-usage.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ChangeRequest, MintedToken, Project } from '@svc/contract'
 import { createHash, randomUUID } from 'node:crypto'
@@ -11,11 +9,15 @@ import { makeLinkCode } from '../channels/links/links.ts'
 import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/slack/testing-slack.ts'
-import { rerunChecks } from './testing-checks.ts'
-import { pullRequest } from './testing-pull-requests.ts'
-import { memberChanges } from './testing-members.ts'
-import { answerQuestion } from './testing-questions.ts'
-import { connectorChanges } from './testing-connectors.ts'
+import {
+  answerQuestion,
+  capAccountUsage,
+  connectorChanges,
+  memberChanges,
+  modelUpstreamActs,
+  pullRequest,
+  rerunChecks,
+} from './testing-changes.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/unfinished-work/store.ts'
 import type { TestReply } from '../testing.ts'

@@ -14,7 +14,7 @@ import type { Deps } from '../deps.ts'
 import { recordTokenUse } from '../tokens/store.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
 import { type Found, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
-import { hasRow } from '../db/rows.ts'
+import { findRow } from '../db/rows.ts'
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
@@ -87,12 +87,8 @@ function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, tokenId: string): voi
 
 /** The project of a read credential. Throws `unauthenticated` when the credential is unknown or expired. */
 export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, credential: string): Promise<string> {
-  const row = await deps.db
-    .selectFrom('warm_sandboxes')
-    .select(['project_id', 'read_expires_at'])
-    .where('read_sha256', '=', sha256(credential))
-    .executeTakeFirst()
-  if (row === undefined) throw unauthenticated('This credential is unknown.')
+  const row = await findRow(deps.db, 'warm_sandboxes', { read_sha256: sha256(credential) })
+  if (row === null) throw unauthenticated('This credential is unknown.')
   if (row.read_expires_at === null || Date.parse(row.read_expires_at) <= deps.now().getTime())
     throw unauthenticated('This credential has expired.')
   return row.project_id
@@ -101,18 +97,13 @@ export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, cr
 /** Whether the key belongs to a sandbox that waits for a session, so that no session pays. */
 export async function isModelKeyOfWarmSandbox(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
   if (!key.startsWith(modelKeyPrefix)) return false
-  return hasRow(deps.db.selectFrom('warm_sandboxes').select('sandbox_id').where('model_sha256', '=', sha256(key)))
+  return (await findRow(deps.db, 'warm_sandboxes', { model_sha256: sha256(key) })) !== null
 }
 
 /** The project of a token reserved for a sandbox that waits for a session, otherwise null. */
 export async function projectOfWarmToken(deps: Pick<Deps, 'db'>, token: string): Promise<string | null> {
   if (!isWellFormedToken(token)) return null
-  const row = await deps.db
-    .selectFrom('warm_sandboxes')
-    .select('project_id')
-    .where('token_sha256', '=', sha256(token))
-    .executeTakeFirst()
-  return row?.project_id ?? null
+  return (await findRow(deps.db, 'warm_sandboxes', { token_sha256: sha256(token) }))?.project_id ?? null
 }
 
 const kindOfPrefix = {

@@ -1,30 +1,26 @@
 /** The dashboard's session cookie: it identifies the user, and the request must come from this server's pages. */
-import { parse } from 'hono/utils/cookie'
+import { sql } from 'kysely'
 import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
 import type { Credentials } from './authenticate.ts'
 import { isOriginOf } from '../http/admission/own-origin.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import { sha256, unauthenticated } from './credentials.ts'
-import { hasRow, updateRows } from '../db/rows.ts'
+import { deleteRows, findRow, hasRow, insertRow, takeRow, updateRows } from '../db/rows.ts'
 
 const sessionDays = 30
-
-/** `__Host-` requires https, so an http server on loopback uses the plain name. */
-export function cookieName(publicUrl: string): string {
-  return publicUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session'
-}
 
 export async function actorOfCookie(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'log'>,
   request: Omit<Credentials, 'authorization'>,
 ): Promise<UserActor> {
-  const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
+  const value = readCookie(deps.config.publicUrl, 'session', request.cookie)
   if (value === undefined) throw unauthenticated('This needs a token.')
   refuseForeignOrigin(deps.config.publicUrl, request)
   const row = await sessionOfValue(deps, value)
-  if (row === undefined)
+  if (row === null)
     throw unauthenticated(
       'Your sign-in has ended.',
       'Sign in again. An owner can also create a link with `svc self-host owner-link`.',
@@ -47,18 +43,12 @@ export async function actorOfCookie(
 }
 
 function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
-  return deps.db
-    .selectFrom('dashboard_sessions')
-    .select(['user_id', 'created_at', 'expires_at', 'dashboard_session_id', 'began_by', 'last_used_at'])
-    .select(['confirmed_at', 'confirmed_by'])
-    .where('sha256', '=', sha256(value))
-    .where('expires_at', '>', deps.now().toISOString())
-    .executeTakeFirst()
+  return findRow(deps.db, 'dashboard_sessions', { sha256: sha256(value), expires_at: sql`> ${deps.now()}` })
 }
 
 /** The signed-in user of a browser, for the provider's redirect, which has a cookie of its own as protection. */
 export async function userOfCookie(deps: Pick<Deps, 'db' | 'now' | 'config'>, header: string | undefined) {
-  const value = header === undefined ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
+  const value = readCookie(deps.config.publicUrl, 'session', header)
   return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
 }
 
@@ -74,12 +64,9 @@ export async function confirmDashboardSession(db: DbOrTransaction, id: string, a
 
 /** The time of last use is informational, so recording it must neither slow nor fail the request. */
 function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
-  deps.db
-    .updateTable('dashboard_sessions')
-    .set({ last_used_at: deps.now() })
-    .where('dashboard_session_id', '=', id)
-    .execute()
-    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a dashboard session not recorded'))
+  updateRows(deps.db, 'dashboard_sessions', { dashboard_session_id: id }, { last_used_at: deps.now() }).catch(
+    (error: unknown) => deps.log.debug({ err: error }, 'last use of a dashboard session not recorded'),
+  )
 }
 
 /** Browsers send cookies with requests from other sites too, so check where a request comes from. */
@@ -105,24 +92,17 @@ export async function startDashboardSession(
   const value = base62(40, deps.randomBytes)
   const now = deps.now()
   const expires = new Date(now.getTime() + sessionDays * 86_400_000)
-  await deps.db
-    .deleteFrom('dashboard_sessions')
-    .where('user_id', '=', userId)
-    .where('expires_at', '<', now.toISOString())
-    .execute()
-  await deps.db
-    .insertInto('dashboard_sessions')
-    .values({
-      sha256: sha256(value),
-      user_id: userId,
-      created_at: now,
-      expires_at: expires,
-      ...browser,
-      confirmed_at: now,
-      confirmed_by: browser.began_by,
-    })
-    .execute()
-  return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
+  await deleteRows(deps.db, 'dashboard_sessions', { user_id: userId, expires_at: sql`< ${now}` })
+  await insertRow(deps.db, 'dashboard_sessions', {
+    sha256: sha256(value),
+    user_id: userId,
+    created_at: now,
+    expires_at: expires,
+    ...browser,
+    confirmed_at: now,
+    confirmed_by: browser.began_by,
+  })
+  return setCookie(deps.config.publicUrl, 'session', value, sessionDays * 86_400)
 }
 
 /** Newest first. */
@@ -139,40 +119,19 @@ export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, user
 
 /** False when the user has no such session. */
 export async function endDashboardSessionById(db: DbOrTransaction, input: { id: string; userId: string }) {
-  return hasRow(
-    db
-      .deleteFrom('dashboard_sessions')
-      .where((eb) => eb.and({ dashboard_session_id: input.id, user_id: input.userId }))
-      .returning('user_id'),
-  )
+  return (await deleteRows(db, 'dashboard_sessions', { dashboard_session_id: input.id, user_id: input.userId })) > 0
 }
 
 /** A new password signs out every other browser. */
 export async function endOtherDashboardSessions(db: DbOrTransaction, input: { userId: string; keep: string }) {
-  await db
-    .deleteFrom('dashboard_sessions')
-    .where('user_id', '=', input.userId)
-    .where('dashboard_session_id', '!=', input.keep)
-    .execute()
+  await deleteRows(db, 'dashboard_sessions', { user_id: input.userId, dashboard_session_id: sql`<> ${input.keep}` })
 }
 
 /** Ends the session of the request. Returns a Set-Cookie header that clears the cookie, and the user. */
 export async function endDashboardSession(deps: Pick<Deps, 'db' | 'config'>, header: string | null) {
-  const value = header === null ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
-  const ended =
-    value === undefined
-      ? undefined
-      : await deps.db
-          .deleteFrom('dashboard_sessions')
-          .where('sha256', '=', sha256(value))
-          .returning('user_id')
-          .executeTakeFirst()
-  return { cookie: cookie(deps.config.publicUrl, '', 0), userId: ended?.user_id ?? null }
-}
-
-function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string {
-  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
-  return `${cookieName(publicUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
+  const value = readCookie(deps.config.publicUrl, 'session', header)
+  const ended = value === undefined ? null : await takeRow(deps.db, 'dashboard_sessions', { sha256: sha256(value) })
+  return { cookie: setCookie(deps.config.publicUrl, 'session', '', 0), userId: ended?.user_id ?? null }
 }
 
 /** Whether any user has ever signed in with a browser and not signed out. */

@@ -4,7 +4,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 import { takeChangeRequestNumber } from '../projects/store.ts'
-import { hasRow } from '../db/rows.ts'
+import { findRow, firstRows, listRows } from '../db/rows.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
 
@@ -13,19 +13,15 @@ export function presentChangeRequest(row: ChangeRequestRow): ChangeRequest {
 }
 
 export async function requireChangeRequest(db: DbOrTransaction, projectId: string, crId: string) {
-  const row = isUuid(crId) ? (await getChangeRequests(db, projectId, [crId]))[0] : undefined
-  if (row === undefined) throw notFound('change request')
+  const of = { project_id: projectId, cr_id: crId }
+  const row = isUuid(crId) ? await findRow(db, 'change_requests', of) : null
+  if (row === null) throw notFound('change request')
   return row
 }
 
 /** The given ones that exist in the project, in any order. */
-export async function getChangeRequests(db: DbOrTransaction, projectId: string, crIds: string[]) {
-  return db
-    .selectFrom('change_requests')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('cr_id', 'in', crIds)
-    .execute()
+export function getChangeRequests(db: DbOrTransaction, projectId: string, crIds: string[]) {
+  return listRows(db, 'change_requests', { project_id: projectId, cr_id: crIds })
 }
 
 /** Locks the row until the transaction ends, so that a decision about it still holds when it is written. */
@@ -84,15 +80,10 @@ export async function listChangeRequests(
 }
 
 /** Other open change requests on the same base, newest first. */
-export async function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
-  return db
-    .selectFrom('change_requests')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: cr.project_id, base_ref: cr.base_ref, status: 'open' }))
-    .where('cr_id', '!=', cr.cr_id)
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute()
+export function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
+  const { project_id, base_ref, cr_id } = cr
+  const others = { project_id, base_ref, status: 'open' as const, cr_id: sql`<> ${cr_id}` }
+  return firstRows(db, 'change_requests', others, limit, 'number desc')
 }
 
 export interface NewChangeRequest {
@@ -165,12 +156,7 @@ export async function updateChangeRequest(
 
 /** Whether this commit was its head at any time. */
 export async function wasHead(db: DbOrTransaction, crId: string, sha: string): Promise<boolean> {
-  return hasRow(
-    db
-      .selectFrom('change_request_heads')
-      .select('head_sha')
-      .where((eb) => eb.and({ cr_id: crId, head_sha: sha })),
-  )
+  return (await findRow(db, 'change_request_heads', { cr_id: crId, head_sha: sha })) !== null
 }
 
 export interface FoundTips {

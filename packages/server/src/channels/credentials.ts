@@ -1,5 +1,6 @@
 /** Seals a channel's bot token and signing secret under the data key of its project. */
 import type { Deps } from '../deps.ts'
+import { openFor, sealFor } from '../keyring/of-project.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import type { ChatCredentials } from './platform.ts'
 import type { ChannelRow } from './store.ts'
@@ -12,12 +13,8 @@ export function sealCredentials(
   channel: Pick<ChannelRow, 'channel_id' | 'version'>,
   { botToken, signingSecret }: ChatCredentials,
 ): Buffer {
-  return deps.keyring.seal({
-    projectId: project.project_id,
-    dataKey: project.data_key,
-    aad: aad(channel),
-    value: JSON.stringify({ bot_token: botToken, signing_secret: signingSecret }),
-  })
+  const value = JSON.stringify({ bot_token: botToken, signing_secret: signingSecret })
+  return sealFor(deps, project, aad(channel), value)
 }
 
 export function openCredentials(
@@ -25,12 +22,7 @@ export function openCredentials(
   project: Pick<ProjectRow, 'project_id' | 'data_key'>,
   channel: ChannelRow,
 ): ChatCredentials {
-  const text = deps.keyring.open({
-    projectId: project.project_id,
-    dataKey: project.data_key,
-    aad: aad(channel),
-    sealed: channel.sealed,
-  })
+  const text = openFor(deps, project, aad(channel), channel.sealed)
   const { bot_token, signing_secret } = JSON.parse(text) as { bot_token: string; signing_secret: string }
   return { botToken: bot_token, signingSecret: signing_secret }
 }

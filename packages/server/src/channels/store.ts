@@ -5,7 +5,17 @@ import { ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { PlatformName } from './platforms.ts'
-import { findRow, firstRow, updateRows } from '../db/rows.ts'
+import {
+  deleteRows,
+  findRow,
+  firstRow,
+  firstRows,
+  insertIfNew,
+  listRows,
+  lockRow,
+  updateRow,
+  updateRows,
+} from '../db/rows.ts'
 
 export type ChannelRow = Row<'channels'>
 export type ThreadRow = Row<'channel_threads'>
@@ -48,13 +58,8 @@ async function countPending(db: DbOrTransaction, channelIds: string[]): Promise<
   return new Map(rows.map((row) => [row.channel_id, Number(row.pending)]))
 }
 
-export async function listChannels(db: DbOrTransaction, projectId: string): Promise<ChannelRow[]> {
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .orderBy('created_at', 'desc')
-    .execute()
+export function listChannels(db: DbOrTransaction, projectId: string): Promise<ChannelRow[]> {
+  return listRows(db, 'channels', { project_id: projectId }, 'created_at desc')
 }
 
 export async function requireChannel(db: DbOrTransaction, projectId: string, channelId: string): Promise<ChannelRow> {
@@ -68,34 +73,16 @@ export async function getChannel(db: DbOrTransaction, channelId: string): Promis
 }
 
 /** The channels a platform request may target. */
-export async function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where((eb) => eb.and({ platform, conversation_id: conversationId }))
-    .limit(20)
-    .execute()
+export function channelsOfConversation(db: DbOrTransaction, platform: PlatformName, conversationId: string) {
+  return firstRows(db, 'channels', { platform, conversation_id: conversationId }, 20)
 }
 
 /** Locks the row, so that two connects of the same channel run one after the other. */
-export async function lockSameChannel(
+export function lockSameChannel(
   db: DbOrTransaction,
   same: Pick<ChannelRow, 'platform' | 'workspace_id' | 'conversation_id' | 'bot_user_id'>,
 ): Promise<ChannelRow | null> {
-  return firstRow(
-    db
-      .selectFrom('channels')
-      .selectAll()
-      .where((eb) =>
-        eb.and({
-          platform: same.platform,
-          workspace_id: same.workspace_id,
-          conversation_id: same.conversation_id,
-          bot_user_id: same.bot_user_id,
-        }),
-      )
-      .forUpdate(),
-  )
+  return lockRow(db, 'channels', same)
 }
 
 /** Null when another project connected that channel first. */
@@ -109,40 +96,28 @@ export async function insertChannel(db: DbOrTransaction, row: NewRow<'channels'>
   )
 }
 
-export async function updateChannel(
+export function updateChannel(
   db: DbOrTransaction,
   channelId: string,
   set: Partial<Omit<NewRow<'channels'>, 'channel_id' | 'project_id' | 'account_id'>>,
 ): Promise<ChannelRow | null> {
-  return firstRow(
-    db
-      .updateTable('channels')
-      .set({ ...set, updated_at: new Date() })
-      .where('channel_id', '=', channelId)
-      .returningAll(),
-  )
+  return updateRow(db, 'channels', { channel_id: channelId }, { ...set, updated_at: new Date() })
 }
 
 export async function deleteChannel(db: DbOrTransaction, channelId: string): Promise<boolean> {
-  const { numDeletedRows } = await db.deleteFrom('channels').where('channel_id', '=', channelId).executeTakeFirst()
-  return numDeletedRows > 0n
+  return (await deleteRows(db, 'channels', { channel_id: channelId })) > 0
 }
 
 export async function getThread(db: DbOrTransaction, channelId: string, key: string): Promise<ThreadRow | null> {
   return findRow(db, 'channel_threads', { channel_id: channelId, thread_key: key })
 }
 
-export async function getThreadById(db: DbOrTransaction, threadId: string): Promise<ThreadRow | null> {
-  const query = db.selectFrom('channel_threads').selectAll().where('thread_id', '=', threadId)
-  return firstRow(query)
+export function getThreadById(db: DbOrTransaction, threadId: string): Promise<ThreadRow | null> {
+  return findRow(db, 'channel_threads', { thread_id: threadId })
 }
 
 export async function insertThread(db: DbOrTransaction, row: NewRow<'channel_threads'>): Promise<void> {
-  await db
-    .insertInto('channel_threads')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['channel_id', 'thread_key']).doNothing())
-    .execute()
+  await insertIfNew(db, 'channel_threads', row, ['channel_id', 'thread_key'])
 }
 
 export async function setThread(
@@ -155,23 +130,11 @@ export async function setThread(
 
 /** Deletes a thread in which no session started. */
 export async function deleteUnstartedThread(db: DbOrTransaction, channelId: string, key: string): Promise<void> {
-  await db
-    .deleteFrom('channel_threads')
-    .where((eb) => eb.and({ channel_id: channelId, thread_key: key }))
-    .where('told', 'is', null)
-    .where('session_id', 'is', null)
-    .execute()
+  await deleteRows(db, 'channel_threads', { channel_id: channelId, thread_key: key, told: null, session_id: null })
 }
 
-export async function newestThreads(db: DbOrTransaction, channelId: string, limit: number): Promise<ThreadRow[]> {
-  return db
-    .selectFrom('channel_threads')
-    .selectAll()
-    .where('channel_id', '=', channelId)
-    .orderBy('created_at', 'desc')
-    .orderBy('thread_id')
-    .limit(limit)
-    .execute()
+export function newestThreads(db: DbOrTransaction, channelId: string, limit: number): Promise<ThreadRow[]> {
+  return firstRows(db, 'channel_threads', { channel_id: channelId }, limit, 'created_at desc', 'thread_id')
 }
 
 /** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { ofLiveProject } from '../db/live-project.ts'
 import { deleteRows, findRow, listRows, updateRows, upsertRow } from '../db/rows.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import type { KnownTool } from '../db/tables/connector-tables.ts'
+import type { KnownTool } from '../db/columns.ts'
 import { endQuestion } from './calls/approval-store.ts'
 import { type ChangedTool, changedTools } from './tools/changed-tools.ts'
 

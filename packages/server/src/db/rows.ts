@@ -1,11 +1,14 @@
-/** Statements on the rows of one table that have these values in these columns. A list means any of its values. */
+/**
+ * Statements on the rows of one table that have these values in these columns. A list means any of its values, and SQL
+ * is what follows the name of the column: ``{ expires_at: sql`> ${now}` }``.
+ */
 import { invariant } from '@svc/contract'
-import { type ExpressionBuilder, type InsertObject, sql, type UpdateObject } from 'kysely'
+import { type ExpressionBuilder, type InsertObject, type RawBuilder, sql, type UpdateObject } from 'kysely'
 import type { DbOrTransaction, Row, Schema } from './schema.ts'
 
 type Table = keyof Schema & string
 type Column<T extends Table> = keyof Row<T> & string
-type Where<T extends Table> = { [C in Column<T>]?: Row<T>[C] | readonly Row<T>[C][] }
+type Where<T extends Table> = { [C in Column<T>]?: Row<T>[C] | readonly Row<T>[C][] | RawBuilder<unknown> }
 type Values<T extends Table> = InsertObject<Schema, T>
 /** The columns that an update sets. */
 export type Changes<T extends Table> = UpdateObject<Schema, T, T>
@@ -24,18 +27,35 @@ export function lockRow<T extends Table>(trx: DbOrTransaction, table: T, where: 
   return first<T>(query.where(matches(where)).forUpdate())
 }
 
+type Order<T extends Table> = Column<T> | `${Column<T>} desc`
+
 /** In this order. */
 export async function listRows<T extends Table>(
   db: DbOrTransaction,
   table: T,
   where: Where<T>,
-  ...order: (Column<T> | `${Column<T>} desc`)[]
+  ...order: Order<T>[]
 ): Promise<Row<T>[]> {
+  return (await inOrder(db, table, where, order).execute()) as unknown as Row<T>[]
+}
+
+/** At most `limit`, in this order. */
+export async function firstRows<T extends Table>(
+  db: DbOrTransaction,
+  table: T,
+  where: Where<T>,
+  limit: number,
+  ...order: Order<T>[]
+): Promise<Row<T>[]> {
+  return (await inOrder(db, table, where, order).limit(limit).execute()) as unknown as Row<T>[]
+}
+
+function inOrder<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>, order: Order<T>[]) {
   const query = db.selectFrom(table as Any).selectAll()
-  let ordered = query.where(matches(where))
-  for (const by of order)
-    ordered = ordered.orderBy(sql.ref(by.replace(' desc', '')), by.endsWith('desc') ? 'desc' : 'asc')
-  return (await ordered.execute()) as unknown as Row<T>[]
+  return order.reduce(
+    (ordered, by) => ordered.orderBy(sql.ref(by.replace(' desc', '')), by.endsWith('desc') ? 'desc' : 'asc'),
+    query.where(matches(where)),
+  )
 }
 
 export async function insertRow<T extends Table>(db: DbOrTransaction, table: T, row: Values<T>): Promise<void> {
@@ -125,6 +145,10 @@ function update<T extends Table>(db: DbOrTransaction, table: T, where: Where<T>,
   return query.where(matches(where))
 }
 
+function isSql(value: unknown): value is RawBuilder<unknown> {
+  return typeof value === 'object' && value !== null && 'isRawBuilder' in value
+}
+
 /** Refuses a value that is missing at run time: the condition would match no row. */
 function matches(where: object) {
   const columns = Object.entries(where)
@@ -135,6 +159,7 @@ function matches(where: object) {
   const conditions = columns.map(([column, value]) => {
     const ref = sql.ref(column)
     if (value === null) return sql<boolean>`${ref} is null`
+    if (isSql(value)) return sql<boolean>`(${ref} ${value})`
     return Array.isArray(value) ? sql<boolean>`${ref} = any(${value})` : sql<boolean>`${ref} = ${value}`
   })
   return (eb: ExpressionBuilder<Schema, Any>) => eb.and(conditions)

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   appDeployStatuses,
   changeRequestStatuses,
@@ -15,6 +13,7 @@ import {
   signInWay,
 } from '@svc/contract'
 import pg from 'pg'
+import { type Column, readColumns, readEnums, tablesSource, target } from '../../generate-tables.ts'
 import { migrate } from './migrate.ts'
 import { createTestDatabase, type TestDatabase } from './testing-cluster.ts'
 
@@ -30,138 +29,31 @@ afterAll(async () => {
   await database.drop()
 })
 
-interface Column {
-  table: string
-  column: string
-  type: string
-  nullable: boolean
-  hasDefault: boolean
-}
-
-async function columns(): Promise<Column[]> {
-  const { rows } = await client.query<Column>(
-    `select table_name as table, column_name as column, udt_name as type, is_nullable = 'YES' as nullable,
-            column_default is not null or is_identity = 'YES' as "hasDefault"
-       from information_schema.columns
-      where table_schema = 'public' and table_name <> 'schema_migrations'
-      order by table_name, ordinal_position`,
-  )
-  return rows
-}
-
-/**
- * The Schema type as source text: table, column, the text of its type. A type has no runtime, and its source is easy
- * to parse.
- */
-function schemaType(): Map<string, Map<string, string>> {
-  const folder = join(import.meta.dir, 'tables')
-  return new Map(readdirSync(folder).flatMap((file) => tablesIn(readFileSync(join(folder, file), 'utf8'))))
-}
-
-function tablesIn(text: string): [string, Map<string, string>][] {
-  const body = /export interface \w+Tables \{\n([\s\S]*?)\n\}\n/.exec(text)?.[1] ?? ''
-  return [...entries(body)].map(([table, type]) => [table, new Map(entries(type.slice(1, type.lastIndexOf('}'))))])
-}
-
-/** `name: type` pairs of the outermost level; they end at a line break or a semicolon. */
-function* entries(text: string): Iterable<[string, string]> {
-  let depth = 0
-  let from = 0
-  for (let at = 0; at <= text.length; at++) {
-    const char = text[at] ?? '\n'
-    if ('{<(['.includes(char)) depth++
-    if ('}>)]'.includes(char)) depth--
-    if (depth > 0 || (char !== '\n' && char !== ';')) continue
-    const match = /^\s*(\w+): ([\s\S]+)$/.exec(text.slice(from, at))
-    if (match !== null) yield [match[1]!, match[2]!.trim()]
-    from = at + 1
-  }
-}
-
-const namedUnions: Record<string, readonly string[]> = {
-  Role: roles,
-  SessionStatus: sessionStatuses,
-  SandboxStatus: sandboxStatuses,
-  PromptStatus: promptStatuses,
-  ChangeRequestStatus: changeRequestStatuses,
-  AppDeployStatus: appDeployStatuses,
-  CheckStatus: checkStatuses,
-  QuestionKind: questionKinds,
-  QuestionStatus: questionStatuses,
-  SignInWay: signInWay.options,
-}
-
-/** Translates a written column type to PostgreSQL's terms. */
-function described(written: string): { kind: string; nullable: boolean; hasDefault: boolean; values: string[] } {
-  const isNow = written.startsWith('Now')
-  const isJson = /^(Json|JSONColumnType)\b/.test(written)
-  const inner = /^(?:Default|Generated)<(.*)>$/.exec(written)?.[1] ?? written
-  const nullable = inner.endsWith(' | null') || inner.startsWith('ColumnType<unknown, string | null')
-  const base = inner.replace(/ \| null$/, '')
-  const values = namedUnions[base] ?? [...base.matchAll(/'([a-z_-]+)'/g)].map((match) => match[1]!)
-  const hasDefault = isNow || inner !== written || (isJson && !written.startsWith('JSONColumnType'))
-  const kind =
-    isNow || base === 'Timestamp'
-      ? 'time'
-      : isJson || base.startsWith('ColumnType<unknown')
-        ? 'json'
-        : values.length > 0
-          ? 'values'
-          : base
-  return { kind, nullable, hasDefault, values: [...values] }
-}
-
-const kindOfType: Record<string, string> = {
-  uuid: 'string',
-  _uuid: 'string[]',
-  _text: 'string[]',
-  text: 'string',
-  int4: 'number',
-  int8: 'number',
-  float8: 'number',
-  bool: 'boolean',
-  bytea: 'Buffer',
-  timestamptz: 'time',
-  date: 'string',
-  jsonb: 'json',
-}
-
-async function enums(): Promise<Map<string, string[]>> {
-  const { rows } = await client.query<{ name: string; values: string[] }>(
-    `select t.typname as name, array_agg(e.enumlabel::text order by e.enumsortorder)::text[] as values
-       from pg_type t join pg_enum e on e.enumtypid = t.oid group by t.typname`,
-  )
-  return new Map(rows.map(({ name, values }) => [name, values]))
-}
+const columns = (): Promise<Column[]> => readColumns(client)
+const enums = (): Promise<Map<string, string[]>> => readEnums(client)
 
 describe('the Schema type and the database', () => {
   test('have the same tables and columns', async () => {
-    const inDatabase = (await columns()).map(({ table, column }) => `${table}.${column}`)
-    const inType = [...schemaType()].flatMap(([table, each]) => [...each.keys()].map((column) => `${table}.${column}`))
-    expect(inType.length).toBeGreaterThan(150)
-    expect(inType.toSorted()).toEqual(inDatabase.toSorted())
+    expect((await columns()).length).toBeGreaterThan(150)
+    // Run `npm run generate` when this fails.
+    expect(await Bun.file(target).text()).toBe(await tablesSource(client))
   })
 
-  test('say the same of every column: its type, whether it can be null, whether an insert may leave it out', async () => {
-    const type = schemaType()
+  test('have the values of the contract, in its order', async () => {
     const known = await enums()
-    for (const { table, column, type: udt, nullable, hasDefault } of await columns()) {
-      const written = described(type.get(table)?.get(column) ?? '')
-      const values = known.get(udt)
-      const expected = {
-        at: `${table}.${column}`,
-        kind: values !== undefined || `${table}.${column}` === 'session_messages.role' ? 'values' : kindOfType[udt],
-        nullable,
-        hasDefault: hasDefault && written.kind === 'json' && nullable ? written.hasDefault : hasDefault,
-      }
-      expect({
-        at: expected.at,
-        kind: written.kind,
-        nullable: written.nullable,
-        hasDefault: written.hasDefault,
-      }).toEqual(expected as never)
-      if (values !== undefined) expect([expected.at, ...written.values]).toEqual([expected.at, ...values])
+    const named: Record<string, readonly string[]> = {
+      member_role: roles,
+      session_status: sessionStatuses,
+      sandbox_status: sandboxStatuses,
+      prompt_status: promptStatuses,
+      change_request_status: changeRequestStatuses,
+      app_deploy_status: appDeployStatuses,
+      check_run_status: checkStatuses,
+      question_kind: questionKinds,
+      question_status: questionStatuses,
+      dashboard_session_start: signInWay.options,
     }
+    for (const [name, values] of Object.entries(named)) expect([name, known.get(name)]).toEqual([name, [...values]])
   })
 })
 

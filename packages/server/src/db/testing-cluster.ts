@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { isAlive } from './embedded/data.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 
 const startMsMax = 120_000
@@ -101,15 +102,6 @@ async function dropTemplatesOfEarlierRuns(client: pg.Client, name: string): Prom
     if (pid === undefined || isAlive(Number(pid))) continue
     await client.query(`alter database ${datname} is_template false`)
     await client.query(`drop database ${datname} with (force)`)
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -2,11 +2,12 @@ import { eventDaysKept, type ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { readTogether } from '../db/read-together.ts'
+import { findRow, firstRows, insertRow, listRows } from '../db/rows.ts'
 
 type EventRow = Row<'project_events'>
 
-export async function insertEvent(trx: DbOrTransaction, row: NewRow<'project_events'>): Promise<void> {
-  await trx.insertInto('project_events').values(row).execute()
+export function insertEvent(trx: DbOrTransaction, row: NewRow<'project_events'>): Promise<void> {
+  return insertRow(trx, 'project_events', row)
 }
 
 export interface Numbers {
@@ -16,60 +17,35 @@ export interface Numbers {
   forgotten: number
 }
 
+const none: Numbers = { last: 0, forgotten: 0 }
+
 export async function readNumbers(db: DbOrTransaction, projectId: string): Promise<Numbers> {
-  const row = await db
-    .selectFrom('project_event_counters')
-    .select(['last', 'forgotten'])
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  return row ?? { last: 0, forgotten: 0 }
+  const { last, forgotten } = (await findRow(db, 'project_event_counters', { project_id: projectId })) ?? none
+  return { last, forgotten }
 }
 
 /** Events after `after`, oldest first. Readers at the same position share one query. */
 export function eventsAfter(db: Db, projectId: string, after: number, limit: number): Promise<ProjectEvent[]> {
   return readTogether(db, `events ${projectId} ${after} ${limit}`, async () => {
-    const rows = await db
-      .selectFrom('project_events')
-      .selectAll()
-      .where('project_id', '=', projectId)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(limit)
-      .execute()
-    return rows.map(presentEvent)
+    const next = { project_id: projectId, number: sql`> ${after}` }
+    return (await firstRows(db, 'project_events', next, limit, 'number')).map(presentEvent)
   })
 }
 
 /** Null when it is deleted already. */
 export async function eventNumbered(db: DbOrTransaction, projectId: string, number: number) {
-  const row = await db
-    .selectFrom('project_events')
-    .selectAll()
-    .where((eb) => eb.and({ project_id: projectId, number }))
-    .executeTakeFirst()
-  return row === undefined ? null : presentEvent(row)
+  const row = await findRow(db, 'project_events', { project_id: projectId, number })
+  return row === null ? null : presentEvent(row)
 }
 
 export async function newestEvents(db: DbOrTransaction, projectId: string, limit: number): Promise<ProjectEvent[]> {
-  const rows = await db
-    .selectFrom('project_events')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('number', 'is not', null)
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.reverse().map(presentEvent)
+  const numbered = { project_id: projectId, number: sql`is not null` }
+  return (await firstRows(db, 'project_events', numbered, limit, 'number desc')).reverse().map(presentEvent)
 }
 
 /** The newest number of each of these projects that has events. */
 export async function lastNumbers(db: DbOrTransaction, projectIds: string[]): Promise<Map<string, number>> {
-  if (projectIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('project_event_counters')
-    .select(['project_id', 'last'])
-    .where('project_id', 'in', projectIds)
-    .execute()
+  const rows = await listRows(db, 'project_event_counters', { project_id: projectIds })
   return new Map(rows.map((row) => [row.project_id, row.last]))
 }
 

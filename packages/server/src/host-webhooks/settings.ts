@@ -2,10 +2,12 @@
 import type { HostWebhook } from '@svc/contract'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
-import type { Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { openFor, sealFor } from '../keyring/of-project.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { getHostWebhook, replaceHostWebhook } from './store.ts'
+
+const aad = ['host webhook']
 
 type SettingsDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
@@ -13,7 +15,7 @@ export async function readHostWebhook(deps: SettingsDeps, project: ProjectRow): 
   const row = await getHostWebhook(deps.db, project.project_id)
   return {
     url: `${deps.config.publicUrl}/v1/projects/${project.project_id}/host-webhook`,
-    secret: row === null ? null : open(deps, project, row),
+    secret: row === null ? null : openFor(deps, project, aad, row.secret),
     last_call_at: row?.last_call_at ?? null,
     last_sender: row?.last_sender ?? null,
   }
@@ -23,9 +25,9 @@ export async function rotateHostWebhook(
   deps: SettingsDeps & Pick<Deps, 'randomBytes'>,
   { project, caller }: { project: ProjectRow; caller: Caller },
 ): Promise<HostWebhook> {
-  const { project_id: projectId, data_key: dataKey } = project
+  const { project_id: projectId } = project
   const value = `svc_hwh_${Buffer.from(deps.randomBytes(24)).toString('base64url')}`
-  const secret = deps.keyring.seal({ projectId, dataKey, aad: ['host webhook'], value })
+  const secret = sealFor(deps, project, aad, value)
   await deps.db.transaction().execute(async (trx) => {
     await replaceHostWebhook(trx, projectId, { secret, created_at: new Date() })
     await recordAudit(trx, caller, auditEvent(project, 'host_webhook.rotate', 'project', projectId))
@@ -35,10 +37,5 @@ export async function rotateHostWebhook(
 
 export async function secretOf(deps: SettingsDeps, project: ProjectRow): Promise<string | null> {
   const row = await getHostWebhook(deps.db, project.project_id)
-  return row === null ? null : open(deps, project, row)
-}
-
-function open(deps: SettingsDeps, project: ProjectRow, { secret: sealed }: Row<'host_webhooks'>): string {
-  const { project_id: projectId, data_key: dataKey } = project
-  return deps.keyring.open({ projectId, dataKey, aad: ['host webhook'], sealed })
+  return row === null ? null : openFor(deps, project, aad, row.secret)
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, NewRow, Row } from '../db/schema.ts'
-import { findRow, updateRows } from '../db/rows.ts'
+import { deleteRows, findRow, insertIfNew, updateRow, updateRows } from '../db/rows.ts'
 
 /** Longer than any client retries. */
 const keptHours = 24
@@ -13,13 +13,7 @@ export interface KeyOfScope {
 
 /** The resource id of the claim; null when the key is claimed already. */
 export async function insertKey(db: Db, row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>) {
-  const inserted = await db
-    .insertInto('idempotency_keys')
-    .values({ ...row, status: null, body: null })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('resource_id')
-    .executeTakeFirst()
-  return inserted?.resource_id ?? null
+  return (await insertIfNew(db, 'idempotency_keys', { ...row, status: null, body: null })) ? row.resource_id : null
 }
 
 export async function getKey(db: Db, { scope, key }: KeyOfScope): Promise<Row<'idempotency_keys'> | null> {
@@ -32,19 +26,9 @@ export async function takeOverKey(
   { scope, key }: KeyOfScope,
   by: { instanceId: string; deadAfterSeconds: number },
 ): Promise<string | null> {
-  const taken = await db
-    .updateTable('idempotency_keys')
-    .set({ instance_id: by.instanceId })
-    .where((eb) => eb.and({ scope, key }))
-    .where('status', 'is', null)
-    .where(({ eb, or, not }) =>
-      or([
-        eb('instance_id', '=', by.instanceId),
-        not(isServerAlive(sql.ref('idempotency_keys.instance_id'), by.deadAfterSeconds)),
-      ]),
-    )
-    .returning('resource_id')
-    .executeTakeFirst()
+  const isFree = sql`= ${by.instanceId} or not ${isServerAlive(sql.ref('idempotency_keys.instance_id'), by.deadAfterSeconds)}`
+  const unanswered = { scope, key, status: null, instance_id: isFree }
+  const taken = await updateRow(db, 'idempotency_keys', unanswered, { instance_id: by.instanceId })
   return taken?.resource_id ?? null
 }
 
@@ -57,16 +41,9 @@ export async function storeAnswer(
 
 /** A refused request made nothing, so its key is free again. */
 export async function releaseKey(db: Db, { scope, key }: KeyOfScope): Promise<void> {
-  await db
-    .deleteFrom('idempotency_keys')
-    .where((eb) => eb.and({ scope, key }))
-    .where('status', 'is', null)
-    .execute()
+  await deleteRows(db, 'idempotency_keys', { scope, key, status: null })
 }
 
 export async function deleteOldKeys(db: Db): Promise<void> {
-  await db
-    .deleteFrom('idempotency_keys')
-    .where('created_at', '<', sql<string>`now() - make_interval(hours => ${keptHours})`)
-    .execute()
+  await deleteRows(db, 'idempotency_keys', { created_at: sql`< now() - make_interval(hours => ${keptHours})` })
 }

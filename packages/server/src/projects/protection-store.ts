@@ -1,7 +1,7 @@
 /** Branches that a git host does not let the service push to, found through the host's API or by its refusal. */
 import { branchRules, type Remote } from '@svc/git'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { findRow } from '../db/rows.ts'
+import { deleteRows, findRow, upsertRow } from '../db/rows.ts'
 
 export type Protection = Row<'protected_branches'>
 
@@ -12,23 +12,16 @@ export async function protectionOf(
   return findRow(db, 'protected_branches', { project_id, branch })
 }
 
-export async function recordProtection(db: DbOrTransaction, row: NewRow<'protected_branches'>): Promise<void> {
-  const { reason, found_by, found_at } = row
-  await db
-    .insertInto('protected_branches')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['project_id', 'branch']).doUpdateSet({ reason, found_by, found_at }))
-    .execute()
+export function recordProtection(db: DbOrTransaction, row: NewRow<'protected_branches'>): Promise<void> {
+  return upsertRow(db, 'protected_branches', row, 'project_id', 'branch')
 }
 
 /** After a successful push, or with a new credential. */
 export async function forgetProtection(
   db: DbOrTransaction,
-  { project_id, branch }: { project_id: string; branch?: string },
+  of: { project_id: string; branch?: string },
 ): Promise<void> {
-  let query = db.deleteFrom('protected_branches').where('project_id', '=', project_id)
-  if (branch !== undefined) query = query.where('branch', '=', branch)
-  await query.execute()
+  await deleteRows(db, 'protected_branches', of)
 }
 
 /** The protection that the host's API reports before the first push; null without such an API or an answer from it. */

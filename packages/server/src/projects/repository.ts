@@ -4,6 +4,7 @@ import { learnHostKey, markUsed, openMirror, type Remote, type Repository, withh
 import { LRUCache } from 'lru-cache'
 import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
+import { openFor, sealFor } from '../keyring/of-project.ts'
 import { withholding } from '../redaction/withhold.ts'
 import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './hosts/git-access.ts'
 import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './hosts/github.ts'
@@ -148,28 +149,19 @@ async function hostCredential(
   return { username: gitHost.username ?? defaultUsername, password: gitHost.token }
 }
 
+const gitTokenAad = ['git_token']
+
 function accessOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): GitAccess | null {
   if (project.git_token === null) return null
-  const text = deps.keyring.open({
-    projectId: project.project_id,
-    dataKey: project.data_key,
-    aad: ['git_token'],
-    sealed: project.git_token,
-  })
-  return accessFromSealed(text, project)
+  return accessFromSealed(openFor(deps, project, gitTokenAad, project.git_token), project)
 }
 
 export function sealGitToken(
   deps: Pick<Deps, 'keyring'>,
-  project: { project_id: string; data_key: Buffer },
+  project: Pick<ProjectRow, 'project_id' | 'data_key'>,
   token: string,
 ): Buffer {
-  return deps.keyring.seal({
-    projectId: project.project_id,
-    dataKey: project.data_key,
-    aad: ['git_token'],
-    value: token,
-  })
+  return sealFor(deps, project, gitTokenAad, token)
 }
 
 export function unreachable(reason: string): ServiceError {

@@ -5,7 +5,17 @@ import { isUuid } from '../auth/allow.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { findRow, firstRow, hasRow, updateRows } from '../db/rows.ts'
+import {
+  deleteRows,
+  findRow,
+  firstRow,
+  firstRows,
+  hasRow,
+  listRows,
+  lockRow,
+  updateRow,
+  updateRows,
+} from '../db/rows.ts'
 
 export type ProjectRow = Row<'projects'>
 
@@ -116,18 +126,13 @@ export async function updateProject(
 }
 
 export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
-  return hasRow(
-    db
-      .selectFrom('project_sessions')
-      .select('session_id')
-      .where((eb) => eb.and({ project_id: projectId, branch_name: branch }))
-      .where('status', 'not in', ['stopped', 'failed', 'completed']),
-  )
+  const status = sql`not in ('stopped', 'failed', 'completed')`
+  return (await findRow(db, 'project_sessions', { project_id: projectId, branch_name: branch, status })) !== null
 }
 
 /** Prevents deleting, restoring and purging until the transaction ends. */
 export async function lockProject(trx: DbOrTransaction, projectId: string): Promise<void> {
-  await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forUpdate().execute()
+  await lockRow(trx, 'projects', { project_id: projectId })
 }
 
 /** Prevents deleting until the transaction ends. False when it is deleted or gone. */
@@ -143,24 +148,22 @@ export async function holdLiveProject(trx: DbOrTransaction, projectId: string): 
 }
 
 /** Frees its slug: until it is restored its own id is its slug. Null when it is deleted already, or gone. */
-export async function markDeleted(
+export function markDeleted(
   db: DbOrTransaction,
   projectId: string,
   set: { at: Date; by: string; purgeAt: Date },
 ): Promise<ProjectRow | null> {
-  return firstRow(
-    db
-      .updateTable('projects')
-      .set({
-        deleted_at: set.at,
-        deleted_by: set.by,
-        deleted_slug: sql`slug`,
-        slug: sql`project_id::text`,
-        purge_at: set.purgeAt,
-      })
-      .where('project_id', '=', projectId)
-      .where('deleted_at', 'is', null)
-      .returningAll(),
+  return updateRow(
+    db,
+    'projects',
+    { project_id: projectId, deleted_at: null },
+    {
+      deleted_at: set.at,
+      deleted_by: set.by,
+      deleted_slug: sql`slug`,
+      slug: sql`project_id::text`,
+      purge_at: set.purgeAt,
+    },
   )
 }
 
@@ -168,18 +171,14 @@ export async function markDeleted(
  * Makes it impossible to restore: `purge_at` becomes `deleted_at`, which every server reads alike however their
  * clocks differ. Null when it is not deleted, or not due by the given time.
  */
-export async function markPurging(
+export function markPurging(
   db: DbOrTransaction,
   projectId: string,
   { dueBy }: { dueBy: Date | null },
 ): Promise<ProjectRow | null> {
-  let query = db
-    .updateTable('projects')
-    .set({ purge_at: sql`deleted_at` })
-    .where('project_id', '=', projectId)
-    .where('deleted_at', 'is not', null)
-  if (dueBy !== null) query = query.where('purge_at', '<=', dueBy.toISOString())
-  return firstRow(query.returningAll())
+  const due = dueBy === null ? {} : { purge_at: sql`<= ${dueBy}` }
+  const deleted = { project_id: projectId, deleted_at: sql`is not null`, ...due }
+  return updateRow(db, 'projects', deleted, { purge_at: sql`deleted_at` })
 }
 
 /** Whether a deleted project cannot be restored any more. */
@@ -189,27 +188,12 @@ export function isPurging(row: Pick<ProjectRow, 'deleted_at' | 'purge_at'>, now:
 }
 
 /** Null when it is not deleted, when its time is over, or when the slug is taken. Runs in its own transaction: of two that take one slug at once, the later one fails. */
-export async function markRestored(db: DbOrTransaction, projectId: string, set: { slug: string; at: Date }) {
+export function markRestored(db: DbOrTransaction, projectId: string, { slug, at }: { slug: string; at: Date }) {
+  const isFree = sql`is not null and not exists (select 1 from projects other
+    where other.account_id = projects.account_id and other.slug = ${slug})`
+  const restorable = { project_id: projectId, purge_at: sql`> greatest(deleted_at, ${at})`, deleted_at: isFree }
   const none = { deleted_at: null, deleted_by: null, deleted_slug: null, purge_at: null }
-  return firstRow(
-    db
-      .updateTable('projects')
-      .set({ ...none, slug: set.slug, restored_at: set.at, updated_at: set.at })
-      .where('project_id', '=', projectId)
-      .where('purge_at', '>', set.at.toISOString())
-      .whereRef('purge_at', '>', 'deleted_at')
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('projects as other')
-              .select('other.project_id')
-              .whereRef('other.account_id', '=', 'projects.account_id')
-              .where('other.slug', '=', set.slug),
-          ),
-        ),
-      )
-      .returningAll(),
-  )
+  return updateRow(db, 'projects', restorable, { ...none, slug, restored_at: at, updated_at: at })
 }
 
 /** Whether another project took the slug first. */
@@ -218,34 +202,19 @@ export function isSlugTaken(error: unknown): boolean {
 }
 
 /** Deleted projects whose time to restore is over. */
-export async function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
-  return db
-    .selectFrom('projects')
-    .selectAll()
-    .where('purge_at', '<=', now.toISOString())
-    .orderBy('purge_at')
-    .limit(limit)
-    .execute()
+export function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
+  return firstRows(db, 'projects', { purge_at: sql`<= ${now}` }, limit, 'purge_at')
 }
 
 /** When it was last restored; work that was due before that is not made up for. */
 export async function restoredAt(db: DbOrTransaction, projectId: string): Promise<Date | null> {
-  const row = await db
-    .selectFrom('projects')
-    .select('restored_at')
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  return row?.restored_at == null ? null : new Date(row.restored_at)
+  const at = (await findRow(db, 'projects', { project_id: projectId }))?.restored_at
+  return at == null ? null : new Date(at)
 }
 
 /** Only during its purge. False when another server was first. */
 export async function deleteProjectRow(db: DbOrTransaction, projectId: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('projects')
-    .where('project_id', '=', projectId)
-    .whereRef('purge_at', '<=', 'deleted_at')
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+  return (await deleteRows(db, 'projects', { project_id: projectId, purge_at: sql`<= deleted_at` })) > 0
 }
 
 /** The given projects that were purged here. Unknown ones do not count: an older backup of the database does not know them either. */
@@ -255,21 +224,13 @@ export async function purgedAmong(db: DbOrTransaction, projectIds: string[]): Pr
   const isKnown = new Set(known.map((row) => row.project_id))
   const unknown = projectIds.filter((id) => !isKnown.has(id))
   if (unknown.length === 0) return []
-  const purged = await db
-    .selectFrom('audit_events')
-    .select('object_id')
-    .where('project_id', 'in', unknown)
-    .where('action', 'in', ['project.purge', 'project.delete'])
-    .execute()
+  const actions = ['project.purge', 'project.delete']
+  const purged = await listRows(db, 'audit_events', { project_id: unknown, action: actions })
   return purged.map((row) => row.object_id)
 }
 
 export async function bumpSecretsRevision(db: DbOrTransaction, projectId: string): Promise<void> {
-  await db
-    .updateTable('projects')
-    .set((eb) => ({ secrets_revision: eb('secrets_revision', '+', 1) }))
-    .where('project_id', '=', projectId)
-    .execute()
+  await updateRows(db, 'projects', { project_id: projectId }, { secrets_revision: sql`secrets_revision + 1` })
 }
 
 /** The part of a statement that takes the project's next change request number, as column `number`. */

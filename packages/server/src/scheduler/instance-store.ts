@@ -1,13 +1,10 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { deleteRows } from '../db/rows.ts'
+import { deleteRows, insertRow } from '../db/rows.ts'
 
 /** A row without a lock: other servers know this one by its heartbeat. */
-export async function insertInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
-  await db
-    .insertInto('server_instances')
-    .values({ instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
-    .execute()
+export function insertInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
+  return insertRow(db, 'server_instances', { instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
 }
 
 /** Inserts the row again when others have deleted it in a time without heartbeats. */
@@ -17,10 +14,7 @@ export async function recordHeartbeat(db: DbOrTransaction, instanceId: string): 
     .values({ instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
     .execute()
-  await db
-    .deleteFrom('server_instances')
-    .where('heartbeat_at', '<', sql<string>`now() - interval '1 day'`)
-    .execute()
+  await deleteRows(db, 'server_instances', { heartbeat_at: sql`< now() - interval '1 day'` })
 }
 
 /** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */
@@ -39,5 +33,5 @@ export async function deleteInstance(db: DbOrTransaction, instanceId: string): P
 
 /** With the embedded database this server is alone on its data, so every other row belongs to a dead server. */
 export async function deleteOtherInstances(db: DbOrTransaction, instanceId: string): Promise<void> {
-  await db.deleteFrom('server_instances').where('instance_id', '!=', instanceId).execute()
+  await deleteRows(db, 'server_instances', { instance_id: sql`<> ${instanceId}` })
 }

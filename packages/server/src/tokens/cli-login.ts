@@ -3,6 +3,7 @@
  * without the verifier that only this terminal has. The code is exchanged for a token of one minute, which mints the
  * client's own token with `POST /v1/accounts/tokens` once and is then revoked.
  */
+import { sql } from 'kysely'
 import { base62, type MintedToken, ServiceError } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -11,6 +12,7 @@ import { isSameSecret, sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { mintToken } from './mint.ts'
+import { deleteRows, insertRow, updateRow } from '../db/rows.ts'
 
 const codeMs = 60_000
 const tokenMs = 60_000
@@ -31,11 +33,9 @@ export async function approveCliLogin(
   const now = deps.now()
   const expires = new Date(now.getTime() + codeMs)
   await deps.db.transaction().execute(async (trx) => {
-    await trx.deleteFrom('cli_logins').where('expires_at', '<', now.toISOString()).execute()
-    await trx
-      .insertInto('cli_logins')
-      .values({ sha256: sha256(code), ...input, user_id, expires_at: expires, used_at: null })
-      .execute()
+    await deleteRows(trx, 'cli_logins', { expires_at: sql`< ${now}` })
+    const approved = { ...input, user_id, expires_at: expires, used_at: null }
+    await insertRow(trx, 'cli_logins', { sha256: sha256(code), ...approved })
     await recordAudit(trx, caller, {
       ...(await onUser(trx, 'cli_login.approve', user_id)),
       after: { name: input.name },
@@ -52,15 +52,9 @@ export async function redeemCliLogin(
   const now = deps.now()
   const minted = await deps.db.transaction().execute(async (trx) => {
     // The first attempt uses up the code even if the verifier is wrong, so there is no second try.
-    const row = await trx
-      .updateTable('cli_logins')
-      .set({ used_at: now })
-      .where('sha256', '=', sha256(input.code))
-      .where('used_at', 'is', null)
-      .where('expires_at', '>', now.toISOString())
-      .returning(['user_id', 'name', 'challenge'])
-      .executeTakeFirst()
-    if (row === undefined || !isSameSecret(sha256(input.verifier).toString('base64url'), row.challenge)) return null
+    const unused = { sha256: sha256(input.code), used_at: null, expires_at: sql`> ${now}` }
+    const row = await updateRow(trx, 'cli_logins', unused, { used_at: now })
+    if (row === null || !isSameSecret(sha256(input.verifier).toString('base64url'), row.challenge)) return null
     const token = await mintToken(deps, trx, {
       name: `sign-in of ${row.name}`.slice(0, 100),
       user_id: row.user_id,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { firstRow, updateRows } from '../db/rows.ts'
+import { lockRow, updateRows } from '../db/rows.ts'
 
 const shown = ['token_id', 'name', 'project_id', 'session_id', 'expires_at', 'created_at', 'last_used_at'] as const
 
@@ -18,15 +18,8 @@ export async function lockMinter(db: DbOrTransaction, token: { token_id: string;
       .where('session_id', '=', token.session_id)
       .forShare()
       .execute()
-  return firstRow(
-    db
-      .selectFrom('tokens')
-      .select('mints_once')
-      .where('token_id', '=', token.token_id)
-      .where('revoked_at', 'is', null)
-      // Serializes requests of a token that mints once.
-      .forUpdate(),
-  )
+  // Serializes requests of a token that mints once.
+  return lockRow(db, 'tokens', { token_id: token.token_id, revoked_at: null })
 }
 
 /** From now on the token mints within its own limits. */
@@ -62,12 +55,7 @@ export async function revokeToken(trx: DbOrTransaction, tokenId: string, owner: 
 
 /** The caller holds the lock of the session, so that no token is minted meanwhile. */
 export async function revokeTokensOfSession(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
-  await trx
-    .updateTable('tokens')
-    .set({ revoked_at: at })
-    .where('session_id', '=', sessionId)
-    .where('revoked_at', 'is', null)
-    .execute()
+  await updateRows(trx, 'tokens', { session_id: sessionId, revoked_at: null }, { revoked_at: at })
 }
 
 /**

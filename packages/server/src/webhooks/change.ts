@@ -12,6 +12,7 @@ import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { resolveWebAddress } from '../egress/web-address.ts'
 import { readNumbers } from '../events/store.ts'
+import { openFor, sealFor } from '../keyring/of-project.ts'
 import { lockProject, type ProjectRow } from '../projects/store.ts'
 import {
   queueRedelivery,
@@ -56,7 +57,7 @@ export async function createWebhook(
       project_id: project.project_id,
       url,
       events: JSON.stringify(input.events),
-      secret: seal(deps, project, webhookId, secret),
+      secret: sealFor(deps, project, aad(webhookId), secret),
       cursor: (await readNumbers(trx, project.project_id)).last,
       created_by: caller.actor.user_id,
     })
@@ -75,7 +76,7 @@ async function madeBefore(
   { project, webhookId, isRepetition }: OnWebhook & { isRepetition: boolean },
 ): Promise<(Webhook & { secret: string }) | null> {
   const row = (await listWebhooks(deps.db, project.project_id)).find((each) => each.webhook_id === webhookId)
-  if (row !== undefined) return { ...presentWebhook(row), secret: open(deps, project, row) }
+  if (row !== undefined) return { ...presentWebhook(row), secret: secretOf(deps, project, row) }
   // It was deleted since: a retry must not create another.
   if (isRepetition) throw notFound('webhook')
   return null
@@ -90,7 +91,7 @@ export async function editWebhook(deps: ChangeDeps, input: OnWebhook & BodyOf<ty
     const row = await updateWebhook(trx, found.webhook_id, {
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: JSON.stringify(events) }),
-      ...(secret === null ? {} : { secret: seal(deps, project, found.webhook_id, secret) }),
+      ...(secret === null ? {} : { secret: sealFor(deps, project, aad(found.webhook_id), secret) }),
       ...(paused === undefined ? {} : { paused_reason: paused ? 'Paused manually.' : null }),
       ...(input.from_now === true ? { cursor: (await readNumbers(trx, project.project_id)).last } : {}),
       // The change may have fixed the problem, so the next try does not wait.
@@ -165,14 +166,10 @@ function makeSecret(deps: Pick<Deps, 'randomBytes'>): string {
   return `svc_whs_${Buffer.from(deps.randomBytes(24)).toString('base64url')}`
 }
 
-function seal(deps: Pick<Deps, 'keyring'>, project: ProjectRow, webhookId: string, value: string): Buffer {
-  const { project_id: projectId, data_key: dataKey } = project
-  return deps.keyring.seal({ projectId, dataKey, aad: ['webhook', webhookId], value })
-}
+const aad = (webhookId: string) => ['webhook', webhookId]
 
-function open(deps: Pick<Deps, 'keyring'>, project: ProjectRow, { webhook_id, secret: sealed }: WebhookRow): string {
-  const { project_id: projectId, data_key: dataKey } = project
-  return deps.keyring.open({ projectId, dataKey, aad: ['webhook', webhook_id], sealed })
+export function secretOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow, row: WebhookRow): string {
+  return openFor(deps, project, aad(row.webhook_id), row.secret)
 }
 
 /** The address without its path, which is often a secret of the receiver. */

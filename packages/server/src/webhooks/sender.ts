@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { eventNumbered, eventsAfter } from '../events/store.ts'
 import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
+import { secretOf } from './change.ts'
 import { type Sent, attemptDelivery } from './send.ts'
 import {
   beginDelivery,
@@ -145,12 +146,7 @@ export class WebhookSender {
   async #send(webhook: WebhookRow, delivery: DeliveryRow, event: Payload | Ping, signal: AbortSignal): Promise<Sent> {
     const project = await getProject(this.#deps.db, webhook.project_id)
     if (project === null) return { ...notKept, error: 'The project was deleted.' }
-    const secret = this.#deps.keyring.open({
-      projectId: project.project_id,
-      dataKey: project.data_key,
-      aad: ['webhook', webhook.webhook_id],
-      sealed: webhook.secret,
-    })
+    const secret = secretOf(this.#deps, project, webhook)
     return attemptDelivery(
       {
         url: webhook.url,

@@ -5,7 +5,7 @@ import { ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { deleteRows, findRow, firstRow } from '../db/rows.ts'
+import { deleteRows, findRow, firstRows, listRows, updateRow, updateRows } from '../db/rows.ts'
 
 export type WebhookRow = Row<'webhooks'>
 export type DeliveryRow = Row<'webhook_deliveries'>
@@ -20,19 +20,14 @@ export function presentDelivery(row: DeliveryRow): WebhookDelivery {
   return { ...row, event_id: row.event_number }
 }
 
-export async function listWebhooks(db: DbOrTransaction, projectId: string): Promise<WebhookRow[]> {
-  return db.selectFrom('webhooks').selectAll().where('project_id', '=', projectId).orderBy('created_at').execute()
+export function listWebhooks(db: DbOrTransaction, projectId: string): Promise<WebhookRow[]> {
+  return listRows(db, 'webhooks', { project_id: projectId }, 'created_at')
 }
 
 export async function requireWebhook(db: DbOrTransaction, projectId: string, webhookId: string): Promise<WebhookRow> {
-  const row = isUuid(webhookId)
-    ? await db
-        .selectFrom('webhooks')
-        .selectAll()
-        .where((eb) => eb.and({ project_id: projectId, webhook_id: webhookId }))
-        .executeTakeFirst()
-    : undefined
-  if (row === undefined) throw notFound('webhook')
+  const of = { project_id: projectId, webhook_id: webhookId }
+  const row = isUuid(webhookId) ? await findRow(db, 'webhooks', of) : null
+  if (row === null) throw notFound('webhook')
   return row
 }
 
@@ -78,14 +73,8 @@ export async function insertPing(trx: DbOrTransaction, input: { delivery_id: str
 /** Null when it does not exist, or waits anyway. */
 export async function queueRedelivery(trx: DbOrTransaction, input: { webhookId: string; deliveryId: string }) {
   if (!isUuid(input.deliveryId)) return null
-  return firstRow(
-    trx
-      .updateTable('webhook_deliveries')
-      .set({ status: 'waiting', by_hand: true })
-      .where((eb) => eb.and({ webhook_id: input.webhookId, delivery_id: input.deliveryId }))
-      .where('status', '!=', 'waiting')
-      .returningAll(),
-  )
+  const settled = { webhook_id: input.webhookId, delivery_id: input.deliveryId, status: sql`<> 'waiting'` }
+  return updateRow(trx, 'webhook_deliveries', settled, { status: 'waiting', by_hand: true })
 }
 
 export async function getDelivery(db: DbOrTransaction, webhookId: string, deliveryId: string) {
@@ -139,16 +128,8 @@ export async function isDue(db: Db, webhookId: string): Promise<boolean> {
 }
 
 export async function nextByHand(db: Db, webhookId: string): Promise<DeliveryRow | null> {
-  return firstRow(
-    db
-      .selectFrom('webhook_deliveries')
-      .selectAll()
-      .where('webhook_id', '=', webhookId)
-      .where('by_hand', '=', true)
-      .where('status', '=', 'waiting')
-      .orderBy('created_at')
-      .limit(1),
-  )
+  const byHand = { webhook_id: webhookId, by_hand: true, status: 'waiting' } as const
+  return (await firstRows(db, 'webhook_deliveries', byHand, 1, 'created_at'))[0] ?? null
 }
 
 /** The row of an event's delivery, the same at every try: receivers deduplicate by its id. */
@@ -172,17 +153,8 @@ export async function recordAttempt(
   attempt: Attempt,
   status: DeliveryRow['status'],
 ): Promise<void> {
-  await trx
-    .updateTable('webhook_deliveries')
-    .set((eb) => ({
-      ...attempt,
-      status,
-      by_hand: false,
-      attempts: eb('attempts', '+', 1),
-      last_attempt_at: sql<string>`now()`,
-    }))
-    .where('delivery_id', '=', deliveryId)
-    .execute()
+  const now = { by_hand: false, attempts: sql<number>`attempts + 1`, last_attempt_at: sql<string>`now()` }
+  await updateRows(trx, 'webhook_deliveries', { delivery_id: deliveryId }, { ...attempt, status, ...now })
 }
 
 /** Skips what was sent or not subscribed to. Only forwards, and only by the holder of the lease. */

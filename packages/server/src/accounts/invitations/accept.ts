@@ -38,7 +38,7 @@ export async function acceptInvitation(
 
 async function takeByAddress(deps: AcceptDeps, trx: DbOrTransaction, invitationId: string, userId: string) {
   const emails = await verifiedAddresses(trx, userId)
-  return emails.length === 0 ? null : takeInvitation(trx, { invitationId, emails }, deps.now())
+  return emails.length === 0 ? null : takeInvitation(trx, { invitation_id: invitationId, email: emails }, deps.now())
 }
 
 /**

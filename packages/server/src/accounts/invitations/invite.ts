@@ -56,7 +56,7 @@ async function pendingInvitation(
       detail: { role: earlier.role },
     })
   // An expired invitation would block the insert.
-  await revokePending(trx, { accountId: account_id, email }, now)
+  await revokePending(trx, { account_id, email }, now)
   return insertInvitation(trx, {
     invitation_id: deps.newId(),
     account_id,
@@ -99,7 +99,7 @@ export async function revokeInvitation(deps: Pick<Deps, 'db' | 'now'>, input: By
   const { account, id } = input
   await deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
-    const of = { accountId: account.account_id, invitationId: id }
+    const of = { account_id: account.account_id, invitation_id: id }
     const revoked = isUuid(id) ? await revokePending(trx, of, deps.now()) : null
     if (revoked === null) throw notFound('pending invitation')
     requireOwnerFor(account, revoked.role)

@@ -3,34 +3,30 @@ import type { Role } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { sql } from 'kysely'
 import { type PageQuery, readPage } from '../../db/read-page.ts'
-import { firstRow, updateRows } from '../../db/rows.ts'
+import { findRow, updateRow, updateRows } from '../../db/rows.ts'
 
 export type InvitationRow = Row<'invitations'>
+const unanswered = { accepted_at: null, revoked_at: null }
 
 export async function insertInvitation(trx: DbOrTransaction, row: NewRow<'invitations'>): Promise<InvitationRow> {
   return trx.insertInto('invitations').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-function pending(db: DbOrTransaction, now: Date) {
+export function pendingOf(db: DbOrTransaction, accountId: string, email: string, now: Date) {
+  return findRow(db, 'invitations', { account_id: accountId, email, ...unanswered, expires_at: sql`> ${now}` })
+}
+
+export function pendingById(db: DbOrTransaction, accountId: string, id: string, now: Date) {
+  const pending = { ...unanswered, expires_at: sql`> ${now}` }
+  return findRow(db, 'invitations', { account_id: accountId, invitation_id: id, ...pending })
+}
+
+function pendingWithInviter(db: DbOrTransaction, now: Date) {
   return db
     .selectFrom('invitations')
     .where('accepted_at', 'is', null)
     .where('revoked_at', 'is', null)
     .where('invitations.expires_at', '>', now.toISOString())
-}
-
-export async function pendingOf(db: DbOrTransaction, accountId: string, email: string, now: Date) {
-  const found = pending(db, now).selectAll().where('account_id', '=', accountId).where('email', '=', email)
-  return firstRow(found)
-}
-
-export async function pendingById(db: DbOrTransaction, accountId: string, id: string, now: Date) {
-  const found = pending(db, now).selectAll().where('account_id', '=', accountId).where('invitation_id', '=', id)
-  return firstRow(found)
-}
-
-function pendingWithInviter(db: DbOrTransaction, now: Date) {
-  return pending(db, now)
     .leftJoin('users', 'users.user_id', 'invitations.invited_by')
     .select(['invitation_id', 'invitations.email', 'role', 'invitations.created_at', 'invitations.expires_at'])
 }
@@ -68,34 +64,22 @@ export async function setInvitedRole(trx: DbOrTransaction, id: string, role: Rol
   await updateRows(trx, 'invitations', { invitation_id: id }, { role, sha256: null, admits_address: false })
 }
 
-function unanswered(trx: DbOrTransaction) {
-  return trx.updateTable('invitations').where('accepted_at', 'is', null).where('revoked_at', 'is', null).returningAll()
-}
-
 /** Revokes one invitation, or the expired ones of an address, which would block a new one. */
-export async function revokePending(
+export function revokePending(
   trx: DbOrTransaction,
-  of: { accountId: string; invitationId: string } | { accountId: string; email: string },
+  of: { account_id: string; invitation_id: string } | { account_id: string; email: string },
   now: Date,
 ): Promise<InvitationRow | null> {
-  let query = unanswered(trx).set({ revoked_at: now }).where('account_id', '=', of.accountId)
-  query =
-    'invitationId' in of ? query.where('invitation_id', '=', of.invitationId) : query.where('email', '=', of.email)
-  return firstRow(query)
+  return updateRow(trx, 'invitations', { ...unanswered, ...of }, { revoked_at: now })
 }
 
 /** The condition makes an invitation work once, even for concurrent requests. */
-export async function takeInvitation(
+export function takeInvitation(
   trx: DbOrTransaction,
-  by: { sha256: Buffer } | { invitationId: string; emails: string[] },
+  by: { sha256: Buffer } | { invitation_id: string; email: string[] },
   now: Date,
 ): Promise<InvitationRow | null> {
-  let query = unanswered(trx).set({ accepted_at: now }).where('expires_at', '>', now.toISOString())
-  if ('sha256' in by) query = query.where('sha256', '=', by.sha256)
-  else
-    query = query
-      .where('invitation_id', '=', by.invitationId)
-      .where('email', 'in', by.emails)
-      .where('admits_address', '=', true)
-  return firstRow(query)
+  const admitting = 'sha256' in by ? by : { ...by, admits_address: true }
+  const valid = { ...unanswered, expires_at: sql`> ${now}` }
+  return updateRow(trx, 'invitations', { ...valid, ...admitting }, { accepted_at: now })
 }

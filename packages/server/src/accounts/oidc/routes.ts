@@ -1,8 +1,8 @@
 /** Sign-in with an OpenID Connect provider: one route redirects to it, the other handles its redirect back. */
-import { parse } from 'hono/utils/cookie'
 import { AuthorizationResponseError } from 'openid-client'
 import { refuseForeignOrigin, startDashboardSession, userOfCookie } from '../../auth/dashboard-session.ts'
 import type { Deps } from '../../deps.ts'
+import { readCookie, setCookie } from '../../http/cookies.ts'
 import type { App } from '../../http/mount.ts'
 import { requestInfo } from '../../http/mount.ts'
 import { credentialsOf } from '../../http/request-info.ts'
@@ -81,20 +81,15 @@ function ownPath(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]{0,1000}$/.test(path) && !path.includes('\\') ? path : '/'
 }
 
-function journeyName(deps: Pick<Deps, 'config'>): string {
-  return deps.config.publicUrl.startsWith('https:') ? '__Host-svc_oidc' : 'svc_oidc'
-}
-
 /** Lax, because the redirect comes from the provider's site. */
 function journeyCookie(deps: Pick<Deps, 'config'>, journey: Journey | null): string {
-  const secure = deps.config.publicUrl.startsWith('https:') ? '; Secure' : ''
   const value = journey === null ? '' : Buffer.from(JSON.stringify(journey)).toString('base64url')
   const age = journey === null ? 0 : journeyMinutes * 60
-  return `${journeyName(deps)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`
+  return setCookie(deps.config.publicUrl, 'oidc', value, age)
 }
 
 function readJourney(deps: Pick<Deps, 'config'>, header: string | undefined): Journey | null {
-  const value = header === undefined ? undefined : parse(header)[journeyName(deps)]
+  const value = readCookie(deps.config.publicUrl, 'oidc', header)
   if (!value) return null
   try {
     const read = JSON.parse(Buffer.from(value, 'base64url').toString('utf8')) as Partial<Record<keyof Journey, unknown>>

@@ -1,28 +1,18 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
-import { deleteRows, hasRow } from '../../db/rows.ts'
+import { deleteRows, findRow, insertRow, updateRow, updateRows } from '../../db/rows.ts'
 
-export async function insertOwnerLink(
+export function insertOwnerLink(
   db: DbOrTransaction,
   link: { sha256: Buffer; user_id: string; expires_at: Date },
 ): Promise<void> {
-  await db
-    .insertInto('owner_links')
-    .values({ ...link, used_at: null })
-    .execute()
+  return insertRow(db, 'owner_links', { ...link, used_at: null })
 }
 
 /** Returns the user of an unused, unexpired link. The condition makes a link work once, even for concurrent requests. */
 export async function useOwnerLink(db: DbOrTransaction, hash: Buffer, now: Date): Promise<string | null> {
-  const row = await db
-    .updateTable('owner_links')
-    .set({ used_at: now.toISOString() })
-    .where('sha256', '=', hash)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now.toISOString())
-    .returning('user_id')
-    .executeTakeFirst()
-  return row?.user_id ?? null
+  const unused = { sha256: hash, used_at: null, expires_at: sql`> ${now}` }
+  return (await updateRow(db, 'owner_links', unused, { used_at: now }))?.user_id ?? null
 }
 
 interface NewTry {
@@ -35,7 +25,7 @@ interface NewTry {
 
 /** Returns the number of tries in the window, or the end of the delay. A single statement counts, so that several servers agree. */
 export async function countTries(db: DbOrTransaction, hash: Buffer, { at, until, free, longestSeconds }: NewTry) {
-  await db.deleteFrom('sign_in_limits').where('expires_at', '<', at.toISOString()).execute()
+  await deleteRows(db, 'sign_in_limits', { expires_at: sql`< ${at}` })
   const { rows } = await sql<{ tries: number }>`
     insert into sign_in_limits as known (sha256, tries, allowed_at, expires_at)
     values (${hash}, 1, ${at}, ${until})
@@ -49,17 +39,13 @@ export async function countTries(db: DbOrTransaction, hash: Buffer, { at, until,
     where known.allowed_at <= ${at}
     returning tries`.execute(db)
   if (rows[0] !== undefined) return rows[0].tries
-  const row = await db.selectFrom('sign_in_limits').select('allowed_at').where('sha256', '=', hash).executeTakeFirst()
+  const row = await findRow(db, 'sign_in_limits', { sha256: hash })
   return { allowedAt: row?.allowed_at ?? at.toISOString() }
 }
 
 /** Removes a single try: others from the address or at the account stay counted. */
 export async function uncountTry(db: DbOrTransaction, hash: Buffer): Promise<void> {
-  await db
-    .updateTable('sign_in_limits')
-    .set({ tries: sql`greatest(tries - 1, 0)` })
-    .where('sha256', '=', hash)
-    .execute()
+  await updateRows(db, 'sign_in_limits', { sha256: hash }, { tries: sql`greatest(tries - 1, 0)` })
 }
 
 export async function resetTries(db: DbOrTransaction, hash: Buffer): Promise<void> {
@@ -89,13 +75,8 @@ export async function upsertTrustedDevice(
 }
 
 export async function isTrustedDevice(db: DbOrTransaction, device: { sha256: Buffer; userId: string; now: Date }) {
-  return hasRow(
-    db
-      .selectFrom('trusted_devices')
-      .select('user_id')
-      .where((eb) => eb.and({ sha256: device.sha256, user_id: device.userId }))
-      .where('expires_at', '>', device.now.toISOString()),
-  )
+  const { sha256, userId: user_id, now } = device
+  return (await findRow(db, 'trusted_devices', { sha256, user_id, expires_at: sql`> ${now}` })) !== null
 }
 
 /** A new password ends the trust in every browser; signing in renews it. */

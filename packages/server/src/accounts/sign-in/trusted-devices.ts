@@ -1,19 +1,15 @@
 /** Browsers in which a user signed in before. The cookie grants no access; it only exempts its browser from delays that strangers cause. */
-import { parse } from 'hono/utils/cookie'
 import { base62 } from '@svc/contract'
 import { sha256 } from '../../auth/credentials.ts'
+import { readCookie, setCookie } from '../../http/cookies.ts'
 import { isTrustedDevice, upsertTrustedDevice } from './store.ts'
 import type { Deps } from '../../deps.ts'
 
 /** The longest lifetime browsers allow. */
 const days = 400
 
-function cookieName(publicUrl: string): string {
-  return publicUrl.startsWith('https:') ? '__Host-svc_device' : 'svc_device'
-}
-
 export function deviceOf(publicUrl: string, header: string | null): string | null {
-  const value = header === null ? undefined : parse(header)[cookieName(publicUrl)]
+  const value = readCookie(publicUrl, 'device', header)
   return value !== undefined && /^[0-9A-Za-z]{40}$/.test(value) ? value : null
 }
 
@@ -29,8 +25,7 @@ export async function trustDevice(
     known !== null && (await isTrusted(deps, { device: known, userId })) ? known : base62(40, deps.randomBytes)
   const expires_at = new Date(deps.now().getTime() + days * 86_400_000)
   await upsertTrustedDevice(deps.db, { sha256: sha256(value), user_id: userId, created_at: deps.now(), expires_at })
-  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
-  return `${cookieName(publicUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${days * 86_400}${secure}`
+  return setCookie(publicUrl, 'device', value, days * 86_400)
 }
 
 export function isTrusted(

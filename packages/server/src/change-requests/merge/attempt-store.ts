@@ -1,7 +1,7 @@
 /** All SQL on merge attempts. An attempt is the intent row that is written before the branch moves. */
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
-import { firstRow, hasRow, updateRows } from '../../db/rows.ts'
+import { findRow, firstRows, updateRows } from '../../db/rows.ts'
 
 export type MergeAttempt = Row<'merge_attempts'>
 
@@ -35,13 +35,12 @@ export async function insertAttempt(db: DbOrTransaction, row: NewAttempt): Promi
   return rows[0] ?? null
 }
 
-const attempts = (db: DbOrTransaction) => db.selectFrom('merge_attempts').selectAll()
-
 /** At most one: an index enforces it, as merges into one base take turns. */
-export async function intendedAttempt(db: DbOrTransaction, base: { project_id: string; base_ref: string }) {
-  const { project_id, base_ref } = base
-  const intended = attempts(db).where((eb) => eb.and({ project_id, base_ref, state: 'intended' }))
-  return firstRow(intended)
+export function intendedAttempt(
+  db: DbOrTransaction,
+  { project_id, base_ref }: { project_id: string; base_ref: string },
+) {
+  return findRow(db, 'merge_attempts', { project_id, base_ref, state: 'intended' })
 }
 
 /** Bases with a merge that is unsettled or still running. */
@@ -51,46 +50,39 @@ export async function intendedBases(db: DbOrTransaction, limit: number) {
 }
 
 export async function isBeingMerged(db: DbOrTransaction, crId: string): Promise<boolean> {
-  const intended = attempts(db).where((eb) => eb.and({ cr_id: crId, state: 'intended' }))
-  return hasRow(intended)
+  return (await findRow(db, 'merge_attempts', { cr_id: crId, state: 'intended' })) !== null
 }
 
 /** The result of an earlier request with this idempotency key. */
-export async function landedAttempt(
+export function landedAttempt(
   db: DbOrTransaction,
   request: { cr_id: string; idempotency_key: string; merged_by: string },
 ): Promise<MergeAttempt | null> {
-  const { cr_id, idempotency_key, merged_by } = request
-  const landed = attempts(db).where((eb) => eb.and({ cr_id, idempotency_key, merged_by, state: 'landed' }))
-  return firstRow(landed)
+  return findRow(db, 'merge_attempts', { ...request, state: 'landed' })
 }
 
 /** The attempt that produced a merged change request. */
 export async function receiptOf(
   db: DbOrTransaction,
-  { cr_id, merge_commit_sha }: { cr_id: string; merge_commit_sha: string | null },
+  { cr_id, merge_commit_sha: result_sha }: { cr_id: string; merge_commit_sha: string | null },
 ): Promise<MergeAttempt | null> {
-  if (merge_commit_sha === null) return null
-  const landed = attempts(db).where((eb) => eb.and({ cr_id, result_sha: merge_commit_sha, state: 'landed' }))
-  return firstRow(landed.orderBy('settled_at', 'desc'))
+  if (result_sha === null) return null
+  const landed = { cr_id, result_sha, state: 'landed' as const }
+  return (await firstRows(db, 'merge_attempts', landed, 1, 'settled_at desc'))[0] ?? null
 }
 
-const abandoned = (db: DbOrTransaction, crId: string) =>
-  attempts(db)
-    .where((eb) => eb.and({ cr_id: crId, state: 'abandoned' }))
-    .orderBy('created_at', 'desc')
-
 /** Abandoned attempts to merge exactly this head, newest first. */
-export async function abandonedAttempts(
+export function abandonedAttempts(
   db: DbOrTransaction,
   { cr_id, head_sha, limit }: { cr_id: string; head_sha: string; limit: number },
 ): Promise<MergeAttempt[]> {
-  return abandoned(db, cr_id).where('head_sha', '=', head_sha).limit(limit).execute()
+  return firstRows(db, 'merge_attempts', { cr_id, head_sha, state: 'abandoned' }, limit, 'created_at desc')
 }
 
 /** The newest abandoned attempt that had commits to merge. */
 export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
-  return firstRow(abandoned(db, crId).where('kind', '<>', 'up-to-date'))
+  const refused = { cr_id: crId, state: 'abandoned', kind: sql`<> 'up-to-date'` } as const
+  return (await firstRows(db, 'merge_attempts', refused, 1, 'created_at desc'))[0] ?? null
 }
 
 /** The branch contains its result, which overrides an earlier decision to abandon it. */

@@ -1,5 +1,6 @@
 import type { Review } from '@svc/contract'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
+import { insertIfNew } from '../../db/rows.ts'
 
 /** The first different head seen after a review counts as its answer. */
 const reviews = (db: DbOrTransaction) =>
@@ -44,11 +45,6 @@ export async function getReview(db: DbOrTransaction, reviewId: string): Promise<
 }
 
 /** False for a retry, which finds the row already written. */
-export async function insertReview(db: DbOrTransaction, row: NewRow<'change_request_reviews'>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('change_request_reviews')
-    .values(row)
-    .onConflict((conflict) => conflict.column('review_id').doNothing())
-    .executeTakeFirstOrThrow()
-  return numInsertedOrUpdatedRows === 1n
+export function insertReview(db: DbOrTransaction, row: NewRow<'change_request_reviews'>): Promise<boolean> {
+  return insertIfNew(db, 'change_request_reviews', row, ['review_id'])
 }

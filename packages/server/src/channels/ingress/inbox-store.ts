@@ -2,18 +2,13 @@ import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
-import { updateRows } from '../../db/rows.ts'
+import { insertIfNew, updateRows } from '../../db/rows.ts'
 
 export type EventRow = Row<'channel_events'>
 
 /** False for a repeated delivery id or subject id. */
-export async function insertEvent(db: DbOrTransaction, row: NewRow<'channel_events'>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('channel_events')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+export function insertEvent(db: DbOrTransaction, row: NewRow<'channel_events'>): Promise<boolean> {
+  return insertIfNew(db, 'channel_events', row)
 }
 
 /** Claims the oldest waiting event that is first in its thread and that no live server holds. */

@@ -47,10 +47,10 @@ const unlinkedRefusal: ResolvedAuthor = {
 
 export function linkOf(db: DbOrTransaction, channel: ChannelRow, author: ChatAuthor) {
   return linkedUser(db, {
-    accountId: channel.account_id,
+    account_id: channel.account_id,
     platform: channel.platform,
-    workspaceId: author.workspaceId,
-    chatUserId: author.userId,
+    workspace_id: author.workspaceId,
+    chat_user_id: author.userId,
   })
 }
 

@@ -1,43 +1,28 @@
+import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
-import { firstRow } from '../../db/rows.ts'
+import { deleteRows, findRow, firstRow, firstRows, insertRow, takeRow, updateRow } from '../../db/rows.ts'
 
 export type LinkRow = Row<'channel_links'>
 
-export async function linkedUser(
+export function linkedUser(
   db: DbOrTransaction,
-  who: { accountId: string; platform: LinkRow['platform']; workspaceId: string; chatUserId: string },
+  who: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id' | 'chat_user_id'>,
 ): Promise<LinkRow | null> {
-  return firstRow(
-    db
-      .selectFrom('channel_links')
-      .selectAll()
-      .where((eb) =>
-        eb.and({
-          account_id: who.accountId,
-          platform: who.platform,
-          workspace_id: who.workspaceId,
-          chat_user_id: who.chatUserId,
-        }),
-      ),
-  )
+  return findRow(db, 'channel_links', who)
 }
 
 const linksShownMax = 500
 
-const newestLinks = (db: DbOrTransaction) =>
-  db.selectFrom('channel_links').selectAll().orderBy('created_at', 'desc').limit(linksShownMax)
-
-export async function linksOfUser(db: DbOrTransaction, userId: string): Promise<LinkRow[]> {
-  return newestLinks(db).where('user_id', '=', userId).execute()
+export function linksOfUser(db: DbOrTransaction, userId: string): Promise<LinkRow[]> {
+  return firstRows(db, 'channel_links', { user_id: userId }, linksShownMax, 'created_at desc')
 }
 
-export async function linksOfWorkspace(
+export function linksOfWorkspace(
   db: DbOrTransaction,
-  of: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
+  { account_id, platform, workspace_id }: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
 ): Promise<LinkRow[]> {
-  return newestLinks(db)
-    .where((eb) => eb.and({ account_id: of.account_id, platform: of.platform, workspace_id: of.workspace_id }))
-    .execute()
+  const of = { account_id, platform, workspace_id }
+  return firstRows(db, 'channel_links', of, linksShownMax, 'created_at desc')
 }
 
 /** Replaces the previous link of that chat user. */
@@ -55,17 +40,12 @@ export async function upsertLink(db: DbOrTransaction, row: NewRow<'channel_links
     .executeTakeFirstOrThrow()
 }
 
-export async function deleteLink(db: DbOrTransaction, linkId: string, userId: string): Promise<LinkRow | null> {
-  return firstRow(
-    db
-      .deleteFrom('channel_links')
-      .where((eb) => eb.and({ link_id: linkId, user_id: userId }))
-      .returningAll(),
-  )
+export function deleteLink(db: DbOrTransaction, linkId: string, userId: string): Promise<LinkRow | null> {
+  return takeRow(db, 'channel_links', { link_id: linkId, user_id: userId })
 }
 
-export async function insertCode(db: DbOrTransaction, row: NewRow<'channel_link_codes'>): Promise<void> {
-  await db.insertInto('channel_link_codes').values(row).execute()
+export function insertCode(db: DbOrTransaction, row: NewRow<'channel_link_codes'>): Promise<void> {
+  return insertRow(db, 'channel_link_codes', row)
 }
 
 interface CodeUse {
@@ -75,25 +55,21 @@ interface CodeUse {
 }
 
 /** Binds the code to the first user who opens it. Null when it is unknown, used, expired or bound to another user. */
-export async function claimCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
-  return firstRow(
-    validCode(db, use)
-      .set({ user_id: use.userId })
-      .where(({ eb, or }) => or([eb('user_id', 'is', null), eb('user_id', '=', use.userId)])),
+export function claimCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
+  return updateRow(
+    db,
+    'channel_link_codes',
+    { ...valid(use), user_id: sql`is null or user_id = ${use.userId}` },
+    { user_id: use.userId },
   )
 }
 
-export async function useCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
-  return firstRow(validCode(db, use).set({ used_at: use.now }).where('user_id', '=', use.userId))
+export function useCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
+  return updateRow(db, 'channel_link_codes', { ...valid(use), user_id: use.userId }, { used_at: use.now })
 }
 
-function validCode(db: DbOrTransaction, { sha256, now }: CodeUse) {
-  return db
-    .updateTable('channel_link_codes')
-    .where('sha256', '=', sha256)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now.toISOString())
-    .returningAll()
+function valid({ sha256, now }: CodeUse) {
+  return { sha256, used_at: null, expires_at: sql`> ${now}` }
 }
 
 /** The channel with the names of its project and account. Null unless the user is a member of the account. */
@@ -111,5 +87,5 @@ export async function channelOfMember(db: DbOrTransaction, channelId: string, us
 }
 
 export async function deleteOldCodes(db: DbOrTransaction, before: Date): Promise<void> {
-  await db.deleteFrom('channel_link_codes').where('expires_at', '<', before.toISOString()).execute()
+  await deleteRows(db, 'channel_link_codes', { expires_at: sql`< ${before}` })
 }

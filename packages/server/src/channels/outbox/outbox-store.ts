@@ -5,7 +5,7 @@ import { ofLiveProject } from '../../db/live-project.ts'
 import { isServerAlive } from '../../db/live-instance.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { StoredMessage } from './message.ts'
-import { findRow } from '../../db/rows.ts'
+import { findRow, updateRows } from '../../db/rows.ts'
 
 export type MessageRow = Row<'channel_messages'>
 
@@ -67,13 +67,8 @@ export async function claimPendingMessage(
   return rows[0] === undefined ? null : { row: rows[0], version: rows[0].wanted }
 }
 
-const mine = (db: DbOrTransaction, { row }: Claim) =>
-  db
-    .updateTable('channel_messages')
-    .where('message_id', '=', row.message_id)
-    // Another server may have taken over an expired claim.
-    .where('instance_id', '=', row.instance_id)
-    .where('claimed_at', '=', row.claimed_at)
+/** Another server may have taken over an expired claim. */
+const mine = ({ row: { message_id, instance_id, claimed_at } }: Claim) => ({ message_id, instance_id, claimed_at })
 
 /** `quietUntil` delays the next edit, so that a growing answer causes few edits. */
 export async function recordSent(
@@ -81,30 +76,26 @@ export async function recordSent(
   claim: Claim,
   input: { externalId: string; at: Date; quietUntil: Date },
 ): Promise<void> {
-  await mine(db, claim)
-    .set({
-      sent: claim.version,
-      external_id: input.externalId,
-      attempts: 0,
-      error: null,
-      next_try_at: input.quietUntil,
-      claimed_at: null,
-      sent_at: input.at,
-      updated_at: new Date(),
-    })
-    .execute()
+  await updateRows(db, 'channel_messages', mine(claim), {
+    sent: claim.version,
+    external_id: input.externalId,
+    attempts: 0,
+    error: null,
+    next_try_at: input.quietUntil,
+    claimed_at: null,
+    sent_at: input.at,
+    updated_at: new Date(),
+  })
 }
 
 export async function recordLater(db: DbOrTransaction, claim: Claim, input: { reason: string; until: Date }) {
-  await mine(db, claim)
-    .set({ error: input.reason, next_try_at: input.until, claimed_at: null, updated_at: new Date() })
-    .execute()
+  const set = { error: input.reason, next_try_at: input.until, claimed_at: null, updated_at: new Date() }
+  await updateRows(db, 'channel_messages', mine(claim), set)
 }
 
 export async function recordGivenUp(db: DbOrTransaction, claim: Claim, input: { reason: string; at: Date }) {
-  await mine(db, claim)
-    .set({ error: input.reason, given_up_at: input.at, claimed_at: null, updated_at: new Date() })
-    .execute()
+  const set = { error: input.reason, given_up_at: input.at, claimed_at: null, updated_at: new Date() }
+  await updateRows(db, 'channel_messages', mine(claim), set)
 }
 
 export async function getMessage(db: DbOrTransaction, channelId: string, key: string): Promise<MessageRow | null> {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
-import { updateRows } from '../../db/rows.ts'
+import { updateRows, upsertRow } from '../../db/rows.ts'
 
 /** Claims the channels whose last poll is older than the interval. */
 export async function channelsToPoll(db: DbOrTransaction, seconds: { managed: number; external: number }) {
@@ -42,17 +42,12 @@ export async function cardCandidates(db: DbOrTransaction, channel: ChannelRow, i
   return rows
 }
 
-export async function saveCard(
+export function saveCard(
   db: DbOrTransaction,
   card: { channel_id: string; cr_id: string; compared: string | null; facts: CardFacts | null; told: string | null },
 ): Promise<void> {
-  const row = { ...card, facts: card.facts === null ? null : JSON.stringify(card.facts) }
-  const { compared, facts, told } = row
-  await db
-    .insertInto('channel_cards')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['channel_id', 'cr_id']).doUpdateSet({ compared, facts, told }))
-    .execute()
+  const facts = card.facts === null ? null : JSON.stringify(card.facts)
+  return upsertRow(db, 'channel_cards', { ...card, facts }, 'channel_id', 'cr_id')
 }
 
 /** The next poll, which is due immediately, renders the card again. */

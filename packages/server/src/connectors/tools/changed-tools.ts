@@ -1,5 +1,5 @@
 /** Detects tools whose description changed after users set a policy for them. */
-import type { KnownTool } from '../../db/tables/connector-tables.ts'
+import type { KnownTool } from '../../db/columns.ts'
 
 export interface ChangedTool {
   name: string

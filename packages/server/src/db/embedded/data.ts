@@ -171,7 +171,7 @@ async function hiddenPostgres(pid: number, dir: string): Promise<string | null> 
   return name.trim() === 'postgres' ? dir : null
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
