@@ -134,12 +134,11 @@ const streamMark = named('StreamMark', {
   id: z.number().int(),
 })
 
-export const streamProjectEventsRoute = route.get('/v1/projects/:projectId/events', {
+export const streamProjectEventsRoute = route.get('project-read', '/v1/projects/:projectId/events', {
   name: 'streamProjectEvents',
   summary: 'Stream or list the events of a project',
   description:
     'Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.',
-  access: 'project-read',
   stream: true,
   replyTypes: ['text/event-stream', 'application/json'],
   event: z.union([projectEvent, streamMark]),
