@@ -1,7 +1,6 @@
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, useSend } from '../requests.tsx'
 import type { ReceivedInvitation } from '../../pages/account/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Failure } from '../failure.tsx'
+import { Button } from '../../ui/form.tsx'
 
 /** Names the account and the inviter before the person joins. */
 export function InvitationText({ invitation }: { invitation: ReceivedInvitation }) {

@@ -1,17 +1,12 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { me, type Member, members, type Role } from './queries.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 import { InvitationLink, Invitations } from './invitations.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Input, Select } from '../../ui/field.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
+import { Input, Select, useFields } from '../../ui/form.tsx'
+import { Time } from '../../ui/text.tsx'
 
 const roles: [Role, string][] = [
   ['owner', 'Owner'],

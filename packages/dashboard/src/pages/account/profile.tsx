@@ -1,15 +1,9 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { EmailField, PasswordField } from '../../components/sign-in/credential-fields.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { dashboardSessions, password } from './queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Button, useFields } from '../../ui/form.tsx'
+import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 
 export function ProfilePage() {
   return (

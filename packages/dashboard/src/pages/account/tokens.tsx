@@ -1,7 +1,7 @@
-import { useSend } from '../../cache/use-send.ts'
+import { useSend } from '../../components/requests.tsx'
 import { Tokens } from '../../components/tokens.tsx'
 import { userTokens } from './queries.ts'
-import { Page } from '../../ui/page.tsx'
+import { Page } from '../../ui/layout.tsx'
 
 const refetch = [userTokens.queryKey]
 

@@ -1,17 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { type App, appLog, apps } from './queries.ts'
-import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Output } from '../../ui/output.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Badge, Output, Time, type Tone } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 
 type Deploy = App['deploys'][number]
 

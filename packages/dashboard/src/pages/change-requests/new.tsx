@@ -1,14 +1,10 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { SendForm } from '../../components/send-form.tsx'
+import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from '../projects/queries.ts'
-import { Card, Empty } from '../../ui/card.tsx'
-import { Input, Select, TextArea } from '../../ui/field.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Empty, Page } from '../../ui/layout.tsx'
+import { Input, Select, TextArea, useFields } from '../../ui/form.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/new')
 

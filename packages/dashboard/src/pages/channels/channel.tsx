@@ -1,14 +1,10 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { type Channel, channel as one, type ChannelDetail } from './queries.ts'
-import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Badge, Time, type Tone } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { NamedSessionLink } from '../../components/links.tsx'
 
 function stateOf({ error, waiting }: Channel): [Tone, string] {

@@ -1,13 +1,10 @@
 import { useState } from 'react'
-import { useSend } from '../../cache/use-send.ts'
-import { SendForm } from '../../components/send-form.tsx'
+import { SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import type { ChatSetup } from './queries.ts'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Input } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Notice } from '../../ui/layout.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Input, useFields } from '../../ui/form.tsx'
 
 /** Setup in four steps. The third one is a form. */
 export function ConnectChannel({ setup, isFirst }: { setup: ChatSetup; isFirst: boolean }) {

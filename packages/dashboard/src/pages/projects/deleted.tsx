@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { deletedProjects, type Project } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Row, Rows } from '../../ui/layout.tsx'
 
 /** The deleted projects of an account that the user can restore. */
 export function DeletedProjects({ account }: { account: { account_id: string } | undefined }) {

@@ -1,9 +1,9 @@
-import { useSend } from '../../cache/use-send.ts'
+import { useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { Tokens } from '../../components/tokens.tsx'
 import { projectTokens } from './queries.ts'
-import { Page } from '../../ui/page.tsx'
+import { Page } from '../../ui/layout.tsx'
 
 export function ProjectTokensPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()

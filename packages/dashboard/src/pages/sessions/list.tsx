@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Older } from '../../components/pagination.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -8,9 +8,8 @@ import { SessionRow } from '../../components/session-row.tsx'
 import { branches } from '../projects/queries.ts'
 import { changeRequests } from '../change-requests/queries.ts'
 import { sessionPage } from './queries.ts'
-import { Card, Empty, Rows } from '../../ui/card.tsx'
+import { Card, Empty, Page, Rows } from '../../ui/layout.tsx'
 import { NewSession } from './new-session.tsx'
-import { Page } from '../../ui/page.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions')
 

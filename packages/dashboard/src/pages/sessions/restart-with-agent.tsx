@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Form, Select } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Button, Form, Select } from '../../ui/form.tsx'
+import { Notice } from '../../ui/layout.tsx'
 import { agents, pathOf, type Session } from './queries.ts'
 
 /** The start failed because the session's agent is not on the default branch. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Failure } from '../../components/failure.tsx'
+import { Failure } from '../../components/requests.tsx'
 import { type Session, timeline } from './queries.ts'
 
 /** The steps of the last start with their durations. */

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { sessions } from '../sessions/queries.ts'
 import { trigger } from './queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Empty, Row, Rows } from '../../ui/card.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Empty, Row, Rows } from '../../ui/layout.tsx'
 import { SessionLink } from '../../components/links.tsx'
 
 const shownMax = 10

@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { secrets } from '../projects/queries.ts'
-import { Command } from '../../ui/copy.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Notice } from '../../ui/layout.tsx'
 
 /** The webhook's URL, its signing secret, and a sample call. */
 export function WebhookAddress({ url, secretEnv }: { url: string | null; secretEnv: string | null }) {

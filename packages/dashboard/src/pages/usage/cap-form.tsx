@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { SendForm } from '../../components/send-form.tsx'
-import { Input } from '../../ui/field.tsx'
+import { SendForm } from '../../components/requests.tsx'
+import { Input } from '../../ui/form.tsx'
 import { count } from './amounts.ts'
 
 /** The limit of `tokenCap` in the contract. */

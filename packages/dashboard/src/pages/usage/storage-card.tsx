@@ -1,6 +1,6 @@
 import { Fragment } from 'react'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/layout.tsx'
 import { Meter } from '../../ui/meter.tsx'
 import type { Storage } from './queries.ts'
 

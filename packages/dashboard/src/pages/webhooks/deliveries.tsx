@@ -1,11 +1,7 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Rows } from '../../ui/card.tsx'
-import { Output } from '../../ui/output.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
+import { Badge, Output, Time } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Rows } from '../../ui/layout.tsx'
 import { deliveries, type Delivery, type Webhook } from './queries.ts'
 
 const tones = { delivered: 'good', waiting: 'warn', failed: 'bad' } as const

@@ -1,10 +1,7 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card } from '../../ui/layout.tsx'
+import { Command, Time } from '../../ui/text.tsx'
 import { hostWebhook } from './queries.ts'
 
 /** A webhook on the git host reports pushes at once, without waiting for the next poll. */

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure } from '../../../components/requests.tsx'
 import { Prose } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
 import { MergeBox } from '../merge/merge-box.tsx'
 import { FirstPrompt } from './first-prompt.tsx'
-import { Time } from '../../../ui/time.tsx'
+import { Time } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 export default function ConversationTab({ cr }: { cr: ChangeRequest }) {

@@ -1,8 +1,7 @@
 import { refuseMove } from '@svc/contract/schemas/change-request-moves'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/form.tsx'
 
 export function CloseOrReopen({ cr, verb }: { cr: ChangeRequest; verb: 'close' | 'reopen' }) {
   const move = useSend('POST', `/v1/projects/{projectId}/change-requests/{crId}/${verb}`, pathOf(cr), {

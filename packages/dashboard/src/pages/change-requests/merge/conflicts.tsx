@@ -1,8 +1,7 @@
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import type { ChangeRequest } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Command } from '../../../ui/copy.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Command } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** The conflicting files and the ways to resolve them. */

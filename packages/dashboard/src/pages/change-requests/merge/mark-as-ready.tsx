@@ -1,7 +1,6 @@
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/form.tsx'
 
 /** Turns a draft into a mergeable change request. */
 export function MarkAsReady({ cr }: { cr: ChangeRequest }) {

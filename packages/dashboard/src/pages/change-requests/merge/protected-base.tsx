@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Notice } from '../../../ui/notice.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Notice } from '../../../ui/layout.tsx'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
 export function ProtectedBase({ cr }: { cr: ChangeRequest }) {

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Form } from '../../../ui/field.tsx'
+import { Button, Form } from '../../../ui/form.tsx'
 import type { DraftComment } from './draft-at.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 

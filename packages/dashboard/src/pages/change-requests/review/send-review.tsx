@@ -1,10 +1,8 @@
 import { useState } from 'react'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Form, TextArea } from '../../../ui/field.tsx'
+import { Button, Form, TextArea } from '../../../ui/form.tsx'
+import { Card } from '../../../ui/layout.tsx'
 import type { DraftComment } from './draft-at.ts'
 import type { Drafts } from './drafts.ts'
 

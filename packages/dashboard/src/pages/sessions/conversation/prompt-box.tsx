@@ -1,10 +1,8 @@
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { useStored } from '../../../browser/use-stored.ts'
 import { pathOf, type Session } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Form, TextArea } from '../../../ui/field.tsx'
+import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
 
