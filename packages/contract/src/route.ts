@@ -169,7 +169,6 @@ const routeOf =
     return { ...whole, errors: errorsOfRoute(whole) }
   }
 
-/** A route with this method. */
 export const route = {
   get: routeOf('GET'),
   post: routeOf('POST'),

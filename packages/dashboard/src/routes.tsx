@@ -230,7 +230,6 @@ function texts<Name extends string>(search: Record<string, unknown>, ...names: N
   return Object.fromEntries(found) as Partial<Record<Name, string>>
 }
 
-/** The range of a usage page in days. */
 function daysOf(search: Record<string, unknown>): { days?: number } {
   return typeof search.days === 'number' && Number.isInteger(search.days) && search.days >= 1 && search.days <= 366
     ? { days: search.days }

@@ -166,7 +166,6 @@ export const signInMethodsRoute = route.get('public', '/v1/sign-in', {
   name: 'getSignInMethods',
   summary: 'List the ways to sign in to the dashboard',
   description: '`oidc` is the name of the single sign-on provider, or null. A browser starts it at `/sign-in/oidc`.',
-  /** `oidc` is the operator's name of the provider; a browser starts the sign-in at /sign-in/oidc. */
   reply: z.object({ password: z.literal(true), oidc: z.string().nullable() }),
 })
 
@@ -221,7 +220,6 @@ export const confirmSignInRoute = route.post('account', '/v1/accounts/confirm', 
   reply: ok,
 })
 
-/** The way a user signed in to the dashboard. */
 export const signInWay = z.enum(['link', 'password', 'oidc'])
 export type SignInWay = z.infer<typeof signInWay>
 

@@ -6,7 +6,6 @@ import { repositoryErrors } from '../route-errors.ts'
 /** The port (`PORT`) of an app whose entry names none. */
 export const appPortDefault = 3000
 export const appLogLinesMax = 5_000
-/** The limit of the stored log of each deploy. */
 export const appLogBytesMax = 1024 * 1024
 
 export const appDeployStatuses = [

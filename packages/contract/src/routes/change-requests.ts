@@ -180,7 +180,6 @@ export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/
 export const previewParts = ['collisions', 'effects'] as const
 export type PreviewPart = (typeof previewParts)[number]
 
-/** Names separated by commas. */
 const include = z
   .string()
   .max(200)

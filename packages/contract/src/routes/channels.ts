@@ -16,7 +16,6 @@ export const channelEvents = [
 
 /** The largest clock difference of a signed delivery, as the platform recommends. */
 export const chatSignatureSeconds = 300
-/** Sessions that one channel may start within a minute. */
 export const chatStartsPerMinuteMax = 10
 export const linkCodeMinutes = 15
 

@@ -3,7 +3,6 @@ import { named, route, timestamp, uuid } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 export const checkLogLinesMax = 5_000
-/** The most log that one answer holds. */
 export const checkLogAnswerBytesMax = 8 * 1024 * 1024
 
 export const checkStatuses = ['queued', 'running', 'passed', 'failed', 'error', 'cancelled'] as const

@@ -18,7 +18,6 @@ export { type ProjectEventType, projectEventTypes } from '../schemas/event-types
 export const eventDaysKept = 30
 /** Titles and reasons in an event are cut to this many characters. */
 export const eventTextMax = 500
-/** The most paths in one event. */
 export const eventPathsMax = 20
 
 const changeRequestData = named('ChangeRequestEventData', {

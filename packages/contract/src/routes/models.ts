@@ -20,7 +20,6 @@ export const listModelsRoute = route.get('token', '/v1/models', {
   reply: z.object({ models: z.array(configuredModel) }),
 })
 
-/** The upstream without its key. */
 export const modelUpstream = named('ModelUpstream', {
   source: z.enum(['environment', 'saved', 'none']).describe('`environment` takes precedence over `saved`.'),
   url: z.string().nullable(),

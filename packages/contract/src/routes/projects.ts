@@ -203,7 +203,6 @@ export const updateProjectRoute = route.patch('project-admin', '/v1/projects/:pr
   reply: project,
 })
 
-/** How long a deleted project can be restored. */
 export const deletedDaysKept = 30
 
 export const deleteProjectRoute = route.delete('project-admin', '/v1/projects/:projectId', {

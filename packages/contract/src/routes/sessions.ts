@@ -192,7 +192,6 @@ export const restartSessionRoute = route.post('project-write', `${base}/:session
     'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.',
   errors: [...repositoryErrors, ...startErrors, 'unprocessable'],
   effect: 'adds',
-  /** Without `agent` the session keeps its agent; null is the default agent. */
   body: z.strictObject({ agent: agentName.nullable().optional() }).optional(),
   status: 202,
   example: { body: { agent: null } },
@@ -295,7 +294,6 @@ export const messagePart = z.discriminatedUnion('type', [
     input: z.string(),
     output: z.string(),
   }),
-  /** A file that was sent with the prompt. */
   attachment.extend({ type: z.literal('file'), id: z.string() }),
 ])
 z.globalRegistry.add(messagePart, { id: 'MessagePart' })
@@ -360,13 +358,11 @@ export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/ti
 export const sessionEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session'), session }),
   z.object({ type: z.literal('message'), message }),
-  /** The agent is working, waits for a prompt, or its turn failed. */
   z.object({
     type: z.literal('turn'),
     status: z.enum(['busy', 'idle', 'error']),
     error: z.string().nullable(),
   }),
-  /** The agent asked a question, or a question was answered or expired. */
   z.object({ type: z.literal('question'), question }),
 ])
 z.globalRegistry.add(sessionEvent, { id: 'SessionEvent' })

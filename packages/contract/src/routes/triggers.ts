@@ -4,7 +4,6 @@ import { manifestIssue } from './projects.ts'
 import { named, route, timestamp, uuid, wholeList } from '../route.ts'
 import { mergeErrors, repositoryErrors, startErrors } from '../route-errors.ts'
 
-/** The limit of a webhook's body. */
 export const webhookBytesMax = 1024 * 1024
 export const signatureHeaders = ['x-svc-signature', 'x-hub-signature-256'] as const
 /** Headers that identify a delivery, so that a repeated one is recognized. */

@@ -38,7 +38,6 @@ export const usage = named('Usage', {
 })
 export type Usage = z.infer<typeof usage>
 
-/** The storage of a project, in bytes. */
 export const storage = named('Storage', {
   repository_bytes: whole.describe('In bytes, without unfinished work, which has a quota of its own.'),
   unfinished_work_bytes: whole,

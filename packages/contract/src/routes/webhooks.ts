@@ -2,12 +2,10 @@ import { z } from 'zod'
 import { projectEventTypes } from '../schemas/event-types.ts'
 import { named, ok, page, route, timestamp, uuid, wholeList } from '../route.ts'
 
-/** The time a receiver has to answer. */
 export const webhookTimeoutMs = 10_000
 /** How long a delivery is retried before the webhook is paused. */
 export const webhookPatienceHours = 24
 export const webhooksPerProjectMax = 20
-/** The stored part of an answer. */
 export const webhookAnswerBytesMax = 1024
 
 /** `*`, a noun such as `session.*`, or one event type. */
@@ -18,7 +16,6 @@ const eventPattern = z
     'is neither `*`, nor a type of event, nor all of a noun as `session.*`',
   )
 
-/** Whether `patterns` match the event type. */
 export function wantsEvent(patterns: string[], type: string): boolean {
   return patterns.some((each) => each === '*' || each === type || each === `${type.split('.')[0]}.*`)
 }

@@ -1,4 +1,3 @@
-/** Small things this browser stores: viewed files, drafts. */
 const listeners = new Set<() => void>()
 const parsed = new Map<string, { text: string | null; value: unknown }>()
 

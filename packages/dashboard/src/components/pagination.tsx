@@ -1,7 +1,6 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import { buttonClass } from '../ui/form.tsx'
 
-/** Links to the next page of a list and back to its first page. */
 export function Older({ cursor, next }: { cursor: string | null; next: string | null }) {
   const { pathname } = useLocation()
   if (cursor === null && next === null) return null

@@ -3,6 +3,7 @@ import {
   type QueryKey,
   useMutation,
   type UseMutationOptions,
+  type UseMutationResult,
   useQuery,
   useQueryClient,
   type UseQueryOptions,
@@ -36,7 +37,6 @@ export function QueryResult<T>({ of, what, children }: Shown<T> & { of: Found<T>
   return children(of.data as T)
 }
 
-/** Reads a query and renders its result. */
 export function Read<Answer, T, Key extends QueryKey>({
   query,
   ...shown
@@ -61,7 +61,17 @@ type Body<T> = T extends { requestBody: infer Required }
 
 type Request<T> = { path: Path<T> } & (void extends Body<T> ? { body?: Exclude<Body<T>, void> } : { body: Body<T> })
 
-interface Options<T, Given> extends Pick<UseMutationOptions<T, Error, Given>, 'onSuccess' | 'retry' | 'retryDelay'> {
+/** A request of `useSend`, for a component that shows it. */
+export type Sending<Given> = Pick<
+  UseMutationResult<unknown, Error, Given>,
+  'error' | 'isPending' | 'isSuccess' | 'mutate' | 'reset' | 'variables'
+>
+
+type Options<T, Given> = Pick<UseMutationOptions<Result<T>, Error, Given>, 'onSuccess' | 'retry' | 'retryDelay'> & {
+  /** The path's parameters. Then `mutate` takes the body. */
+  path?: Path<T>
+  /** Makes the request from what `mutate` takes. */
+  request?: (given: Given) => Request<T> | Promise<Request<T>>
   /** The service runs each attempt of the user once, however often the request is sent. */
   once?: boolean
   /**
@@ -69,20 +79,19 @@ interface Options<T, Given> extends Pick<UseMutationOptions<T, Error, Given>, 'o
    * shows at once, because the answers may take long.
    */
   refetch?: QueryKey[]
-}
+} & (object extends Path<T> ? object : { path: Path<T> } | { request: object })
 
-/** `request` is the path's parameters, and `mutate` takes the body. Or it makes the request from what `mutate` takes. */
+/** A request that changes something, for a button or a form. */
 export function useSend<M extends Method, P extends Route<M>, Given = Body<Operation<M, P>>>(
   method: M,
   route: P,
-  request: Path<Operation<M, P>> | ((given: Given) => Request<Operation<M, P>> | Promise<Request<Operation<M, P>>>),
-  { once = false, refetch = [], ...options }: Options<Result<Operation<M, P>>, Given> = {},
+  { path: ownPath, request, once = false, refetch = [], ...options }: Options<Operation<M, P>, Given>,
 ) {
   const queries = useQueryClient()
   return useMutation<Result<Operation<M, P>>, Error, Given>({
     ...options,
     mutationFn: async (given) => {
-      const { path, body } = typeof request === 'function' ? await request(given) : { path: request, body: given }
+      const { path, body } = request === undefined ? { path: ownPath, body: given } : await request(given)
       const header = once ? onlyOnce() : {}
       // The client's own types cannot follow a method and a route that are parameters.
       const send = api[method] as (route: P, init: object) => Promise<Answer<Result<Operation<M, P>>>>
@@ -107,14 +116,12 @@ export function SendForm({
   children,
 }: {
   of: { isPending: boolean; isSuccess: boolean; error: Error | null }
-  /** The label of the button. */
   submit: string
   kind?: ButtonKind
   /** Why it cannot be sent, or null. */
   refusal: string | null
   /** Appears after a success. */
   saved?: string
-  /** Stands beside the button. */
   extra?: ReactNode
   onSubmit: () => void
   children: ReactNode
@@ -136,7 +143,6 @@ export function SendForm({
   )
 }
 
-/** An error with its hint and a retry button. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error instanceof ApiError && isFetching(error))
     return (

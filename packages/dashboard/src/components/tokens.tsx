@@ -30,7 +30,6 @@ interface TokensOf<Key extends QueryKey> {
   list: UseQueryOptions<Token[], Error, Token[], Key>
   mint: Sending<{ secret_key: string }, { name: string; expires_at: string | null }>
   revoke: Sending<unknown, string>
-  /** Creates a token in a terminal. */
   command: string
   refusal?: string | null
 }

@@ -58,7 +58,7 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
   const { next = '/', problem } = route.useSearch()
-  const link = useSend('POST', '/v1/sign-in', {}, { onSuccess: () => location.replace('/') })
+  const link = useSend('POST', '/v1/sign-in', { onSuccess: () => location.replace('/') })
   const spend = () => link.mutate({ code })
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">

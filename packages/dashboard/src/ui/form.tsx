@@ -1,5 +1,10 @@
 import { type ButtonHTMLAttributes, type ComponentProps, type ReactNode, useState } from 'react'
 
+export interface Action<Given = void> {
+  isPending: boolean
+  mutate: (given: Given) => void
+}
+
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
 const styles: Record<ButtonKind, string> = {
@@ -27,7 +32,7 @@ export function Button({
   kind?: ButtonKind
   disabledReason?: string | null
   /** What a press runs. The button is busy while it runs. */
-  action?: { isPending: boolean; mutate: () => void }
+  action?: Action
   busy?: boolean
   children: ReactNode
 }) {
@@ -145,7 +150,6 @@ export function Select<Value extends string>({
 
 export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
 
-/** A form with its fields side by side where they fit. */
 export function Form({
   className = `px-4 py-3 ${sideBySide}`,
   onSubmit,

@@ -1,7 +1,6 @@
 import { Children, type ReactNode } from 'react'
 import { Command } from './text.tsx'
 
-/** A page with its heading. `aside` stands beside the heading. */
 export function Page({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   const heading = <h1 className="text-xl font-semibold">{title}</h1>
   return (

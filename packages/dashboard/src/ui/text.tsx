@@ -69,7 +69,6 @@ function everyTick(listener: () => void): () => void {
   }
 }
 
-/** Text of a program, which scrolls by itself. */
 export function Output({ label, className, children }: { label?: string; className: string; children: ReactNode }) {
   return (
     <pre
@@ -82,7 +81,6 @@ export function Output({ label, className, children }: { label?: string; classNa
   )
 }
 
-/** A command with a button that copies it. */
 export function Command({ children }: { children: string }) {
   const [copied, setCopied] = useState(false)
   return (

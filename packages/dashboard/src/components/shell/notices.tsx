@@ -9,12 +9,9 @@ import { Time } from '../../ui/text.tsx'
 export function Notices() {
   const queries = useQueryClient()
   const { data } = useQuery(notices)
-  const dismiss = useSend(
-    'POST',
-    '/v1/accounts/notices/dismiss',
-    {},
-    { onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }) },
-  )
+  const dismiss = useSend('POST', '/v1/accounts/notices/dismiss', {
+    onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }),
+  })
   const newest = data?.notices[0]
   if (data === undefined || newest === undefined) return null
   return (

@@ -4,7 +4,7 @@ import { EmailField, PasswordField } from './credential-fields.tsx'
 
 export function PasswordForm({ onSignedIn }: { onSignedIn: () => void }) {
   const { values, field } = useFields({ email: '', password: '' })
-  const signIn = useSend('POST', '/v1/sign-in/password', {}, { onSuccess: onSignedIn })
+  const signIn = useSend('POST', '/v1/sign-in/password', { onSuccess: onSignedIn })
   const refusal = values.email === '' || values.password === '' ? 'Enter your email and password' : null
   return (
     <Form

@@ -7,14 +7,13 @@ import { Command, Time } from '../../ui/text.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 
-/** The pending invitations of an account, for its owners and admins. */
 export function Invitations({ accountId }: { accountId: string }) {
   const list = invitations(accountId)
   const { data } = useQuery(list)
   const settle = { refetch: [list.queryKey] }
   const ofId = (invitationId: string) => ({ path: { accountId, invitationId } })
-  const link = useSend('POST', '/v1/accounts/{accountId}/invitations/{invitationId}/link', ofId, settle)
-  const revoke = useSend('DELETE', '/v1/accounts/{accountId}/invitations/{invitationId}', ofId, settle)
+  const link = useSend('POST', '/v1/accounts/{accountId}/invitations/{invitationId}/link', { request: ofId, ...settle })
+  const revoke = useSend('DELETE', '/v1/accounts/{accountId}/invitations/{invitationId}', { request: ofId, ...settle })
   if (data === undefined || data.invitations.length === 0) return null
   return (
     <Card title="Invitations">

@@ -28,18 +28,14 @@ export function MembersPage() {
 function Members({ accountId, userId: ownId }: { accountId: string; userId: string }) {
   const refusal = useAdminRefusal(accountId)
   const settle = { refetch: [['account', accountId]] }
-  const change = useSend(
-    'PATCH',
-    '/v1/accounts/{accountId}/members/{userId}',
-    ({ userId, role }: { userId: string; role: Role }) => ({ path: { accountId, userId }, body: { role } }),
-    settle,
-  )
-  const remove = useSend(
-    'DELETE',
-    '/v1/accounts/{accountId}/members/{userId}',
-    (userId: string) => ({ path: { accountId, userId } }),
-    settle,
-  )
+  const change = useSend('PATCH', '/v1/accounts/{accountId}/members/{userId}', {
+    request: ({ userId, role }: { userId: string; role: Role }) => ({ path: { accountId, userId }, body: { role } }),
+    ...settle,
+  })
+  const remove = useSend('DELETE', '/v1/accounts/{accountId}/members/{userId}', {
+    request: (userId: string) => ({ path: { accountId, userId } }),
+    ...settle,
+  })
   return (
     <>
       <RefusedAction action={change} />
@@ -70,12 +66,11 @@ function Members({ accountId, userId: ownId }: { accountId: string; userId: stri
 
 function InviteMember({ accountId, refusal }: { accountId: string; refusal: string | null }) {
   const { values, set, field } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
-  const add = useSend(
-    'POST',
-    '/v1/accounts/{accountId}/members',
-    { accountId },
-    { refetch: [['account', accountId]], onSuccess: () => set({ email: '' }) },
-  )
+  const add = useSend('POST', '/v1/accounts/{accountId}/members', {
+    path: { accountId },
+    refetch: [['account', accountId]],
+    onSuccess: () => set({ email: '' }),
+  })
   return (
     <>
       <RefusedAction action={add} />

@@ -19,12 +19,10 @@ export function ProfilePage() {
 function Password({ email: known, isSet }: { email: string | null; isSet: boolean }) {
   const { values, set, field } = useFields({ email: known ?? '', current: '', next: '' })
   const { email, current, next } = values
-  const save = useSend(
-    'POST',
-    '/v1/accounts/password',
-    {},
-    { refetch: [password.queryKey], onSuccess: () => set({ current: '', next: '' }) },
-  )
+  const save = useSend('POST', '/v1/accounts/password', {
+    refetch: [password.queryKey],
+    onSuccess: () => set({ current: '', next: '' }),
+  })
   return (
     <Card title={isSet ? 'Change your password' : 'Set a password to sign in without a link'}>
       <SendForm
@@ -51,12 +49,10 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
 }
 
 function ActiveSignIns() {
-  const end = useSend(
-    'DELETE',
-    '/v1/accounts/dashboard-sessions/{dashboardSessionId}',
-    (dashboardSessionId: string) => ({ path: { dashboardSessionId } }),
-    { refetch: [dashboardSessions.queryKey] },
-  )
+  const end = useSend('DELETE', '/v1/accounts/dashboard-sessions/{dashboardSessionId}', {
+    request: (dashboardSessionId: string) => ({ path: { dashboardSessionId } }),
+    refetch: [dashboardSessions.queryKey],
+  })
   return (
     <Card title="Active sign-ins">
       {end.isError && <Failure error={end.error} />}

@@ -49,9 +49,9 @@ function AppCard({ app }: { app: App }) {
   const writeRefusal = useWriteRefusal(accountId)
   const path = { projectId, slug: app.slug }
   const refetch = [['project', projectId, 'apps']]
-  const deploy = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/deploy', path, { once: true, refetch })
-  const stop = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/stop', path, { refetch })
-  const back = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/rollback', path, { once: true, refetch })
+  const deploy = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/deploy', { path, once: true, refetch })
+  const stop = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/stop', { path, refetch })
+  const back = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/rollback', { path, once: true, refetch })
   const error = deploy.error ?? stop.error ?? back.error
   const deployRefusal = writeRefusal ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
   const stopRefusal = writeRefusal ?? (app.live === null && app.next === null ? 'The app is not running' : null)
@@ -103,7 +103,6 @@ function DeployRow({
 }: {
   app: App
   deploy: Deploy
-  /** Rolls back to this deploy. */
   back: { isPending: boolean; mutate: () => void }
   refusal: string | null
 }) {

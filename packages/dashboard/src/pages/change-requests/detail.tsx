@@ -97,7 +97,6 @@ export function ChangeRequestPage() {
 
 function Header({ cr }: { cr: ChangeRequest }) {
   useTitle(`#${cr.number} ${cr.title}`)
-  const { slug } = useProject()
   const [isEditing, setEditing] = useState(false)
   if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
@@ -112,9 +111,7 @@ function Header({ cr }: { cr: ChangeRequest }) {
         <ChangeRequestStatus cr={cr} />
         <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
         <Time at={cr.updated_at} />
-        {cr.origin_session_id !== null && (
-          <NamedSessionLink projectId={cr.project_id} project={slug} sessionId={cr.origin_session_id} />
-        )}
+        {cr.origin_session_id !== null && <NamedSessionLink sessionId={cr.origin_session_id} />}
       </p>
     </header>
   )

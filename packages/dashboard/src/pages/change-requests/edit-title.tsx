@@ -4,7 +4,8 @@ import { Button, Form, Input, TextArea, useFields } from '../../ui/form.tsx'
 
 export function EditTitle({ cr, onDone }: { cr: ChangeRequest; onDone: () => void }) {
   const { values, field } = useFields({ title: cr.title, description: cr.description })
-  const save = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', pathOf(cr), {
+  const save = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id]],
   })
   const refusal = values.title.trim() === '' ? 'Enter a title' : null

@@ -3,7 +3,6 @@ import { type ChangeRequest, effects } from './queries.ts'
 import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 
-/** The effects of the merge beyond code. */
 export function EffectsTab({ cr }: { cr: ChangeRequest }) {
   if (cr.status !== 'open')
     return (

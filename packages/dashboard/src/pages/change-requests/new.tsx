@@ -32,17 +32,13 @@ function OpenForm({ names }: { names: string[] }) {
   const head_ref = names.find((name) => name === preselected) ?? names.find((name) => name !== base_ref) ?? ''
   const { values, field } = useFields({ title: '', description: '', head_ref, base_ref })
   const navigate = useNavigate()
-  const open = useSend(
-    'POST',
-    '/v1/projects/{projectId}/change-requests',
-    { projectId },
-    {
-      once: true,
-      onSuccess: ({ number }) =>
-        navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
-      refetch: [['project', projectId, 'change-requests']],
-    },
-  )
+  const open = useSend('POST', '/v1/projects/{projectId}/change-requests', {
+    path: { projectId },
+    once: true,
+    onSuccess: ({ number }) =>
+      navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
+    refetch: [['project', projectId, 'change-requests']],
+  })
   const isSame = values.head_ref === values.base_ref
   const options = names.map((name) => [name, name] as const)
   return (

@@ -6,7 +6,6 @@ import { Card, Notice } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
 import { Input, useFields } from '../../ui/form.tsx'
 
-/** Setup in four steps. The third one is a form. */
 export function ConnectChannel({ setup, isFirst }: { setup: ChatSetup; isFirst: boolean }) {
   return (
     <Card title={isFirst ? 'Connect Slack' : 'Connect another channel'}>
@@ -43,12 +42,11 @@ function ConnectForm() {
     onChange: (text: string) => set({ [name]: text.trim() }),
   })
   const [allowUnlinked, setAllowUnlinked] = useState(false)
-  const connect = useSend(
-    'POST',
-    '/v1/projects/{projectId}/channels',
-    { projectId },
-    { refetch: [['project', projectId, 'channels']], onSuccess: () => set(nothing) },
-  )
+  const connect = useSend('POST', '/v1/projects/{projectId}/channels', {
+    path: { projectId },
+    refetch: [['project', projectId, 'channels']],
+    onSuccess: () => set(nothing),
+  })
   return (
     <SendForm
       of={connect}

@@ -6,7 +6,6 @@ import { ChannelCard } from './channel.tsx'
 import { ConnectChannel } from './connect.tsx'
 import { Page } from '../../ui/layout.tsx'
 
-/** The connected chat channels of a project, and a form to connect one. */
 export function ChannelsPage() {
   return (
     <Page title="Channels">

@@ -33,7 +33,8 @@ const decisions = [
 function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
   const { project_id: projectId, slug: project } = useProject()
   const path = { projectId, approvalId: approval.approval_id }
-  const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', path, {
+  const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', {
+    path,
     refetch: [['project', projectId, 'connectors']],
   })
   const call = `${approval.slug} ${approval.tool}`

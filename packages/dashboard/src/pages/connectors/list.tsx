@@ -50,8 +50,8 @@ function ConnectorCard({ connector }: { connector: Connector }) {
   const { project_id: projectId } = useProject()
   const path = { projectId, slug: connector.slug }
   const settle = { refetch: [['project', projectId, 'connectors']] }
-  const check = useSend('POST', '/v1/projects/{projectId}/connectors/{slug}/check', path, settle)
-  const decide = useSend('PATCH', '/v1/projects/{projectId}/connectors/{slug}/policies', path, settle)
+  const check = useSend('POST', '/v1/projects/{projectId}/connectors/{slug}/check', { path, ...settle })
+  const decide = useSend('PATCH', '/v1/projects/{projectId}/connectors/{slug}/policies', { path, ...settle })
   const error = check.error ?? decide.error
   return (
     <Card

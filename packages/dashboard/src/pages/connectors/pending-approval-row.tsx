@@ -6,7 +6,6 @@ import type { Project } from '../projects/queries.ts'
 import type { Approval } from './queries.ts'
 import { SessionLink } from '../../components/links.tsx'
 
-/** A call that waits for approval, with a link to the page where the user decides. */
 export function PendingApprovalRow({ approval, project }: { approval: Approval; project: Project }) {
   const { session_id: sessionId, slug, tool, created_at: createdAt } = approval
   const call = `Wants to call ${slug} ${tool}`

@@ -17,7 +17,6 @@ import { approvals } from '../connectors/queries.ts'
 import { FirstVisit } from './first-visit.tsx'
 import { DeletedProjects } from '../projects/deleted.tsx'
 
-/** Work that needs the user, and running sessions, over all projects. */
 export function HomePage() {
   return (
     <Read query={projects} what="your projects">

@@ -4,7 +4,6 @@ import { deletedProjects, type Project } from './queries.ts'
 import { Button } from '../../ui/form.tsx'
 import { Card, Row, Rows } from '../../ui/layout.tsx'
 
-/** The deleted projects of an account that the user can restore. */
 export function DeletedProjects({ account }: { account: { account_id: string } | undefined }) {
   const all = useQuery(deletedProjects).data ?? []
   const shown = all.filter(({ account_id }) => account === undefined || account_id === account.account_id)
@@ -22,7 +21,7 @@ export function DeletedProjects({ account }: { account: { account_id: string } |
 
 function Deleted({ project }: { project: Project }) {
   const path = { projectId: project.project_id }
-  const restore = useSend('POST', '/v1/projects/{projectId}/restore', path, { refetch: [['projects']] })
+  const restore = useSend('POST', '/v1/projects/{projectId}/restore', { path, refetch: [['projects']] })
   return (
     <Row>
       <span className="min-w-0 flex-1">

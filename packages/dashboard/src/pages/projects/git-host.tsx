@@ -5,7 +5,6 @@ import { Card } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
 import { Input, useFields } from '../../ui/form.tsx'
 
-/** The repository's URL, and the credentials that svc uses there. */
 export function GitHost({ project }: { project: Project }) {
   return (
     <Card title="Git host">
@@ -19,12 +18,10 @@ export function GitHost({ project }: { project: Project }) {
 }
 
 function useEdit(projectId: string) {
-  return useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { refetch: [['projects'], ['project', projectId]] },
-  )
+  return useSend('PATCH', '/v1/projects/{projectId}', {
+    path: { projectId },
+    refetch: [['projects'], ['project', projectId]],
+  })
 }
 
 function HostToken({ project }: { project: Project }) {

@@ -23,7 +23,7 @@ export function NewProjectPage() {
   const hasNewKey = isSsh && keySource === 'new key'
   const account = useQuery(me).data?.account
   const navigate = useNavigate()
-  const make = useSend('POST', '/v1/projects', {}, { once: true, refetch: [['projects']] })
+  const make = useSend('POST', '/v1/projects', { once: true, refetch: [['projects']] })
   const submit = () =>
     make.mutate(
       {

@@ -20,14 +20,13 @@ export function SecretsPage() {
   }
   const list = secrets(projectId)
   const refetch = [list.queryKey]
-  const save = useSend(
-    'POST',
-    '/v1/projects/{projectId}/secrets',
-    { projectId },
-    { refetch, onSuccess: () => set({ name: '', value: '' }) },
-  )
+  const save = useSend('POST', '/v1/projects/{projectId}/secrets', {
+    path: { projectId },
+    refetch,
+    onSuccess: () => set({ name: '', value: '' }),
+  })
   const ofName = (name: string) => ({ path: { projectId, name } })
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', ofName, { refetch })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', { request: ofName, refetch })
   const row = { refusal, onEdit: edit }
   return (
     <Page title="Secrets">

@@ -34,12 +34,10 @@ function ProjectSettings({ project }: { project: Project }) {
   const { agent_merge, manifest_gate } = settings
   const { values, field } = useFields({ name, default_branch, agent_merge, manifest_gate })
   const known = useQuery(branches(projectId))
-  const save = useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { refetch: [['projects'], ['project', projectId]] },
-  )
+  const save = useSend('PATCH', '/v1/projects/{projectId}', {
+    path: { projectId },
+    refetch: [['projects'], ['project', projectId]],
+  })
   const submit = () =>
     save.mutate({
       name: values.name,
@@ -89,12 +87,11 @@ function DeleteProject({ project }: { project: Project }) {
   const { project_id: projectId } = project
   const navigate = useNavigate()
   const [isConfirming, setConfirming] = useState(false)
-  const remove = useSend(
-    'DELETE',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { onSuccess: () => navigate({ to: paths.projects }), refetch: [['projects']] },
-  )
+  const remove = useSend('DELETE', '/v1/projects/{projectId}', {
+    path: { projectId },
+    onSuccess: () => navigate({ to: paths.projects }),
+    refetch: [['projects']],
+  })
   const effects = useQuery({ ...deletion(projectId), enabled: isConfirming })
   return (
     <>

@@ -9,9 +9,9 @@ export function ProjectTokensPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()
   const list = projectTokens(projectId)
   const refetch = [list.queryKey]
-  const mint = useSend('POST', '/v1/projects/{projectId}/cli-token', { projectId }, { refetch })
+  const mint = useSend('POST', '/v1/projects/{projectId}/cli-token', { path: { projectId }, refetch })
   const ofToken = (tokenId: string) => ({ path: { projectId, tokenId } })
-  const revoke = useSend('DELETE', '/v1/projects/{projectId}/cli-token/{tokenId}', ofToken, { refetch })
+  const revoke = useSend('DELETE', '/v1/projects/{projectId}/cli-token/{tokenId}', { request: ofToken, refetch })
   return (
     <Page title="Project tokens">
       <Tokens

@@ -23,14 +23,15 @@ export function SessionActions({ session }: { session: Session }) {
   const navigate = useNavigate()
   const path = pathOf(session)
   const refetch = [['project', session.project_id, 'sessions']]
-  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', path, { refetch })
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', path, { refetch })
-  const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', path, { refetch })
+  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { path, refetch })
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { path, refetch })
+  const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', { path, refetch })
   const preview = useMutation({
     mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', { params: { path } })),
     onSuccess: ({ url }) => window.open(url, '_blank', 'noopener'),
   })
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', path, {
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', {
+    path,
     refetch,
     onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
   })

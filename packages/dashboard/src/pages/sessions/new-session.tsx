@@ -21,10 +21,8 @@ export function NewSession() {
   const chosen = useChosenFiles()
   const offered = useQuery(models).data ?? []
   const navigate = useNavigate()
-  const make = useSend(
-    'POST',
-    '/v1/projects/{projectId}/sessions',
-    async (prompt: string) => ({
+  const make = useSend('POST', '/v1/projects/{projectId}/sessions', {
+    request: async (prompt: string) => ({
       path: { projectId },
       body: {
         ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
@@ -34,12 +32,10 @@ export function NewSession() {
         ...(model === '' ? {} : { model }),
       },
     }),
-    {
-      once: true,
-      onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
-      refetch: [['project', projectId, 'sessions']],
-    },
-  )
+    once: true,
+    onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
+    refetch: [['project', projectId, 'sessions']],
+  })
   const roleRefusal = useWriteRefusal(accountId)
   const lacksTask = chosen.files.length > 0 && prompt.trim() === ''
   const refusal = roleRefusal ?? chosen.refusal ?? (lacksTask ? 'Describe the task for the attached files' : null)

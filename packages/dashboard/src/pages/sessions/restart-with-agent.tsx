@@ -10,12 +10,12 @@ import { agents, pathOf, type Session } from './queries.ts'
 /** The start failed because the session's agent is not on the default branch. */
 export const isWithoutAgent = (error: unknown) => error instanceof ApiError && error.code === 'agent_not_found'
 
-/** Offers a restart with another agent. */
 export function RestartWithAgent({ session, onRestarted }: { session: Session; onRestarted: () => void }) {
   const project = useProject()
   const { data: names = [] } = useQuery(agents(project))
   const [agent, setAgent] = useState('build')
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', pathOf(session), {
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+    path: pathOf(session),
     onSuccess: onRestarted,
     refetch: [['project', session.project_id, 'sessions']],
   })

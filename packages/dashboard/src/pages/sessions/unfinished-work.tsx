@@ -8,7 +8,8 @@ import { Notice } from '../../ui/layout.tsx'
 /** Saved work that was not pushed. A running session that was not restarted still has it in its work tree. */
 export function UnfinishedWork({ session }: { session: Session }) {
   const found = useQuery(unfinishedWork(session))
-  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', pathOf(session), {
+  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
+    path: pathOf(session),
     refetch: [['project', session.project_id, 'sessions']],
   })
   const saved = found.data

@@ -45,19 +45,14 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
   })
   const { shape, key } = values
   const [url, names] = [values.url.trim(), listOf(values.names)]
-  const save = useSend('PUT', '/v1/models/upstream', {}, { refetch, onSuccess: () => set({ key: '' }) })
-  const clear = useSend(
-    'DELETE',
-    '/v1/models/upstream',
-    {},
-    {
-      refetch,
-      onSuccess: () => {
-        set({ url: '', key: '', names: '' })
-        save.reset()
-      },
+  const save = useSend('PUT', '/v1/models/upstream', { refetch, onSuccess: () => set({ key: '' }) })
+  const clear = useSend('DELETE', '/v1/models/upstream', {
+    refetch,
+    onSuccess: () => {
+      set({ url: '', key: '', names: '' })
+      save.reset()
     },
-  )
+  })
   const keepsKey = upstream.has_key && url.replace(/\/+$/, '') === upstream.url
   const lacksModel = names.length === 0
   const isSaved = upstream.source === 'saved'

@@ -11,7 +11,6 @@ const shownMax = 10
 const kinds = { cron: 'schedule', webhook: 'webhook', manual: 'manual' } as const
 const tones = { claimed: 'accent', fired: 'good', skipped: 'warn', failed: 'bad' } as const
 
-/** The newest runs of a trigger with their results. */
 export function Slots({ slug }: { slug: string }) {
   const { project_id: projectId, slug: project } = useProject()
   const { data: known = [] } = useQuery(sessions(projectId))

@@ -14,9 +14,9 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
   const settle = { once: true, refetch: [['project', projectId]] }
-  const fire = useSend('POST', '/v1/projects/{projectId}/triggers/{slug}/fire', path, settle)
+  const fire = useSend('POST', '/v1/projects/{projectId}/triggers/{slug}/fire', { path, ...settle })
   const other = each.enabled ? 'disable' : 'enable'
-  const turn = useSend('POST', `/v1/projects/{projectId}/triggers/{slug}/${other}`, path, settle)
+  const turn = useSend('POST', `/v1/projects/{projectId}/triggers/{slug}/${other}`, { path, ...settle })
   const error = fire.error ?? turn.error
   const proposed = turn.data?.merged === false ? turn.data.change_request : null
   return (

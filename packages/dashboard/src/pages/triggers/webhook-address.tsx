@@ -6,7 +6,6 @@ import { secrets } from '../projects/queries.ts'
 import { Command } from '../../ui/text.tsx'
 import { Notice } from '../../ui/layout.tsx'
 
-/** The webhook's URL, its signing secret, and a sample call. */
 export function WebhookAddress({ url, secretEnv }: { url: string | null; secretEnv: string | null }) {
   const { project_id: projectId, slug: project } = useProject()
   const { data } = useQuery(secrets(projectId))

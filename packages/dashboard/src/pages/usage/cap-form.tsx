@@ -1,12 +1,11 @@
 import { useState } from 'react'
-import { SendForm } from '../../components/requests.tsx'
+import { SendForm, type Sending } from '../../components/requests.tsx'
 import { Input } from '../../ui/form.tsx'
 import { count } from './amounts.ts'
 
 /** The limit of `tokenCap` in the contract. */
 const tokensMax = 1_000_000_000_000
 
-/** Edits token caps by name; null means no cap. */
 export function CapForm<Name extends string>({
   labels,
   caps,
@@ -17,12 +16,7 @@ export function CapForm<Name extends string>({
   caps: Record<Name, number | null>
   /** Why the user cannot edit, or null. */
   refusal: string | null
-  save: {
-    isPending: boolean
-    isSuccess: boolean
-    error: Error | null
-    mutate: (caps: Record<Name, number | null>, options: { onSuccess: () => void }) => void
-  }
+  save: Sending<Record<Name, number | null>>
 }) {
   const names = Object.keys(labels) as Name[]
   const [written, setWritten] = useState<Partial<Record<Name, string>>>({})

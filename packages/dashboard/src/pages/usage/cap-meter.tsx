@@ -3,7 +3,6 @@ import { count } from './amounts.ts'
 
 const words = { reached: 'cap reached', near: 'almost reached' }
 
-/** The used part of a spend cap. */
 export function CapMeter({ of, label, tokens, taken }: { of: string; label: string; tokens: number; taken: number }) {
   return (
     <div className="flex flex-col gap-1.5 px-4 py-3 text-sm">

@@ -44,12 +44,10 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
 /** The caps of the account and its projects. A project's usage is known only if the range covers the month. */
 function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; days: number }) {
   const all = useQuery(projects).data ?? []
-  const save = useSend(
-    'PATCH',
-    '/v1/accounts/{accountId}/usage',
-    { accountId },
-    { refetch: [['account', accountId, 'usage']] },
-  )
+  const save = useSend('PATCH', '/v1/accounts/{accountId}/usage', {
+    path: { accountId },
+    refetch: [['account', accountId, 'usage']],
+  })
   const capped = all.filter(({ settings }) => settings.model_tokens_per_month !== null)
   return (
     <Card title="Spend caps">

@@ -33,18 +33,15 @@ export function ProjectUsagePage() {
   )
 }
 
-/** The caps of the project and of each of its sessions. */
 function Caps({ usage }: { usage: Usage }) {
   const { settings, project_id: projectId, account_id: accountId } = useProject()
-  const save = useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => ({
+  const save = useSend('PATCH', '/v1/projects/{projectId}', {
+    request: (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => ({
       path: { projectId },
       body: { settings },
     }),
-    { refetch: [['projects'], ['project', projectId, 'usage']] },
-  )
+    refetch: [['projects'], ['project', projectId, 'usage']],
+  })
   return (
     <Card title="Spend caps">
       {usage.caps.map((cap) => (
@@ -95,7 +92,6 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
   )
 }
 
-/** Usage by model, over all days. */
 function Models({ usage: { models } }: { usage: Usage }) {
   const byModel = Map.groupBy(models, ({ model }) => model)
   if (byModel.size === 0) return null

@@ -6,7 +6,6 @@ import type { Storage } from './queries.ts'
 
 const words = { reached: 'full', near: 'almost full' }
 
-/** The storage that a project uses, with its quotas. */
 export function StorageCard({ storage }: { storage: Storage }) {
   const { repository_bytes: used, limit_bytes: limit, sessions_limit_bytes } = storage
   const parts = [

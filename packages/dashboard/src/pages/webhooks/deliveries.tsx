@@ -30,12 +30,11 @@ export function Deliveries({ projectId, webhook }: { projectId: string; webhook:
 
 function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webhook: Webhook; delivery: Delivery }) {
   const path = { projectId, webhookId: webhook.webhook_id, deliveryId: delivery.delivery_id }
-  const again = useSend(
-    'POST',
-    '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+  const again = useSend('POST', '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
     path,
-    { once: true, refetch: [['project', projectId, 'webhooks']] },
-  )
+    once: true,
+    refetch: [['project', projectId, 'webhooks']],
+  })
   const name = `${delivery.event_type}${delivery.event_id === null ? '' : ` ${delivery.event_id}`}`
   return (
     <li className="flex flex-col gap-1.5 px-4 py-2.5 text-sm">

@@ -7,12 +7,11 @@ import { hostWebhook } from './queries.ts'
 /** A webhook on the git host reports pushes at once, without waiting for the next poll. */
 export function HostWebhook({ projectId }: { projectId: string }) {
   const query = hostWebhook(projectId)
-  const rotate = useSend(
-    'POST',
-    '/v1/projects/{projectId}/host-webhook/rotate',
-    { projectId },
-    { once: true, refetch: [query.queryKey] },
-  )
+  const rotate = useSend('POST', '/v1/projects/{projectId}/host-webhook/rotate', {
+    path: { projectId },
+    once: true,
+    refetch: [query.queryKey],
+  })
   return (
     <Card title="Push webhook">
       <div className="flex flex-col gap-3 px-4 py-3 text-sm">

@@ -7,7 +7,6 @@ import { Input, Select, useFields } from '../../ui/form.tsx'
 import { webhooks } from './queries.ts'
 import { WebhookCard } from './webhook.tsx'
 
-/** The webhooks of a project with their deliveries. */
 export function WebhooksPage() {
   const { project_id: projectId, slug } = useProject()
   return (
@@ -47,12 +46,12 @@ function CreateWebhook() {
     url: '',
     events: '*',
   })
-  const make = useSend(
-    'POST',
-    '/v1/projects/{projectId}/webhooks',
-    { projectId },
-    { once: true, refetch: [['project', projectId, 'webhooks']], onSuccess: () => set({ url: '' }) },
-  )
+  const make = useSend('POST', '/v1/projects/{projectId}/webhooks', {
+    path: { projectId },
+    once: true,
+    refetch: [['project', projectId, 'webhooks']],
+    onSuccess: () => set({ url: '' }),
+  })
   return (
     <>
       {make.data !== undefined && (

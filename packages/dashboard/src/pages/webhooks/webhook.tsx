@@ -11,9 +11,9 @@ const tones: Record<Webhook['state'], Tone> = { active: 'good', retrying: 'warn'
 export function WebhookCard({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
   const path = { projectId, webhookId: webhook.webhook_id }
   const refetch = [['project', projectId, 'webhooks']]
-  const ping = useSend('POST', '/v1/projects/{projectId}/webhooks/{webhookId}/ping', path, { once: true, refetch })
-  const edit = useSend('PATCH', '/v1/projects/{projectId}/webhooks/{webhookId}', path, { refetch })
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/webhooks/{webhookId}', path, { refetch })
+  const ping = useSend('POST', '/v1/projects/{projectId}/webhooks/{webhookId}/ping', { path, once: true, refetch })
+  const edit = useSend('PATCH', '/v1/projects/{projectId}/webhooks/{webhookId}', { path, refetch })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/webhooks/{webhookId}', { path, refetch })
   const error = ping.error ?? edit.error ?? remove.error
   const paused = webhook.state === 'paused'
   return (

@@ -19,7 +19,6 @@ export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
   )
 }
 
-/** Comments and events, oldest first. */
 function Conversation({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(reviews(cr))
   return (

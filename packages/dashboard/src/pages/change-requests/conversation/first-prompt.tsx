@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { read } from '../../../cache/read.ts'
 import { Time } from '../../../ui/text.tsx'
 
-/** The first prompt of a session; null while there is none. */
 const firstPrompt = (projectId: string, sessionId: string) =>
   read(
     ['project', projectId, 'session', sessionId, 'first prompt'],

@@ -145,7 +145,6 @@ function emptyText({ whitespace_only, since }: Diff): string {
   return since === undefined ? 'No changes.' : 'No changes since then.'
 }
 
-/** What the shown diff leaves out. */
 function Omissions({ cr, diff, lastViewed }: Compared) {
   return (
     <>

@@ -22,7 +22,6 @@ export function useView(): [View, (view: View) => void] {
   return [{ layout, wrap, ignoreWhitespace }, setView]
 }
 
-/** The display options of the diff. */
 export function Toolbar({
   view,
   onView,

@@ -55,7 +55,8 @@ export function ChecksOf({ cr }: { cr: ChangeRequest }) {
 
 function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
   const [open, setOpen] = useState(false)
-  const rerun = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', pathOf(cr), {
+  const rerun = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id, 'checks']],
   })
   const isOver = check.status !== 'queued' && check.status !== 'running'

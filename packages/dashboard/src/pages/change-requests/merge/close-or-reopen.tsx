@@ -4,7 +4,8 @@ import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 
 export function CloseOrReopen({ cr, verb }: { cr: ChangeRequest; verb: 'close' | 'reopen' }) {
-  const move = useSend('POST', `/v1/projects/{projectId}/change-requests/{crId}/${verb}`, pathOf(cr), {
+  const move = useSend('POST', `/v1/projects/{projectId}/change-requests/{crId}/${verb}`, {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id]],
   })
   return (

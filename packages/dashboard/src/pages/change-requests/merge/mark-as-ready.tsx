@@ -2,10 +2,10 @@ import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 
-/** Turns a draft into a mergeable change request. */
 export function MarkAsReady({ cr }: { cr: ChangeRequest }) {
   const { draft: _, ...metadata } = cr.metadata
-  const ready = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', pathOf(cr), {
+  const ready = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id]],
   })
   return (

@@ -7,7 +7,8 @@ import { Notice } from '../../../ui/layout.tsx'
 /** The git host protects the base branch: its message, and the way to merge there. */
 export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(pullRequest(cr)).data
-  const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', pathOf(cr), {
+  const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
+    path: pathOf(cr),
     once: true,
     refetch: [['project', cr.project_id, 'change-request', cr.cr_id]],
   })

@@ -11,7 +11,6 @@ export interface DraftComment {
   text: string
 }
 
-/** An empty comment on the selected lines. */
 export function draftAt(file: ChangedFile, range: SelectedLineRange): DraftComment {
   const side = (range.endSide ?? range.side) === 'deletions' ? 'old' : 'new'
   const [first, last] = [Math.min(range.start, range.end), Math.max(range.start, range.end)]

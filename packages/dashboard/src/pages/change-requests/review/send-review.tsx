@@ -11,7 +11,8 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
   const [body, setBody] = useState('')
   const comments = drafts.drafts.filter(({ text }) => text !== '').map(asComment)
   const send = cr.origin_session_id !== null && cr.status !== 'merged'
-  const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', pathOf(cr), {
+  const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', {
+    path: pathOf(cr),
     once: true,
     onSuccess: () => {
       setBody('')

@@ -26,7 +26,9 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
   const [text, setText] = useState('')
   const { kind, title, detail, options } = question
   const path = { ...pathOf(session), questionId: question.question_id }
-  const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', path)
+  const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
+    path,
+  })
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)
   const submit = () => refusal === null && !answer.isPending && answer.mutate({ answer: text })
