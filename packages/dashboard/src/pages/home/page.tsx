@@ -10,12 +10,12 @@ import { paths } from '../../paths.ts'
 import { type ChangeRequest, changeRequests, mergeability } from '../change-requests/queries.ts'
 import { type Project, projects } from '../projects/queries.ts'
 import { type Session, sessions } from '../sessions/queries.ts'
-import { Badge } from '../../ui/text.tsx'
-import { Card, Empty, Notice, Page, Rows } from '../../ui/layout.tsx'
-import { PendingApprovalRow } from '../connectors/pending-approval-row.tsx'
-import { approvals } from '../connectors/queries.ts'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Card, Empty, Notice, Page, Row, Rows } from '../../ui/layout.tsx'
+import { type Approval, approvals } from '../connectors/queries.ts'
 import { FirstVisit } from './first-visit.tsx'
 import { DeletedProjects } from '../projects/deleted.tsx'
+import { SessionLink } from '../../components/links.tsx'
 
 export function HomePage() {
   return (
@@ -152,4 +152,28 @@ function Mergeability({ cr }: { cr: ChangeRequest }) {
   if (is_up_to_date) return <Badge>nothing to merge</Badge>
   if (can_merge) return <Badge tone="good">ready to merge</Badge>
   return <Badge tone="bad">{conflicts.length === 1 ? '1 conflict' : `${conflicts.length} conflicts`}</Badge>
+}
+
+function PendingApprovalRow({ approval, project }: { approval: Approval; project: Project }) {
+  const { session_id: sessionId, slug, tool, created_at: createdAt } = approval
+  const call = `Wants to call ${slug} ${tool}`
+  const linkClass = 'font-medium hover:underline'
+  return (
+    <Row>
+      <Badge tone="warn">needs approval</Badge>
+      <span className="min-w-0 flex-1 basis-40">
+        {sessionId === null ? (
+          <Link to={paths.connectors} params={{ project: project.slug }} className={linkClass}>
+            {call}
+          </Link>
+        ) : (
+          <SessionLink project={project.slug} sessionId={sessionId} className={linkClass}>
+            {call}
+          </SessionLink>
+        )}
+      </span>
+      <span className="min-w-0 text-sm text-dim">{project.name}</span>
+      <Time at={createdAt} />
+    </Row>
+  )
 }

@@ -3,8 +3,7 @@ import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { Card } from '../../../ui/layout.tsx'
-import type { DraftComment } from './draft-at.ts'
-import type { Drafts } from './drafts.ts'
+import type { DraftComment, Drafts } from './drafts.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
