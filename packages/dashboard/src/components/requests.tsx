@@ -9,12 +9,12 @@ import {
   type UseQueryOptions,
 } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Loading, Notice } from '../ui/layout.tsx'
 import type { paths } from '@svc/contract/api'
+import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
+import { Loading, Notice } from '../ui/layout.tsx'
 import { type Answer, api, ApiError, onlyOnce, reply } from '../api.ts'
 import { restart } from '../cache/invalidate.ts'
 import { Button, type ButtonKind, Form } from '../ui/form.tsx'
-import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
 import { isFetching } from '../cache/query-client.ts'
 
 interface Found<T> {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import type { Diff } from '../queries.ts'
 import type { FileDiffMetadata } from '@pierre/diffs'
+import type { Diff } from '../queries.ts'
 import { patchFiles, type PatchHeader } from '../diff/patch-files.ts'
 
 /** Part of a frame's 16 ms, because rendering needs some. */
