@@ -40,7 +40,7 @@ describe('each rule', () => {
     ['resourceImports', 'packages/server/src/projects/a.ts', `import {\n  x,\n} from '../sessions/store.ts'`],
     ['resourceImports', 'packages/server/src/apps/a.ts', `import { x } from '../models/upstream.ts'`],
     ['routesImportedByAppAlone', 'packages/server/src/tokens/a.ts', `import { x } from './routes.ts'`],
-    ['uiImports', 'packages/dashboard/src/ui/button.tsx', `import { x } from '../api.ts'`],
+    ['uiImports', 'packages/dashboard/src/ui/form.tsx', `import { x } from '../api.ts'`],
     ['gitSpawnsInOneFile', 'packages/git/src/refs/refs.ts', `import { spawn } from 'node:child_process'`],
     ['environmentInConfigAlone', 'packages/server/src/db/pool.ts', `const url = process.env.DATABASE_URL`],
     ['statusNumbersInErrorsAlone', 'packages/server/src/http/a.ts', `return new Response('', { status: 404 })`],

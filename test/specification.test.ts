@@ -126,10 +126,10 @@ describe('the page of the specification', () => {
   })
 
   test('names every variable of a sandbox', () => {
-    const declared = /export interface BootEnvironment \{([^]*?)^\}/m.exec(
-      read('packages/contract/src/daemon/control.ts'),
+    const declared = /const platform = \{([^]*?)^\}/m.exec(
+      read('packages/contract/src/daemon/sandbox-environment.ts'),
     )![1]!
-    const names = [...declared.matchAll(/^ {2}(SVC_\w+)\??:/gm)].map(([, name]) => name!)
+    const names = [...declared.matchAll(/^ {2}(SVC_\w+):/gm)].map(([, name]) => name!)
     expect(names.length).toBeGreaterThan(20)
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })

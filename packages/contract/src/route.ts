@@ -43,7 +43,7 @@ type WithEffect<M extends Method, A extends Access> = M extends 'POST' | 'PATCH'
   : { effect?: undefined }
 
 /** The definition of a route. A field without a default is required: a route that leaves it out does not compile. */
-interface Definition<Reply, A, Query, Body> {
+interface Definition<Reply, Query, Body> {
   /** camelCase, unique: the operation id of the API document. */
   name: string
   /** The imperative in a few words: the title of the operation. */
@@ -52,7 +52,6 @@ interface Definition<Reply, A, Query, Body> {
   description: string
   /** Codes beyond those that follow from the route's shape; see route-errors.ts. */
   errors?: readonly ErrorCode[]
-  access: A
   /** Whether it also answers for deleted projects (`too`) or only for them (`alone`), to those who may administer them. */
   deleted?: 'too' | 'alone'
   query?: Query
@@ -90,8 +89,9 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
   Reply extends z.ZodType = z.ZodType,
   A extends Access = Access,
-> extends Required<Omit<Definition<Reply, A, Query, Body>, Nullable>> {
+> extends Required<Omit<Definition<Reply, Query, Body>, Nullable>> {
   method: Method
+  access: A
   path: string
   errors: ErrorCode[]
   /** Null where the token of a sandbox writes nothing: reads, DELETE, and routes it cannot reach. */
@@ -144,21 +144,23 @@ type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${inf
 const routeOf =
   <const M extends Method>(method: M) =>
   <
+    const A extends Access,
     const Path extends string,
     Reply extends z.ZodType,
-    const A extends Access,
     Query extends z.ZodObject = typeof noQuery,
     Body extends z.ZodType = z.ZodUndefined,
   >(
+    access: A,
     path: Path,
-    def: Definition<Reply, A, Query, Body> & WithEffect<M, A>,
+    def: Definition<Reply, Query, Body> & WithEffect<M, A>,
   ): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> => {
     const names = [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
     const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
     const whole = {
       ...absent,
-      ...(def as Definition<Reply, A, Query, Body> & { effect?: Effect }),
+      ...(def as Definition<Reply, Query, Body> & { effect?: Effect }),
       method,
+      access,
       path,
       query: (def.query ?? noQuery) as Query,
       params: params as unknown as z.ZodObject<ParamsOf<Path>>,
@@ -167,7 +169,6 @@ const routeOf =
     return { ...whole, errors: errorsOfRoute(whole) }
   }
 
-/** A route with this method. */
 export const route = {
   get: routeOf('GET'),
   post: routeOf('POST'),

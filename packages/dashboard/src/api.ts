@@ -44,7 +44,6 @@ export interface Answer<T> {
   response: Response
 }
 
-/** The body of a successful response. */
 export async function reply<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await call
   if (response.ok) return data as T

@@ -10,14 +10,14 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router'
 import { ApiError } from './api.ts'
-import { Failure } from './components/failure.tsx'
+import { Failure } from './components/requests.tsx'
 import { ProjectShell } from './components/shell/project-shell.tsx'
 import { Shell } from './components/shell/shell.tsx'
 import { HomePage } from './pages/home/page.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { paths } from './paths.ts'
 import { me } from './pages/account/queries.ts'
-import { Loading } from './ui/loading.tsx'
+import { Loading } from './ui/layout.tsx'
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
@@ -230,7 +230,6 @@ function texts<Name extends string>(search: Record<string, unknown>, ...names: N
   return Object.fromEntries(found) as Partial<Record<Name, string>>
 }
 
-/** The range of a usage page in days. */
 function daysOf(search: Record<string, unknown>): { days?: number } {
   return typeof search.days === 'number' && Number.isInteger(search.days) && search.days >= 1 && search.days <= 366
     ? { days: search.days }

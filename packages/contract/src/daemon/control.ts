@@ -19,44 +19,7 @@ export const relaySocketPath = `${runDir}/relay.sock`
 export const egressSocketPath = `${runDir}/egress.sock`
 export const agentUid = 1000
 
-/** Every variable the platform sets, without the project's secrets. `sandbox-environment.ts` describes each. */
-export interface BootEnvironment {
-  SVC_PROJECT_ID: string
-  SVC_SESSION_ID: string
-  SVC_BRANCH_NAME: string
-  SVC_HEAD_REF: string
-  SVC_REPO_URL: string
-  SVC_DEFAULT_BRANCH: string
-  SVC_BASE_REF: string
-  SVC_SERVICE_PORT: string
-  SVC_API_URL: string
-  SVC_AGENT_NAME: string
-  SVC_RUNTIME_MODEL?: string
-  SVC_INITIAL_PROMPT?: string
-  SVC_PROJECT_AUTO_CLONE: '1'
-  SVC_PROJECT_SECRET_NAMES: string
-  SVC_PROJECT_SECRETS_REVISION: string
-  SVC_TOKEN: string
-  SVC_CLI_TOKEN: string
-  SVC_EXECUTOR_TOKEN: string
-  SVC_BOOTSTRAP_RUNTIME_SESSION?: '1'
-  SVC_LLM_API_KEY?: string
-  SVC_LLM_BASE_URL?: string
-  SVC_ALT_API_KEY?: string
-  SVC_ALT_URL?: string
-  /** The API shape of the session's model at the gateway. Absent for the OpenAI shape. */
-  SVC_LLM_SHAPE?: 'anthropic'
-  /** The configured models and their API shapes as JSON, when there are several: agents and subagents name them. */
-  SVC_LLM_MODELS?: string
-  /** Identifies the sandbox. The daemon reports it, so the server recognizes a stale one. */
-  SVC_SANDBOX_GENERATION: string
-  /** `[runtime] config_dir` of the manifest. */
-  SVC_CONFIG_DIR: string
-  /** `[runtime] command` of the manifest as a JSON list; `serve --port … --hostname …` is added to it. */
-  SVC_RUNTIME_COMMAND?: string
-  /** `[sandbox] setup` of the manifest, when it has one. */
-  SVC_SANDBOX_SETUP?: string
-}
+export type { BootEnvironment } from './sandbox-environment.ts'
 
 /** Only for the daemon: `1` while the sandbox is in the warm pool. */
 export const warmName = 'SVC_SANDBOX_WARM'
@@ -135,7 +98,6 @@ export interface FollowReply {
 export interface ClaimBody {
   /** The part of BootEnvironment that was unknown when the sandbox was made. The rest stays. */
   env: Record<string, string>
-  /** Tip of the session branch. */
   commit: string
 }
 export interface ClaimReply {
@@ -163,7 +125,6 @@ export interface SavedWork {
   /** Files that differ from `base`, and the first of their paths. */
   files: number
   paths: string[]
-  /** Commits that were not pushed. */
   unpushed: number
   /** Sentences about what was left out. */
   notes: string[]
@@ -217,7 +178,6 @@ export interface AppWatchBody {
 }
 export interface AppWatchReply {
   state: AppProcessState
-  /** Why it is restarting or failed, with its last output. */
   error: string | null
   starts: number
   /** The exit code of a check's command, once it ended by itself. */

@@ -1,5 +1,4 @@
 /** Every variable in the environment of an agent's programs, without the project's secrets. docs/guide/environment.md shows this list. */
-import type { BootEnvironment } from './control.ts'
 
 export interface SandboxVariable {
   meaning: string
@@ -7,11 +6,11 @@ export interface SandboxVariable {
   when: string | null
 }
 
-const always = (meaning: string): SandboxVariable => ({ meaning, when: null })
-const only = (when: string, meaning: string): SandboxVariable => ({ meaning, when })
+const always = (meaning: string) => ({ meaning, when: null })
+const only = (when: string, meaning: string) => ({ meaning, when })
 
 /** From the server. */
-const platform: Record<keyof BootEnvironment, SandboxVariable> = {
+const platform = {
   SVC_PROJECT_ID: always('Id of the project.'),
   SVC_SESSION_ID: always('Id of the session.'),
   SVC_BRANCH_NAME: always('The session branch; its name is the id of the session.'),
@@ -42,11 +41,18 @@ const platform: Record<keyof BootEnvironment, SandboxVariable> = {
     '`anthropic`: how the gateway is asked for the model.',
   ),
   SVC_LLM_MODELS: only('more than one model is configured', 'The models and their APIs, as JSON.'),
+  // Identifies the sandbox. The daemon reports it, so the server recognizes a stale one.
   SVC_SANDBOX_GENERATION: always('Counts the starts of the session.'),
   SVC_CONFIG_DIR: always('`[runtime] config_dir` of `svc.toml`.'),
+  // The daemon adds `serve --port … --hostname …` to it.
   SVC_RUNTIME_COMMAND: only('`svc.toml` has `[runtime] command`', 'That command, as a JSON list.'),
   SVC_SANDBOX_SETUP: only('`svc.toml` has `[sandbox] setup`', 'That command.'),
 }
+
+type Platform = typeof platform
+type Always = { [K in keyof Platform]: Platform[K]['when'] extends null ? K : never }[keyof Platform]
+/** Every variable the platform sets, without the project's secrets. */
+export type BootEnvironment = Record<Always, string> & Partial<Record<keyof Platform, string>>
 
 const proxied = 'the operator allows a way out'
 

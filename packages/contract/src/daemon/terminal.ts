@@ -1,4 +1,5 @@
 /** The shell of a session over one WebSocket. Binary messages are input and output; text messages are the ones below. */
+import { parseJson } from '../json.ts'
 
 /** The path at the daemon. The server forwards the browser's connection to it. */
 export const terminalPath = '/svc/terminal'
@@ -27,13 +28,7 @@ export interface TerminalEnd {
 
 /** Null for any other message. A daemon of an earlier version sends no code. */
 export function readTerminalEnd(text: string): TerminalEnd | null {
-  let message: Partial<TerminalEnd> | null
-  try {
-    message = JSON.parse(text) as typeof message
-  } catch {
-    return null
-  }
-  const { type, reason, code = null } = message ?? {}
+  const { type, reason, code = null } = (parseJson(text) ?? {}) as Partial<TerminalEnd>
   if (type !== 'end' || typeof reason !== 'string') return null
   if (code !== null && !(Number.isInteger(code) && code >= 0 && code <= 255)) return null
   return { type, reason, code }

@@ -8,7 +8,6 @@ export type Place = 'value' | 'key'
 
 export interface Report {
   (path: Path, message: string, options?: { severity?: Severity; place?: Place }): void
-  /** The number of errors so far. */
   errors(): number
 }
 

@@ -5,7 +5,6 @@
 import type { Path } from './fields.ts'
 
 export interface Spot {
-  /** Offset of the key, or of the header of a table. */
   key: number
   /** Offsets of the value; of a table, its header line. */
   value: number

@@ -13,7 +13,6 @@ export interface PromptValues {
   /** ISO 8601. */
   due_at: string
   fired_at: string
-  /** The message of a person who fired the trigger by hand. */
   message: string | null
   /** The body of a webhook: any JSON, or text. Undefined without a body. */
   payload: unknown

@@ -17,11 +17,10 @@ export const account = named('Account', {
 })
 export type Account = z.infer<typeof account>
 
-export const getMeRoute = route.get('/v1/accounts/me', {
+export const getMeRoute = route.get('account', '/v1/accounts/me', {
   name: 'getMe',
   summary: 'Get the user of this token',
   description: 'Also lists every account the user belongs to. `account` is the account they joined first.',
-  access: 'account',
   reply: z.object({
     user_id: uuid,
     email: user.shape.email,
@@ -31,20 +30,18 @@ export const getMeRoute = route.get('/v1/accounts/me', {
   }),
 })
 
-export const listAccountsRoute = route.get('/v1/accounts', {
+export const listAccountsRoute = route.get('account', '/v1/accounts', {
   name: 'listAccounts',
   summary: 'List the accounts of the caller',
   description: 'Oldest first.',
-  access: 'account',
   ...wholeList('accounts', 'account_id'),
   reply: z.object({ accounts: z.array(account) }),
 })
 
-export const createAccountRoute = route.post('/v1/accounts', {
+export const createAccountRoute = route.post('account', '/v1/accounts', {
   name: 'createAccount',
   summary: 'Create an account',
   description: 'The caller becomes its owner. Only owners of the instance (of its first account) may do this.',
-  access: 'account',
   body: z.object({ name: line(100), plan: z.enum(plans).default('selfhost') }),
   status: 201,
   idempotent: true,
@@ -52,11 +49,10 @@ export const createAccountRoute = route.post('/v1/accounts', {
   reply: account,
 })
 
-export const updateAccountRoute = route.patch('/v1/accounts/:accountId', {
+export const updateAccountRoute = route.patch('account-admin', '/v1/accounts/:accountId', {
   name: 'updateAccount',
   summary: 'Rename an account or change its plan',
   description: 'Owners and admins may rename an account. Only owners of the instance may change its plan.',
-  access: 'account-admin',
   body: z.object({ name: line(100).optional(), plan: z.enum(plans).optional() }),
   example: { body: { name: 'Platform' } },
   reply: account,
@@ -65,22 +61,20 @@ export const updateAccountRoute = route.patch('/v1/accounts/:accountId', {
 export const member = named('Member', { ...user.shape, role: z.enum(roles), created_at: timestamp })
 export type Member = z.infer<typeof member>
 
-export const listMembersRoute = route.get('/v1/accounts/:accountId/members', {
+export const listMembersRoute = route.get('account-read', '/v1/accounts/:accountId/members', {
   name: 'listMembers',
   summary: 'List the members of an account',
   description: 'In the order in which they joined, each with a role.',
-  access: 'account-read',
   query: page,
   reply: z.array(member),
 })
 
-export const addMemberRoute = route.post('/v1/accounts/:accountId/members', {
+export const addMemberRoute = route.post('account-admin', '/v1/accounts/:accountId/members', {
   name: 'addMember',
   summary: 'Invite a person by e-mail address',
   description:
     'The person joins when they accept, within seven days. The service sends no e-mail: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.',
   errors: ['conflict', 'confirmation_needed'],
-  access: 'account-admin',
   body: z.object({
     email: z.email().max(254).toLowerCase(),
     name: line(100).optional(),
@@ -98,23 +92,21 @@ export const addMemberRoute = route.post('/v1/accounts/:accountId/members', {
   }),
 })
 
-export const changeRoleRoute = route.patch('/v1/accounts/:accountId/members/:userId', {
+export const changeRoleRoute = route.patch('account-admin', '/v1/accounts/:accountId/members/:userId', {
   name: 'changeRole',
   summary: 'Change the role of a member',
   description: 'Every token of the member is limited to the new role at once. The last owner cannot be changed.',
   errors: ['conflict', 'confirmation_needed'],
-  access: 'account-admin',
   body: z.object({ role: z.enum(roles) }),
   example: { body: { role: 'viewer' } },
   reply: member,
 })
 
-export const removeMemberRoute = route.delete('/v1/accounts/:accountId/members/:userId', {
+export const removeMemberRoute = route.delete('account-read', '/v1/accounts/:accountId/members/:userId', {
   name: 'removeMember',
   summary: 'Remove a member, or leave an account',
   description: "The member's tokens no longer reach anything in the account. The last owner cannot be removed.",
   errors: ['conflict'],
-  access: 'account-read',
   reply: ok,
 })
 
@@ -137,12 +129,11 @@ export const auditEvent = named('AuditEvent', {
 })
 export type AuditRow = z.infer<typeof auditEvent>
 
-export const listAuditRoute = route.get('/v1/accounts/:accountId/audit', {
+export const listAuditRoute = route.get('account-admin', '/v1/accounts/:accountId/audit', {
   name: 'listAudit',
   summary: 'List who changed what in an account',
   description:
     'Newest first. Filter by project, action or user. `action` matches exactly, or by its noun: `change_request`.',
-  access: 'account-admin',
   query: page.extend({
     project_id: z.string().min(1).max(100).optional().describe('The id of the project, or its slug in the account.'),
     action: z.string().max(100).optional().describe('An action, or the noun of several: `change_request`.'),
@@ -152,42 +143,37 @@ export const listAuditRoute = route.get('/v1/accounts/:accountId/audit', {
   reply: z.array(auditEvent),
 })
 
-export const createOwnerLinkRoute = route.post('/v1/accounts/owner-links', {
+export const createOwnerLinkRoute = route.post('account', '/v1/accounts/owner-links', {
   name: 'createOwnerLink',
   summary: 'Create a one-time sign-in link for the caller',
   description:
     'Needs a browser session that gave its password or used single sign-on within the last ten minutes. An API token gets `forbidden`.',
   errors: ['confirmation_needed'],
-  access: 'account',
   status: 201,
   reply: z.object({ url: z.string(), expires_at: timestamp }),
 })
 
-export const signInRoute = route.post('/v1/sign-in', {
+export const signInRoute = route.post('public', '/v1/sign-in', {
   name: 'signInWithOwnerLink',
   summary: 'Sign in with the code of an owner link or an invitation',
   description: 'Sets the dashboard cookie. The code works once. The code of an invitation also creates the user.',
   errors: ['unauthenticated', 'limit_reached', 'conflict', 'not_found'],
-  access: 'public',
   body: z.object({ code: z.string().min(1).max(200) }),
   reply: ok,
 })
 
-export const signInMethodsRoute = route.get('/v1/sign-in', {
+export const signInMethodsRoute = route.get('public', '/v1/sign-in', {
   name: 'getSignInMethods',
   summary: 'List the ways to sign in to the dashboard',
   description: '`oidc` is the name of the single sign-on provider, or null. A browser starts it at `/sign-in/oidc`.',
-  access: 'public',
-  /** `oidc` is the operator's name of the provider; a browser starts the sign-in at /sign-in/oidc. */
   reply: z.object({ password: z.literal(true), oidc: z.string().nullable() }),
 })
 
-export const signOutRoute = route.post('/v1/sign-out', {
+export const signOutRoute = route.post('public', '/v1/sign-out', {
   name: 'signOut',
   summary: 'End the dashboard session of this browser',
   description: 'Without a dashboard session, nothing happens.',
   errors: ['unauthenticated'],
-  access: 'public',
   reply: ok,
 })
 
@@ -195,50 +181,45 @@ export const signOutRoute = route.post('/v1/sign-out', {
 const email = z.string().trim().toLowerCase().max(254).pipe(z.email())
 const password = z.string().min(10, 'must have 10 characters or more').max(200)
 
-export const signInWithPasswordRoute = route.post('/v1/sign-in/password', {
+export const signInWithPasswordRoute = route.post('public', '/v1/sign-in/password', {
   name: 'signInWithPassword',
   summary: 'Sign in with e-mail address and password',
   description:
     'Sets the dashboard cookie. Failed attempts are limited by e-mail address and by network address: `limit_reached` (429).',
   errors: ['unauthenticated', 'limit_reached'],
-  access: 'public',
   body: z.object({ email, password: z.string().min(1).max(200) }),
   example: { body: { email: 'grace@example.com', password: 'correct horse battery staple' } },
   reply: ok,
 })
 
-export const getPasswordRoute = route.get('/v1/accounts/password', {
+export const getPasswordRoute = route.get('account', '/v1/accounts/password', {
   name: 'getPassword',
   summary: 'Get whether the caller can sign in with a password',
   description: 'Also returns the e-mail address that goes with it.',
-  access: 'account',
   reply: z.object({ email: z.string().nullable(), is_set: z.boolean() }),
 })
 
-export const setPasswordRoute = route.post('/v1/accounts/password', {
+export const setPasswordRoute = route.post('account', '/v1/accounts/password', {
   name: 'setPassword',
   summary: 'Set the e-mail address and password of the caller',
   description:
     "Only from the dashboard. Ends the caller's other dashboard sessions. Needs `current_password` when one is set, except shortly after signing in with an owner link.",
   errors: ['conflict', 'limit_reached', 'confirmation_needed'],
-  access: 'account',
   body: z.object({ email, password, current_password: z.string().max(200).optional() }),
   example: { body: { email: 'grace@example.com', password: 'correct horse battery staple' } },
   reply: ok,
 })
 
-export const confirmSignInRoute = route.post('/v1/accounts/confirm', {
+export const confirmSignInRoute = route.post('account', '/v1/accounts/confirm', {
   name: 'confirmSignIn',
   summary: 'Confirm the password in this browser',
   description: 'Account changes ask for it when the last sign-in is more than ten minutes old: `confirmation_needed`.',
   errors: ['limit_reached', 'conflict', 'confirmation_needed'],
-  access: 'account',
   body: z.object({ password: z.string().min(1).max(200) }),
   example: { body: { password: 'correct horse battery staple' } },
   reply: ok,
 })
 
-/** The way a user signed in to the dashboard. */
 export const signInWay = z.enum(['link', 'password', 'oidc'])
 export type SignInWay = z.infer<typeof signInWay>
 
@@ -254,19 +235,17 @@ export const dashboardSession = named('DashboardSession', {
 })
 export type DashboardSession = z.infer<typeof dashboardSession>
 
-export const listDashboardSessionsRoute = route.get('/v1/accounts/dashboard-sessions', {
+export const listDashboardSessionsRoute = route.get('account', '/v1/accounts/dashboard-sessions', {
   name: 'listDashboardSessions',
   summary: 'List where the caller is signed in',
   description: 'Each entry is a browser session of the dashboard; `current` marks the one that asks.',
-  access: 'account',
   ...wholeList(null, 'dashboard_session_id'),
   reply: z.array(dashboardSession),
 })
 
-export const endDashboardSessionRoute = route.delete('/v1/accounts/dashboard-sessions/:dashboardSessionId', {
+export const endDashboardSessionRoute = route.delete('account', '/v1/accounts/dashboard-sessions/:dashboardSessionId', {
   name: 'endDashboardSession',
   summary: 'Sign a browser out of the dashboard',
   description: 'The next request of that browser fails.',
-  access: 'account',
   reply: ok,
 })

@@ -6,7 +6,6 @@ import { repositoryErrors } from '../route-errors.ts'
 /** The port (`PORT`) of an app whose entry names none. */
 export const appPortDefault = 3000
 export const appLogLinesMax = 5_000
-/** The limit of the stored log of each deploy. */
 export const appLogBytesMax = 1024 * 1024
 
 export const appDeployStatuses = [
@@ -80,53 +79,48 @@ export type AppLogLine = z.infer<typeof appLogLine>
 const base = '/v1/projects/:projectId/apps'
 const provider = z.enum(['local', 'none'])
 
-export const listAppsRoute = route.get(base, {
+export const listAppsRoute = route.get('project-read', base, {
   name: 'listApps',
   summary: 'List the apps of a project',
   description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   ...wholeList('apps', 'slug'),
   reply: z.object({ apps: z.array(app), errors: z.array(manifestIssue), provider }),
 })
 
-export const getAppRoute = route.get(`${base}/:slug`, {
+export const getAppRoute = route.get('project-read', `${base}/:slug`, {
   name: 'getApp',
   summary: 'Get an app with its latest deploys',
   description: 'Deploys are newest first.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   reply: app,
 })
 
-export const deployAppRoute = route.post(`${base}/:slug/deploy`, {
+export const deployAppRoute = route.post('project-write', `${base}/:slug/deploy`, {
   name: 'deployApp',
   summary: 'Deploy an app',
   description: 'From the default branch, also when the app was stopped. The answer comes before the app is live.',
   errors: [...repositoryErrors, 'manifest_invalid', 'unprocessable', 'quota_exceeded'],
-  access: 'project-write',
   effect: 'adds',
   status: 202,
   idempotent: true,
   reply: z.object({ app, deploy: appDeploy }),
 })
 
-export const stopAppRoute = route.post(`${base}/:slug/stop`, {
+export const stopAppRoute = route.post('project-write', `${base}/:slug/stop`, {
   name: 'stopApp',
   summary: 'Stop an app',
   description: 'It stays stopped until it is deployed again.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   effect: 'ends',
   reply: app,
 })
 
-export const rollbackAppRoute = route.post(`${base}/:slug/rollback`, {
+export const rollbackAppRoute = route.post('project-write', `${base}/:slug/rollback`, {
   name: 'rollbackApp',
   summary: 'Roll an app back to an earlier deploy',
   description: 'To the last one that was live before this one, or to the one that `deploy` names by number or id.',
   errors: [...repositoryErrors, 'manifest_invalid', 'unprocessable', 'quota_exceeded'],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ deploy: z.union([z.number().int().min(1).max(2_147_483_647), uuid]).optional() }).optional(),
   status: 202,
@@ -134,20 +128,18 @@ export const rollbackAppRoute = route.post(`${base}/:slug/rollback`, {
   reply: z.object({ app, deploy: appDeploy }),
 })
 
-export const openAppRoute = route.get(`${base}/:slug/open`, {
+export const openAppRoute = route.get('project-read', `${base}/:slug/open`, {
   name: 'openApp',
   summary: 'Get the address of an app for one browser',
   description: 'The address works once, for the browser that opens it first.',
-  access: 'project-read',
   reply: z.object({ url: z.string() }),
 })
 
-export const readAppLogsRoute = route.get(`${base}/:slug/logs`, {
+export const readAppLogsRoute = route.get('project-read', `${base}/:slug/logs`, {
   name: 'readAppLogs',
   summary: 'Read the log of an app',
   description:
     'Output of building and running. `follow=1` streams it as server-sent events: `line` for each line, `deploy` when the deploy or its status changes.',
-  access: 'project-read',
   query: z.object({
     follow: z.enum(['0', '1', 'true', 'false']).default('0'),
     deploy: z.string().max(64).optional().describe('The number or id of a deploy. The default is the newest.'),

@@ -21,12 +21,11 @@ const path = z
 
 const base = '/v1/projects/:projectId'
 
-export const listBranchesRoute = route.get(`${base}/branches`, {
+export const listBranchesRoute = route.get('project-read', `${base}/branches`, {
   name: 'listBranches',
   summary: 'List the branches of a project',
   description: 'By name, read from the git host now.',
   errors: [...repositoryErrors, 'unprocessable'],
-  access: 'project-read',
   query: page,
   reply: z.object({
     branches: z.array(z.object({ name: z.string(), sha: z.string(), is_default: z.boolean() })),
@@ -44,23 +43,21 @@ export const commitEntry = named('CommitEntry', {
   body: z.string(),
 })
 
-export const listCommitsRoute = route.get(`${base}/commits`, {
+export const listCommitsRoute = route.get('project-read', `${base}/commits`, {
   name: 'listCommits',
   summary: 'List the commits of a branch or commit',
   description: 'Newest first. With `path`, only commits that changed that file or folder.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  access: 'project-read',
   query: page.extend({ ref: ref.optional(), path: path.optional() }),
   example: { query: { ref: 'main', path: 'README.md' } },
   reply: z.object({ ref: z.string(), sha: z.string(), commits: z.array(commitEntry) }),
 })
 
-export const listTreeRoute = route.get(`${base}/tree`, {
+export const listTreeRoute = route.get('project-read', `${base}/tree`, {
   name: 'listTree',
   summary: 'List a folder at a branch or commit',
   description: 'Folders come first. At most 10,000 entries; `truncated` is true when there are more.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  access: 'project-read',
   query: pageOfWhole.extend({ ref: ref.optional(), path: path.default('') }),
   pages: { list: 'entries', by: 'name' },
   example: { query: { ref: 'main', path: 'src' } },
@@ -81,13 +78,12 @@ export const listTreeRoute = route.get(`${base}/tree`, {
   }),
 })
 
-export const getFileRoute = route.get(`${base}/file`, {
+export const getFileRoute = route.get('project-read', `${base}/file`, {
   name: 'getFile',
   summary: 'Get a file at a branch or commit',
   description:
     'JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  access: 'project-read',
   query: z.object({ ref: ref.optional(), path }),
   stream: true,
   replyTypes: ['application/json', 'application/octet-stream'],
@@ -106,13 +102,12 @@ export const getFileRoute = route.get(`${base}/file`, {
   }),
 })
 
-export const compareRefsRoute = route.get(`${base}/compare`, {
+export const compareRefsRoute = route.get('project-read', `${base}/compare`, {
   name: 'compareRefs',
   summary: 'Compare two branches',
   description:
     'Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  access: 'project-read',
   query: z.object({ base: ref.optional(), head: ref }),
   example: { query: { base: 'main', head: 'fix-build' } },
   reply: mergePreview.omit({ collisions: true, collisions_truncated: true }).extend({

@@ -49,12 +49,11 @@ export type ChangeRequest = z.infer<typeof changeRequest>
 
 const base = '/v1/projects/:projectId/change-requests'
 
-export const listChangeRequestsRoute = route.get(base, {
+export const listChangeRequestsRoute = route.get('project-write', base, {
   name: 'listChangeRequests',
   summary: 'List the change requests of a project',
   description: 'Newest first. The commits of open ones are read from the git host now.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   query: page.extend({
     status: z.enum([...changeRequestStatuses, 'all']).default('all'),
     number: z.coerce.number().int().min(1).max(2147483647).optional(),
@@ -75,12 +74,11 @@ export const listChangeRequestsRoute = route.get(base, {
   reply: z.object({ change_requests: z.array(changeRequest) }),
 })
 
-export const openChangeRequestRoute = route.post(base, {
+export const openChangeRequestRoute = route.post('project-write', base, {
   name: 'openChangeRequest',
   summary: 'Open a change request',
   description: '`base_ref` is the default branch unless given. Both branches have to exist: `ref_not_found`.',
   errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({
     title,
@@ -96,22 +94,20 @@ export const openChangeRequestRoute = route.post(base, {
   reply: changeRequest,
 })
 
-export const getChangeRequestRoute = route.get(`${base}/:crId`, {
+export const getChangeRequestRoute = route.get('project-write', `${base}/:crId`, {
   name: 'getChangeRequest',
   summary: 'Get a change request',
   description: 'While it is open, its commits are read from the git host now.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   reply: z.object({ change_request: changeRequest }),
 })
 
-export const editChangeRequestRoute = route.patch(`${base}/:crId`, {
+export const editChangeRequestRoute = route.patch('project-write', `${base}/:crId`, {
   name: 'editChangeRequest',
   summary: 'Edit a change request',
   description:
     'Title, description or metadata of one that is not merged. `metadata.draft: true` makes it a draft, which cannot be merged.',
   errors: ['not_open', ...repositoryErrors],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ title: title.optional(), description: description.optional(), metadata: metadata.optional() }),
   example: { body: { title: 'Fix the build on Linux', metadata: { draft: false } } },
@@ -162,12 +158,11 @@ export const diff = named('ChangeRequestDiff', {
 })
 export type ChangeRequestDiff = z.infer<typeof diff>
 
-export const diffChangeRequestRoute = route.get(`${base}/:crId/diff`, {
+export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/diff`, {
   name: 'diffChangeRequest',
   summary: 'Get the diff of a change request',
   description: '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  access: 'project-write',
   query: z.object({
     renames: z.enum(['0', '1']).default('0'),
     ignore_whitespace: z
@@ -185,7 +180,6 @@ export const diffChangeRequestRoute = route.get(`${base}/:crId/diff`, {
 export const previewParts = ['collisions', 'effects'] as const
 export type PreviewPart = (typeof previewParts)[number]
 
-/** Names separated by commas. */
 const include = z
   .string()
   .max(200)
@@ -215,13 +209,12 @@ export const mergePreview = named('MergePreview', {
 })
 export type MergePreview = z.infer<typeof mergePreview>
 
-export const previewChangeRequestRoute = route.get(`${base}/:crId/merge-preview`, {
+export const previewChangeRequestRoute = route.get('project-write', `${base}/:crId/merge-preview`, {
   name: 'previewChangeRequest',
   summary: 'Preview the merge of a change request',
   description:
     'Returns whether it merges and which files conflict. `include=effects` adds what merging does beyond code, `include=collisions` the open change requests that would conflict afterwards.',
   errors: [...repositoryErrors, 'ref_missing', 'not_open', 'unprocessable'],
-  access: 'project-write',
   query: z.object({ include }),
   example: { query: { include: 'effects' } },
   reply: mergePreview,
@@ -229,12 +222,11 @@ export const previewChangeRequestRoute = route.get(`${base}/:crId/merge-preview`
 
 const result = z.object({ tree: z.string().nullable(), commit: z.string().nullable() })
 
-export const verifyChangeRequestRoute = route.get(`${base}/:crId/verify`, {
+export const verifyChangeRequestRoute = route.get('project-write', `${base}/:crId/verify`, {
   name: 'verifyChangeRequest',
   summary: 'Verify a merge',
   description: 'Makes the merge again from its stored receipt and compares tree and commit.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  access: 'project-write',
   reply: z.object({
     verified: z.boolean(),
     kind: z.enum(['merge-commit', 'fast-forward', 'up-to-date']).nullable(),
@@ -245,7 +237,7 @@ export const verifyChangeRequestRoute = route.get(`${base}/:crId/verify`, {
   }),
 })
 
-export const mergeChangeRequestRoute = route.post(`${base}/:crId/merge`, {
+export const mergeChangeRequestRoute = route.post('project-write', `${base}/:crId/merge`, {
   name: 'mergeChangeRequest',
   summary: 'Merge a change request',
   description:
@@ -258,7 +250,6 @@ export const mergeChangeRequestRoute = route.post(`${base}/:crId/merge`, {
     'unprocessable',
     'quota_exceeded',
   ],
-  access: 'project-write',
   effect: 'ends',
   body: z
     .object({
@@ -294,16 +285,15 @@ const hostPullRequest = named('HostPullRequest', {
 })
 export type HostPullRequest = z.infer<typeof hostPullRequest>
 
-export const getPullRequestRoute = route.get(`${base}/:crId/pull-request`, {
+export const getPullRequestRoute = route.get('project-write', `${base}/:crId/pull-request`, {
   name: 'getPullRequest',
   summary: 'Get the pull request of a change request on the git host',
   description: 'Also returns whether the git host protects the base branch.',
   errors: [...repositoryErrors, 'ref_missing'],
-  access: 'project-write',
   reply: hostPullRequest,
 })
 
-export const openPullRequestRoute = route.post(`${base}/:crId/pull-request`, {
+export const openPullRequestRoute = route.post('project-write', `${base}/:crId/pull-request`, {
   name: 'openPullRequest',
   summary: 'Open a pull request on the git host',
   description: 'For a protected base branch. Answers with the open pull request when there is one.',
@@ -316,28 +306,25 @@ export const openPullRequestRoute = route.post(`${base}/:crId/pull-request`, {
     'agent_merge_forbidden',
     'merge_rejected',
   ],
-  access: 'project-write',
   effect: 'adds',
   idempotent: true,
   reply: hostPullRequest,
 })
 
-export const closeChangeRequestRoute = route.post(`${base}/:crId/close`, {
+export const closeChangeRequestRoute = route.post('project-write', `${base}/:crId/close`, {
   name: 'closeChangeRequest',
   summary: 'Close a change request without merging it',
   description: 'Closing a closed one changes nothing.',
   errors: ['not_open', ...repositoryErrors],
-  access: 'project-write',
   effect: 'ends',
   reply: changeRequest,
 })
 
-export const reopenChangeRequestRoute = route.post(`${base}/:crId/reopen`, {
+export const reopenChangeRequestRoute = route.post('project-write', `${base}/:crId/reopen`, {
   name: 'reopenChangeRequest',
   summary: 'Reopen a closed change request',
   description: 'Fails with `conflict` while another one of the same branches is open.',
   errors: ['not_open', ...repositoryErrors, 'ref_missing'],
-  access: 'project-write',
   effect: 'adds',
   reply: changeRequest,
 })

@@ -16,7 +16,6 @@ export const channelEvents = [
 
 /** The largest clock difference of a signed delivery, as the platform recommends. */
 export const chatSignatureSeconds = 300
-/** Sessions that one channel may start within a minute. */
 export const chatStartsPerMinuteMax = 10
 export const linkCodeMinutes = 15
 
@@ -91,12 +90,11 @@ export const chatSetup = named('ChatSetup', {
 
 const base = '/v1/projects/:projectId/channels'
 
-export const listChannelsRoute = route.get(base, {
+export const listChannelsRoute = route.get('project-read', base, {
   name: 'listChannels',
   summary: 'List the chat channels of a project',
   description: '`setup` is what the chat platform needs in order to reach this server.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   ...wholeList('channels', 'channel_id'),
   reply: z.object({
     channels: z.array(channel),
@@ -105,12 +103,11 @@ export const listChannelsRoute = route.get(base, {
   }),
 })
 
-export const connectChannelRoute = route.post(base, {
+export const connectChannelRoute = route.post('project-admin', base, {
   name: 'connectChannel',
   summary: 'Connect a chat channel',
   description: 'The credentials are tried first. A channel that is already connected gets the new ones.',
   errors: ['unprocessable', ...repositoryErrors],
-  access: 'project-admin',
   body: z.object({
     platform: z.enum(chatPlatforms).default('slack'),
     bot_token: credential,
@@ -133,12 +130,11 @@ export const connectChannelRoute = route.post(base, {
   reply: channel,
 })
 
-export const getChannelRoute = route.get(`${base}/:channelId`, {
+export const getChannelRoute = route.get('project-read', `${base}/:channelId`, {
   name: 'getChannel',
   summary: 'Get a chat channel',
   description: 'With its newest threads and deliveries, and the linked members.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   reply: channel.extend({
     threads: z.array(channelThread),
     deliveries: z.array(channelDelivery),
@@ -146,41 +142,37 @@ export const getChannelRoute = route.get(`${base}/:channelId`, {
   }),
 })
 
-export const editChannelRoute = route.patch(`${base}/:channelId`, {
+export const editChannelRoute = route.patch('project-admin', `${base}/:channelId`, {
   name: 'editChannel',
   summary: 'Change who may start sessions from a channel',
   description: '`allow_unlinked` lets people of the workspace start sessions without linking their chat user.',
   errors: [...repositoryErrors],
-  access: 'project-admin',
   body: z.object({ allow_unlinked: z.boolean() }),
   example: { body: { allow_unlinked: true } },
   reply: channel,
 })
 
-export const disconnectChannelRoute = route.delete(`${base}/:channelId`, {
+export const disconnectChannelRoute = route.delete('project-admin', `${base}/:channelId`, {
   name: 'disconnectChannel',
   summary: 'Disconnect a chat channel',
   description: 'Deletes its credentials. Its sessions stay.',
-  access: 'project-admin',
   reply: ok,
 })
 
-export const testChannelRoute = route.post(`${base}/:channelId/test`, {
+export const testChannelRoute = route.post('project-admin', `${base}/:channelId/test`, {
   name: 'testChannel',
   summary: 'Send a test message to a channel',
   description: '`sent` and `error` report the outcome.',
-  access: 'project-admin',
   reply: z.object({ sent: z.boolean(), error: z.string().nullable() }),
 })
 
 const code = z.object({ code: z.string().trim().min(10).max(100) })
 
-export const claimLinkCodeRoute = route.post('/v1/channel-links/claim', {
+export const claimLinkCodeRoute = route.post('user', '/v1/channel-links/claim', {
   name: 'claimLinkCode',
   summary: 'Look up a link code of the chat app',
   description: 'Shows which chat user the code links to the caller, and reserves it for the caller.',
   errors: ['not_found', 'conflict', 'limit_reached'],
-  access: 'user',
   body: code,
   reply: z.object({
     platform: z.enum(chatPlatforms),
@@ -200,30 +192,27 @@ export const claimLinkCodeRoute = route.post('/v1/channel-links/claim', {
   }),
 })
 
-export const linkChatUserRoute = route.post('/v1/channel-links', {
+export const linkChatUserRoute = route.post('user', '/v1/channel-links', {
   name: 'linkChatUser',
   summary: 'Link a chat user to the caller',
   description: 'In chat, that user then acts as the caller.',
   errors: ['not_found', 'conflict', 'limit_reached'],
-  access: 'user',
   body: code,
   status: 201,
   reply: channelLink,
 })
 
-export const listChannelLinksRoute = route.get('/v1/channel-links', {
+export const listChannelLinksRoute = route.get('user', '/v1/channel-links', {
   name: 'listChannelLinks',
   summary: 'List the chat users linked to the caller',
   description: 'They act as the caller in chat.',
-  access: 'user',
   ...wholeList(null, 'link_id'),
   reply: z.array(channelLink),
 })
 
-export const unlinkChatUserRoute = route.delete('/v1/channel-links/:linkId', {
+export const unlinkChatUserRoute = route.delete('user', '/v1/channel-links/:linkId', {
   name: 'unlinkChatUser',
   summary: 'Unlink a chat user',
   description: 'They no longer act as the caller.',
-  access: 'user',
   reply: ok,
 })

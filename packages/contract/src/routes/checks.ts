@@ -3,7 +3,6 @@ import { named, route, timestamp, uuid } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 export const checkLogLinesMax = 5_000
-/** The most log that one answer holds. */
 export const checkLogAnswerBytesMax = 8 * 1024 * 1024
 
 export const checkStatuses = ['queued', 'running', 'passed', 'failed', 'error', 'cancelled'] as const
@@ -55,21 +54,19 @@ export type CheckLogLine = z.infer<typeof checkLogLine>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/checks'
 
-export const getChecksRoute = route.get(base, {
+export const getChecksRoute = route.get('project-write', base, {
   name: 'getChecks',
   summary: 'Get the checks of a change request',
   description: 'The checks come from svc.toml of the default branch and run on the merge of base and head.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  access: 'project-write',
   reply: changeRequestChecks,
 })
 
-export const rerunChecksRoute = route.post(`${base}/rerun`, {
+export const rerunChecksRoute = route.post('project-write', `${base}/rerun`, {
   name: 'rerunChecks',
   summary: 'Run checks again',
   description: 'One by `name`, or all that ended without passing.',
   errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ name: z.string().min(1).max(200).optional() }).optional(),
   status: 202,
@@ -77,11 +74,10 @@ export const rerunChecksRoute = route.post(`${base}/rerun`, {
   reply: changeRequestChecks,
 })
 
-export const readCheckLogRoute = route.get(`${base}/:runId/log`, {
+export const readCheckLogRoute = route.get('project-write', `${base}/:runId/log`, {
   name: 'readCheckLog',
   summary: 'Read the log of a check run',
   description: 'The newest `lines`, oldest of them first. At most 5,000 lines and 8 MiB.',
-  access: 'project-write',
   query: z.object({ lines: z.coerce.number().int().min(0).max(checkLogLinesMax).default(1_000) }),
   reply: z.object({
     check,

@@ -85,12 +85,11 @@ export type ConnectorApproval = z.infer<typeof connectorApproval>
 const base = '/v1/projects/:projectId/connectors'
 const approvals = '/v1/projects/:projectId/connector-approvals'
 
-export const listConnectorsRoute = route.get(base, {
+export const listConnectorsRoute = route.get('project-read', base, {
   name: 'listConnectors',
   summary: 'List the connectors of a project',
   description: 'From svc.toml on the default branch, with their tools.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   ...wholeList('connectors', 'slug'),
   reply: z.object({
     connectors: z.array(connector),
@@ -101,32 +100,29 @@ export const listConnectorsRoute = route.get(base, {
   }),
 })
 
-export const getConnectorRoute = route.get(`${base}/:slug`, {
+export const getConnectorRoute = route.get('project-read', `${base}/:slug`, {
   name: 'getConnector',
   summary: 'Get a connector with its latest calls',
   description: 'Calls list the names of arguments, never their values.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   reply: connector.extend({ calls: z.array(connectorCall) }),
 })
 
-export const checkConnectorRoute = route.post(`${base}/:slug/check`, {
+export const checkConnectorRoute = route.post('project-write', `${base}/:slug/check`, {
   name: 'checkConnector',
   summary: 'Read the tools of a connector again',
   description: 'The answer has the tools, or why there are none.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   effect: 'adds',
   reply: connector,
 })
 
-export const setConnectorPolicyRoute = route.patch(`${base}/:slug/policies`, {
+export const setConnectorPolicyRoute = route.patch('project-write', `${base}/:slug/policies`, {
   name: 'setConnectorPolicy',
   summary: 'Set what agents may do with a connector',
   description:
     'For all tools or for single ones: allow, ask, or block. Only people decide: the token of a sandbox gets `forbidden`.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   effect: 'adds',
   body: z
     .object({
@@ -142,11 +138,10 @@ export const setConnectorPolicyRoute = route.patch(`${base}/:slug/policies`, {
   reply: connector,
 })
 
-export const listConnectorApprovalsRoute = route.get(approvals, {
+export const listConnectorApprovalsRoute = route.get('project-read', approvals, {
   name: 'listConnectorApprovals',
   summary: 'List connector calls that wait for a decision',
   description: 'Newest first; `status=all` includes decided ones.',
-  access: 'project-read',
   query: z.object({
     status: z.enum(['pending', 'all']).default('pending'),
     session_id: z.string().optional(),
@@ -156,12 +151,11 @@ export const listConnectorApprovalsRoute = route.get(approvals, {
   reply: z.object({ approvals: z.array(connectorApproval) }),
 })
 
-export const decideConnectorApprovalRoute = route.post(`${approvals}/:approvalId/decide`, {
+export const decideConnectorApprovalRoute = route.post('project-write', `${approvals}/:approvalId/decide`, {
   name: 'decideConnectorApproval',
   summary: 'Approve or deny a connector call',
   description:
     'Once, or with `always` for the tool from now on. Only people decide: the token of a sandbox gets `forbidden`.',
-  access: 'project-write',
   effect: 'adds',
   body: z.object({
     decision: z.enum(['approve', 'deny']),

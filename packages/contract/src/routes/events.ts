@@ -18,7 +18,6 @@ export { type ProjectEventType, projectEventTypes } from '../schemas/event-types
 export const eventDaysKept = 30
 /** Titles and reasons in an event are cut to this many characters. */
 export const eventTextMax = 500
-/** The most paths in one event. */
 export const eventPathsMax = 20
 
 const changeRequestData = named('ChangeRequestEventData', {
@@ -134,12 +133,11 @@ const streamMark = named('StreamMark', {
   id: z.number().int(),
 })
 
-export const streamProjectEventsRoute = route.get('/v1/projects/:projectId/events', {
+export const streamProjectEventsRoute = route.get('project-read', '/v1/projects/:projectId/events', {
   name: 'streamProjectEvents',
   summary: 'Stream or list the events of a project',
   description:
     'Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.',
-  access: 'project-read',
   stream: true,
   replyTypes: ['text/event-stream', 'application/json'],
   event: z.union([projectEvent, streamMark]),

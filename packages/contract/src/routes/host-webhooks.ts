@@ -14,19 +14,17 @@ export type HostWebhook = z.infer<typeof hostWebhook>
 
 const path = '/v1/projects/:projectId/host-webhook'
 
-export const getHostWebhookRoute = route.get(path, {
+export const getHostWebhookRoute = route.get('project-admin', path, {
   name: 'getHostWebhook',
   summary: 'Get the webhook that the git host calls',
   description: 'Enter its URL and secret at the git host, so that pushes are seen at once.',
-  access: 'project-admin',
   reply: hostWebhook,
 })
 
-export const rotateHostWebhookRoute = route.post(`${path}/rotate`, {
+export const rotateHostWebhookRoute = route.post('project-admin', `${path}/rotate`, {
   name: 'rotateHostWebhook',
   summary: "Create a new secret for the git host's webhook",
   description: 'The earlier secret stops working.',
-  access: 'project-admin',
   idempotent: true,
   secretReply: true,
   reply: hostWebhook,

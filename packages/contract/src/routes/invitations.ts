@@ -24,58 +24,60 @@ export const receivedInvitation = named('ReceivedInvitation', {
   expires_at: timestamp,
 })
 
-export const listInvitationsRoute = route.get('/v1/accounts/:accountId/invitations', {
+export const listInvitationsRoute = route.get('account-admin', '/v1/accounts/:accountId/invitations', {
   name: 'listInvitations',
   summary: 'List the pending invitations of an account',
   description: 'Newest first.',
-  access: 'account-admin',
   query: page,
   reply: z.object({ invitations: z.array(invitation) }),
 })
 
-export const linkInvitationRoute = route.post('/v1/accounts/:accountId/invitations/:invitationId/link', {
-  name: 'linkInvitation',
-  summary: 'Create the one-time link of an invitation',
-  description: 'Needs a browser that signed in within the last ten minutes. An earlier link stops working.',
-  errors: ['confirmation_needed', 'conflict'],
-  access: 'account-admin',
-  reply: z.object({ url: z.string(), expires_at: timestamp }),
-})
+export const linkInvitationRoute = route.post(
+  'account-admin',
+  '/v1/accounts/:accountId/invitations/:invitationId/link',
+  {
+    name: 'linkInvitation',
+    summary: 'Create the one-time link of an invitation',
+    description: 'Needs a browser that signed in within the last ten minutes. An earlier link stops working.',
+    errors: ['confirmation_needed', 'conflict'],
+    reply: z.object({ url: z.string(), expires_at: timestamp }),
+  },
+)
 
-export const revokeInvitationRoute = route.delete('/v1/accounts/:accountId/invitations/:invitationId', {
-  name: 'revokeInvitation',
-  summary: 'Revoke a pending invitation',
-  description: 'Its link stops working.',
-  access: 'account-admin',
-  reply: ok,
-})
+export const revokeInvitationRoute = route.delete(
+  'account-admin',
+  '/v1/accounts/:accountId/invitations/:invitationId',
+  {
+    name: 'revokeInvitation',
+    summary: 'Revoke a pending invitation',
+    description: 'Its link stops working.',
+    reply: ok,
+  },
+)
 
-export const readInvitationRoute = route.post('/v1/invitations/read', {
+export const readInvitationRoute = route.post('public', '/v1/invitations/read', {
   name: 'readInvitation',
   summary: 'Read the invitation behind a code',
   description: 'Returns the account, the role and the inviter. The code is not used up.',
   errors: ['not_found', 'limit_reached', 'unauthenticated'],
-  access: 'public',
   body: z.object({ code: z.string().min(1).max(200) }),
   reply: receivedInvitation,
 })
 
-export const listReceivedInvitationsRoute = route.get('/v1/invitations', {
+export const listReceivedInvitationsRoute = route.get('user', '/v1/invitations', {
   name: 'listReceivedInvitations',
   summary: 'List the invitations the caller received',
   description: 'Only invitations to the e-mail address that the single sign-on provider verified.',
-  access: 'user',
   query: page,
   reply: z.object({ invitations: z.array(receivedInvitation) }),
 })
 
-export const acceptInvitationRoute = route.post('/v1/invitations/accept', {
+export const acceptInvitationRoute = route.post('user', '/v1/invitations/accept', {
   name: 'acceptInvitation',
   summary: 'Accept an invitation',
   description:
     'The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.',
   errors: ['not_found', 'conflict', 'confirmation_needed', 'limit_reached'],
-  access: 'user',
   body: z.union([z.object({ code: z.string().min(1).max(200) }), z.object({ invitation_id: uuid })]),
   reply: z.object({ account_id: uuid, role: z.enum(roles) }),
 })

@@ -12,16 +12,14 @@ export const modelShapes = ['openai', 'anthropic'] as const
 export const configuredModel = named('ConfiguredModel', { id: z.string(), name: z.string(), default: z.boolean() })
 export type ConfiguredModel = z.infer<typeof configuredModel>
 
-export const listModelsRoute = route.get('/v1/models', {
+export const listModelsRoute = route.get('token', '/v1/models', {
   name: 'listModels',
   summary: 'List the models that sessions can use',
   description: 'The default model comes first.',
-  access: 'token',
   ...wholeList('models', 'id'),
   reply: z.object({ models: z.array(configuredModel) }),
 })
 
-/** The upstream without its key. */
 export const modelUpstream = named('ModelUpstream', {
   source: z.enum(['environment', 'saved', 'none']).describe('`environment` takes precedence over `saved`.'),
   url: z.string().nullable(),
@@ -32,21 +30,19 @@ export const modelUpstream = named('ModelUpstream', {
 })
 export type ModelUpstream = z.infer<typeof modelUpstream>
 
-export const getModelUpstreamRoute = route.get('/v1/models/upstream', {
+export const getModelUpstreamRoute = route.get('user', '/v1/models/upstream', {
   name: 'getModelUpstream',
   summary: 'Get the model upstream',
   description: 'Without its key. Only for owners of the instance.',
-  access: 'user',
   reply: modelUpstream,
 })
 
-export const setModelUpstreamRoute = route.put('/v1/models/upstream', {
+export const setModelUpstreamRoute = route.put('user', '/v1/models/upstream', {
   name: 'setModelUpstream',
   summary: 'Set the model upstream',
   description:
     'The server sends one request to it before it saves. Applies to every server of this database. Only for owners of the instance.',
   errors: ['unprocessable', 'conflict', 'model_upstream_failed', 'confirmation_needed'],
-  access: 'user',
   body: z.object({
     url: z
       .string()
@@ -67,11 +63,10 @@ export const setModelUpstreamRoute = route.put('/v1/models/upstream', {
   reply: modelUpstream,
 })
 
-export const clearModelUpstreamRoute = route.delete('/v1/models/upstream', {
+export const clearModelUpstreamRoute = route.delete('user', '/v1/models/upstream', {
   name: 'clearModelUpstream',
   summary: 'Remove the saved model upstream',
   description: 'Also removes its key. Only for owners of the instance.',
   errors: ['conflict', 'confirmation_needed'],
-  access: 'user',
   reply: ok,
 })

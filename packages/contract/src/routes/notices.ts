@@ -15,21 +15,19 @@ export const notice = named('Notice', {
 })
 export type Notice = z.infer<typeof notice>
 
-export const listNoticesRoute = route.get('/v1/accounts/notices', {
+export const listNoticesRoute = route.get('account', '/v1/accounts/notices', {
   name: 'listNotices',
   summary: 'List the notices of the caller',
   description:
     "Tokens, links and invitations that were made in the caller's name since the last dismissal, newest first.",
-  access: 'account',
   ...wholeList('notices', 'notice_id'),
   reply: z.object({ notices: z.array(notice) }),
 })
 
-export const dismissNoticesRoute = route.post('/v1/accounts/notices/dismiss', {
+export const dismissNoticesRoute = route.post('account', '/v1/accounts/notices/dismiss', {
   name: 'dismissNotices',
   summary: 'Dismiss notices up to one',
   description: 'Only in a browser: a token cannot hide what it did.',
-  access: 'account',
   body: z.object({ up_to: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) }),
   example: { body: { up_to: 12 } },
   reply: ok,

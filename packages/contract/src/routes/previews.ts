@@ -5,12 +5,11 @@ import { route } from '../route.ts'
 
 export const previewPortDefault = 3000
 
-export const getPreviewRoute = route.get('/v1/projects/:projectId/sessions/:sessionId/preview', {
+export const getPreviewRoute = route.get('project-read', '/v1/projects/:projectId/sessions/:sessionId/preview', {
   name: 'getPreview',
   summary: 'Get the address of a port of a session',
   description: 'The address works once, for the browser that opens it first.',
   errors: ['runtime_booting'],
-  access: 'project-read',
   query: z.object({
     port: z.coerce
       .number()

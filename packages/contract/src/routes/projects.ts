@@ -106,7 +106,7 @@ export const branchName = z
 
 const name = line(100)
 
-export const createProjectRoute = route.post('/v1/projects', {
+export const createProjectRoute = route.post('user', '/v1/projects', {
   name: 'createProject',
   summary: 'Create a project',
   description:
@@ -120,7 +120,6 @@ export const createProjectRoute = route.post('/v1/projects', {
     'conflict',
     'unprocessable',
   ],
-  access: 'user',
   body: z.object({
     repo_url: z.string().trim().min(1).max(2048).optional(),
     name: name.optional(),
@@ -144,13 +143,12 @@ export const createProjectRoute = route.post('/v1/projects', {
   reply: project,
 })
 
-export const listProjectsRoute = route.get('/v1/projects', {
+export const listProjectsRoute = route.get('user', '/v1/projects', {
   name: 'listProjects',
   summary: 'List projects',
   description:
     'Newest first, from every account the caller belongs to. With `deleted=true`, the deleted projects that the caller can restore.',
   errors: ['not_found'],
-  access: 'user',
   query: page.extend({
     account_id: z.string().optional(),
     deleted: z
@@ -161,22 +159,20 @@ export const listProjectsRoute = route.get('/v1/projects', {
   reply: z.array(project),
 })
 
-export const getProjectRoute = route.get('/v1/projects/:projectId', {
+export const getProjectRoute = route.get('project-read', '/v1/projects/:projectId', {
   name: 'getProject',
   summary: 'Get a project',
   description:
     'The path takes the id or the slug. A slug that several accounts of the caller use is a `conflict`, and the answer lists the ids.',
-  access: 'project-read',
   reply: project,
 })
 
-export const updateProjectRoute = route.patch('/v1/projects/:projectId', {
+export const updateProjectRoute = route.patch('project-admin', '/v1/projects/:projectId', {
   name: 'updateProject',
   summary: 'Change a project',
   description:
     'Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tried before it is saved.',
   errors: [...repositoryErrors, 'unprocessable', 'limit_reached'],
-  access: 'project-admin',
   body: z.object({
     name: name.optional(),
     default_branch: branchName.optional(),
@@ -207,14 +203,12 @@ export const updateProjectRoute = route.patch('/v1/projects/:projectId', {
   reply: project,
 })
 
-/** How long a deleted project can be restored. */
 export const deletedDaysKept = 30
 
-export const deleteProjectRoute = route.delete('/v1/projects/:projectId', {
+export const deleteProjectRoute = route.delete('project-admin', '/v1/projects/:projectId', {
   name: 'deleteProject',
   summary: 'Delete a project',
   description: `The project can be restored for ${deletedDaysKept} days. \`purge=true\` deletes it for good now; a project that is already deleted is purged by its id.`,
-  access: 'project-admin',
   deleted: 'too',
   query: z.object({
     purge: z
@@ -228,21 +222,19 @@ export const deleteProjectRoute = route.delete('/v1/projects/:projectId', {
   reply: ok.extend({ purge_at: timestamp.nullable() }),
 })
 
-export const restoreProjectRoute = route.post('/v1/projects/:projectId/restore', {
+export const restoreProjectRoute = route.post('project-admin', '/v1/projects/:projectId/restore', {
   name: 'restoreProject',
   summary: 'Restore a deleted project',
   description: 'The project gets its slug back, or the next free one.',
   errors: ['limit_reached'],
-  access: 'project-admin',
   deleted: 'alone',
   reply: project,
 })
 
-export const getProjectDeletionRoute = route.get('/v1/projects/:projectId/deletion', {
+export const getProjectDeletionRoute = route.get('project-admin', '/v1/projects/:projectId/deletion', {
   name: 'getProjectDeletion',
   summary: 'Preview the deletion of a project',
   description: 'Counts the sessions, change requests and bytes that deletion stops and a purge removes.',
-  access: 'project-admin',
   deleted: 'too',
   reply: named('ProjectDeletion', {
     sessions: z.number().int(),
@@ -271,23 +263,21 @@ export const manifestIssue = named('ManifestIssue', {
   column: z.number().int().nullable(),
 })
 
-export const validateManifestRoute = route.post('/v1/projects/:projectId/manifest/validate', {
+export const validateManifestRoute = route.post('project-read', '/v1/projects/:projectId/manifest/validate', {
   name: 'validateManifest',
   summary: 'Validate a text as svc.toml',
   description: 'Nothing is stored. `issues` have line and column, counted from 1.',
-  access: 'project-read',
   effect: 'adds',
   body: z.object({ raw: z.string() }),
   example: { body: { raw: 'svc_version = 1\n' } },
   reply: z.object({ valid: z.boolean(), issues: z.array(manifestIssue) }),
 })
 
-export const getCloneCredentialRoute = route.get('/v1/projects/:projectId/git/clone-credential', {
+export const getCloneCredentialRoute = route.get('sandbox', '/v1/projects/:projectId/git/clone-credential', {
   name: 'getCloneCredential',
   summary: 'Get a git credential for the session branch',
   description: 'For sandboxes. The credential is valid for 15 minutes and may write only the branch of its session.',
   errors: [...repositoryErrors],
-  access: 'sandbox',
   reply: z.object({
     repo_url: z.string(),
     auth: z.object({ type: z.literal('basic'), username: z.literal('x-access-token'), token: z.string() }),

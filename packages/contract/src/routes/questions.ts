@@ -35,23 +35,21 @@ export type Question = z.infer<typeof question>
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/questions'
 
-export const listQuestionsRoute = route.get(base, {
+export const listQuestionsRoute = route.get('project-read', base, {
   name: 'listQuestions',
   summary: 'List the questions of an agent',
   description: 'Permissions, questions and connector calls to approve, newest first.',
-  access: 'project-read',
   query: page.extend({ status: z.enum([...questionStatuses, 'all']).default('all') }),
   example: { query: { status: 'open' } },
   reply: z.object({ questions: z.array(question) }),
 })
 
-export const answerQuestionRoute = route.post(`${base}/:questionId/answer`, {
+export const answerQuestionRoute = route.post('project-write', `${base}/:questionId/answer`, {
   name: 'answerQuestion',
   summary: 'Answer a question of an agent',
   description:
     'One of the option values; a `question` also takes free text. Only people answer: the token of a sandbox gets `forbidden`.',
   errors: ['runtime_booting'],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({
     answer: z

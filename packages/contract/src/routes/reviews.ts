@@ -43,16 +43,15 @@ export type Review = z.infer<typeof review>
 
 const base = '/v1/projects/:projectId/change-requests/:crId/reviews'
 
-export const listReviewsRoute = route.get(base, {
+export const listReviewsRoute = route.get('project-write', base, {
   name: 'listReviews',
   summary: 'List the reviews of a change request',
   description: 'Oldest first.',
-  access: 'project-write',
   ...wholeList('reviews', 'review_id'),
   reply: z.object({ reviews: z.array(review) }),
 })
 
-export const createReviewRoute = route.post(base, {
+export const createReviewRoute = route.post('project-write', base, {
   name: 'createReview',
   summary: 'Review a change request',
   description:
@@ -66,7 +65,6 @@ export const createReviewRoute = route.post(base, {
     'unprocessable',
     'ref_missing',
   ],
-  access: 'project-write',
   effect: 'adds',
   body: z
     .object({

@@ -13,12 +13,11 @@ export const secret = named('Secret', {
 })
 export type Secret = z.infer<typeof secret>
 
-export const listSecretsRoute = route.get('/v1/projects/:projectId/secrets', {
+export const listSecretsRoute = route.get('project-read', '/v1/projects/:projectId/secrets', {
   name: 'listSecrets',
   summary: 'List the names of secrets',
   description: 'Never a value. `missing` are the secrets that svc.toml requires and the project lacks.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   ...wholeList('items', 'name'),
   reply: z.object({
     items: z.array(secret),
@@ -29,23 +28,21 @@ export const listSecretsRoute = route.get('/v1/projects/:projectId/secrets', {
   }),
 })
 
-export const setSecretRoute = route.post('/v1/projects/:projectId/secrets', {
+export const setSecretRoute = route.post('project-write', '/v1/projects/:projectId/secrets', {
   name: 'setSecret',
   summary: 'Set a secret',
   description:
     'A value has at most 64 KiB, and all values of a project together at most 512 KiB. Sandboxes that start later get it.',
   errors: ['reserved_name', 'quota_exceeded', ...repositoryErrors, 'unprocessable'],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ name: z.string(), value: z.string() }),
   example: { body: { name: 'API_KEY', value: 'a value that only sandboxes see' } },
   reply: secret,
 })
 
-export const deleteSecretRoute = route.delete('/v1/projects/:projectId/secrets/:name', {
+export const deleteSecretRoute = route.delete('project-write', '/v1/projects/:projectId/secrets/:name', {
   name: 'deleteSecret',
   summary: 'Delete a secret',
   description: 'Running sandboxes keep it until they stop.',
-  access: 'project-write',
   reply: ok,
 })

@@ -95,13 +95,12 @@ const promptText = z
   .min(1, 'is empty')
   .refine((text) => !text.includes('\0'), 'holds a NUL character')
 
-export const createSessionRoute = route.post(base, {
+export const createSessionRoute = route.post('project-write', base, {
   name: 'createSession',
   summary: 'Create a session',
   description:
     "Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
   errors: [...repositoryErrors, ...startErrors, 'unprocessable', 'quota_exceeded', 'limit_reached', 'branch_protected'],
-  access: 'project-write',
   effect: 'adds',
   body: z
     .strictObject({
@@ -150,91 +149,82 @@ export const createSessionRoute = route.post(base, {
   reply: session,
 })
 
-export const listSessionsRoute = route.get(base, {
+export const listSessionsRoute = route.get('project-read', base, {
   name: 'listSessions',
   summary: 'List the sessions of a project',
   description: 'Newest first. `include=activity` adds `is_busy`.',
-  access: 'project-read',
   query: page.extend({ status: z.enum([...sessionStatuses, 'all']).default('all'), include }),
   example: { query: { status: 'running', include: 'activity' } },
   reply: z.array(session),
 })
 
-export const getSessionRoute = route.get(`${base}/:sessionId`, {
+export const getSessionRoute = route.get('project-read', `${base}/:sessionId`, {
   name: 'getSession',
   summary: 'Get a session',
   description: '`include=activity` adds `is_busy`: whether the agent is working on a prompt.',
-  access: 'project-read',
   query: z.object({ include }),
   reply: session,
 })
 
-export const updateSessionRoute = route.patch(`${base}/:sessionId`, {
+export const updateSessionRoute = route.patch('project-write', `${base}/:sessionId`, {
   name: 'updateSession',
   summary: 'Rename a session or replace its metadata',
   description: 'Metadata is replaced as a whole and has at most 16 KiB.',
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
   example: { body: { name: 'Fix the build on Linux', metadata: { ticket: 'WEB-12' } } },
   reply: session,
 })
 
-export const stopSessionRoute = route.post(`${base}/:sessionId/stop`, {
+export const stopSessionRoute = route.post('project-write', `${base}/:sessionId/stop`, {
   name: 'stopSession',
   summary: 'Stop a session',
   description:
     'Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.',
-  access: 'project-write',
   effect: 'ends',
   reply: session,
 })
 
-export const restartSessionRoute = route.post(`${base}/:sessionId/restart`, {
+export const restartSessionRoute = route.post('project-write', `${base}/:sessionId/restart`, {
   name: 'restartSession',
   summary: 'Restart a session',
   description:
     'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.',
   errors: [...repositoryErrors, ...startErrors, 'unprocessable'],
-  access: 'project-write',
   effect: 'adds',
-  /** Without `agent` the session keeps its agent; null is the default agent. */
   body: z.strictObject({ agent: agentName.nullable().optional() }).optional(),
   status: 202,
   example: { body: { agent: null } },
   reply: session,
 })
 
-export const refreshSessionRoute = route.post(`${base}/:sessionId/refresh`, {
+export const refreshSessionRoute = route.post('project-write', `${base}/:sessionId/refresh`, {
   name: 'refreshSession',
   summary: 'Apply changes of the default branch to a running session',
   description:
     'Once the agent is idle, pulls the session branch and restarts the agent runtime. `refresh.needs_restart` lists what only a restart applies.',
-  access: 'project-write',
   effect: 'adds',
   body: z.strictObject({}).optional(),
   status: 202,
   reply: session,
 })
 
-export const deleteSessionRoute = route.delete(`${base}/:sessionId`, {
+export const deleteSessionRoute = route.delete('project-write', `${base}/:sessionId`, {
   name: 'deleteSession',
   summary: 'Delete a session',
   description: 'Stops it first. Its branch and its change requests stay.',
   errors: [...repositoryErrors],
-  access: 'project-write',
   reply: ok,
 })
 
 const promptError = z.object({ code: z.string(), message: z.string() })
 
-export const promptSessionRoute = route.post(`${base}/:sessionId/prompt`, {
+export const promptSessionRoute = route.post('project-write', `${base}/:sessionId/prompt`, {
   name: 'promptSession',
   summary: 'Send a prompt to the agent of a session',
   description:
     'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.',
   errors: [...startErrors, 'unprocessable', 'runtime_booting', ...repositoryErrors, 'quota_exceeded'],
-  access: 'project-write',
   effect: 'adds',
   body: z.strictObject({
     text: promptText.refine(
@@ -274,21 +264,19 @@ export const prompt = named('Prompt', {
 })
 export type Prompt = z.infer<typeof prompt>
 
-export const listPromptsRoute = route.get(`${base}/:sessionId/prompts`, {
+export const listPromptsRoute = route.get('project-read', `${base}/:sessionId/prompts`, {
   name: 'listPrompts',
   summary: 'List the prompts of a session',
   description: 'Newest first, each with what became of it.',
-  access: 'project-read',
   query: page,
   reply: z.object({ prompts: z.array(prompt) }),
 })
 
-export const abortSessionRoute = route.post(`${base}/:sessionId/abort`, {
+export const abortSessionRoute = route.post('project-write', `${base}/:sessionId/abort`, {
   name: 'abortSession',
   summary: 'Abort the current turn of the agent',
   description: 'The session keeps running and takes the next prompt.',
   errors: ['runtime_booting'],
-  access: 'project-write',
   effect: 'ends',
   reply: ok,
 })
@@ -306,7 +294,6 @@ export const messagePart = z.discriminatedUnion('type', [
     input: z.string(),
     output: z.string(),
   }),
-  /** A file that was sent with the prompt. */
   attachment.extend({ type: z.literal('file'), id: z.string() }),
 ])
 z.globalRegistry.add(messagePart, { id: 'MessagePart' })
@@ -322,12 +309,11 @@ export const message = named('Message', {
 })
 export type Message = z.infer<typeof message>
 
-export const getTranscriptRoute = route.get(`${base}/:sessionId/transcript`, {
+export const getTranscriptRoute = route.get('project-read', `${base}/:sessionId/transcript`, {
   name: 'getTranscript',
   summary: 'Get the conversation of a session',
   description:
     'Oldest first, also after the session stopped. With `limit`, the newest messages, and by the next page the ones before; `from=start` takes the oldest.',
-  access: 'project-read',
   query: z.object({
     limit: z.coerce.number().int().min(1).max(1000).optional(),
     cursor: z.string().max(200).optional(),
@@ -341,22 +327,20 @@ export const getTranscriptRoute = route.get(`${base}/:sessionId/transcript`, {
 })
 
 /** Images that are safe to show keep their type; every other file is a download. Texts are redacted like the transcript. */
-export const getAttachmentRoute = route.get(`${base}/:sessionId/attachments/:attachmentId`, {
+export const getAttachmentRoute = route.get('project-read', `${base}/:sessionId/attachments/:attachmentId`, {
   name: 'getAttachment',
   summary: 'Download a file that was sent with a prompt',
   description:
     'PNG, JPEG, GIF and WebP come with their own type, every other file as `application/octet-stream`. Secrets in a text are replaced.',
-  access: 'project-read',
   stream: true,
   replyTypes: ['application/octet-stream', 'image/png', 'image/jpeg', 'image/gif', 'image/webp'],
   reply: z.string(),
 })
 
-export const getTimelineRoute = route.get(`${base}/:sessionId/timeline`, {
+export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/timeline`, {
   name: 'getTimeline',
   summary: 'Get the steps of the last start',
   description: 'Each step with its duration in milliseconds, and the refreshes since.',
-  access: 'project-read',
   reply: z.object({
     phases: z.array(
       named('StartPhase', {
@@ -374,25 +358,22 @@ export const getTimelineRoute = route.get(`${base}/:sessionId/timeline`, {
 export const sessionEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session'), session }),
   z.object({ type: z.literal('message'), message }),
-  /** The agent is working, waits for a prompt, or its turn failed. */
   z.object({
     type: z.literal('turn'),
     status: z.enum(['busy', 'idle', 'error']),
     error: z.string().nullable(),
   }),
-  /** The agent asked a question, or a question was answered or expired. */
   z.object({ type: z.literal('question'), question }),
 ])
 z.globalRegistry.add(sessionEvent, { id: 'SessionEvent' })
 export type SessionEvent = z.infer<typeof sessionEvent>
 
-export const streamSessionEventsRoute = route.get(`${base}/:sessionId/events`, {
+export const streamSessionEventsRoute = route.get('project-read', `${base}/:sessionId/events`, {
   name: 'streamSessionEvents',
   summary: 'Stream the events of a session',
   description:
     'Server-sent events: first the current state, then every change. The event name is the `type` in its data. `Last-Event-ID` resumes with the messages that changed since.',
   errors: ['runtime_booting'],
-  access: 'project-read',
   /** `messages` limits the first messages of the stream to the newest ones; the transcript has the ones before. */
   query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),
   stream: true,

@@ -1,21 +1,19 @@
 import { z } from 'zod'
 import { route } from '../route.ts'
 
-export const healthRoute = route.get('/v1/health', {
+export const healthRoute = route.get('public', '/v1/health', {
   name: 'getHealth',
   summary: 'Check that the server process answers',
   description: 'Answers as long as the process runs, without the database. Use it as a liveness probe.',
-  access: 'public',
   publicInSandbox: true,
   reply: z.object({ status: z.literal('ok'), version: z.string() }),
 })
 
-export const readyRoute = route.get('/v1/ready', {
+export const readyRoute = route.get('public', '/v1/ready', {
   name: 'getReady',
   summary: 'Check that the server can serve requests',
   description:
     'Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room.',
-  access: 'public',
   publicInSandbox: true,
   reply: z.object({
     status: z.literal('ready'),

@@ -4,7 +4,6 @@ import { manifestIssue } from './projects.ts'
 import { named, route, timestamp, uuid, wholeList } from '../route.ts'
 import { mergeErrors, repositoryErrors, startErrors } from '../route-errors.ts'
 
-/** The limit of a webhook's body. */
 export const webhookBytesMax = 1024 * 1024
 export const signatureHeaders = ['x-svc-signature', 'x-hub-signature-256'] as const
 /** Headers that identify a delivery, so that a repeated one is recognized. */
@@ -48,26 +47,24 @@ export type Trigger = z.infer<typeof trigger>
 
 const base = '/v1/projects/:projectId/triggers'
 
-export const listTriggersRoute = route.get(base, {
+export const listTriggersRoute = route.get('project-read', base, {
   name: 'listTriggers',
   summary: 'List the triggers of a project',
   description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   ...wholeList('triggers', 'slug'),
   reply: z.object({ triggers: z.array(trigger), errors: z.array(manifestIssue) }),
 })
 
-export const getTriggerRoute = route.get(`${base}/:slug`, {
+export const getTriggerRoute = route.get('project-read', `${base}/:slug`, {
   name: 'getTrigger',
   summary: 'Get a trigger with its latest runs',
   description: '`slots` are the times at which it was due and what came of each.',
   errors: [...repositoryErrors],
-  access: 'project-read',
   reply: trigger.extend({ slots: z.array(triggerSlot) }),
 })
 
-export const fireTriggerRoute = route.post(`${base}/:slug/fire`, {
+export const fireTriggerRoute = route.post('project-write', `${base}/:slug/fire`, {
   name: 'fireTrigger',
   summary: 'Fire a trigger now',
   description:
@@ -80,7 +77,6 @@ export const fireTriggerRoute = route.post(`${base}/:slug/fire`, {
     'spend_cap_reached',
     'quota_exceeded',
   ],
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ message: z.string().trim().max(16_384).optional() }).optional(),
   status: 202,
@@ -100,19 +96,18 @@ const switching = {
     'unprocessable',
     'quota_exceeded',
   ],
-  access: 'project-write',
   idempotent: true,
   reply: z.object({ change_request: changeRequest.nullable(), merged: z.boolean() }),
 } as const
 
-export const enableTriggerRoute = route.post(`${base}/:slug/enable`, {
+export const enableTriggerRoute = route.post('project-write', `${base}/:slug/enable`, {
   ...switching,
   name: 'enableTrigger',
   summary: 'Enable a trigger',
   effect: 'adds',
 })
 
-export const disableTriggerRoute = route.post(`${base}/:slug/disable`, {
+export const disableTriggerRoute = route.post('project-write', `${base}/:slug/disable`, {
   ...switching,
   name: 'disableTrigger',
   summary: 'Disable a trigger',

@@ -31,29 +31,26 @@ export const unfinishedWork = named('UnfinishedWork', {
   earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
 })
 
-export const getUnfinishedWorkRoute = route.get(base, {
+export const getUnfinishedWorkRoute = route.get('project-read', base, {
   name: 'getUnfinishedWork',
   summary: 'Get the unfinished work of a session',
   description: 'Files that were not committed and commits that were not pushed, as they were saved last.',
-  access: 'project-read',
   reply: unfinishedWork,
 })
 
-export const saveUnfinishedWorkRoute = route.post(base, {
+export const saveUnfinishedWorkRoute = route.post('project-write', base, {
   name: 'saveUnfinishedWork',
   summary: 'Save the unfinished work of a running session',
   description: 'Also happens by itself at intervals and before a stop.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors],
-  access: 'project-write',
   effect: 'adds',
   reply: unfinishedWork,
 })
 
-export const bundleUnfinishedWorkRoute = route.get(`${base}/bundle`, {
+export const bundleUnfinishedWorkRoute = route.get('project-read', `${base}/bundle`, {
   name: 'bundleUnfinishedWork',
   summary: 'Download saved work as a git bundle',
   description: 'Leaves out the commits that `have` names.',
-  access: 'project-read',
   query: z.object({
     have: z
       .string()
@@ -68,21 +65,19 @@ export const bundleUnfinishedWorkRoute = route.get(`${base}/bundle`, {
   reply: z.string(),
 })
 
-export const recoverUnfinishedWorkRoute = route.post(`${base}/recover`, {
+export const recoverUnfinishedWorkRoute = route.post('project-write', `${base}/recover`, {
   name: 'recoverUnfinishedWork',
   summary: 'Apply saved work to a running session',
   description: 'Writes the files into the work tree of the sandbox.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors, 'merge_conflict'],
-  access: 'project-write',
   effect: 'adds',
   reply: z.object({ ok: z.literal(true), files: z.number().int() }),
 })
 
-export const listUnfinishedWorkRoute = route.get('/v1/projects/:projectId/unfinished-work', {
+export const listUnfinishedWorkRoute = route.get('project-read', '/v1/projects/:projectId/unfinished-work', {
   name: 'listUnfinishedWork',
   summary: 'List sessions with unfinished work',
   description: 'Only sessions that have some.',
-  access: 'project-read',
   ...wholeList(null, 'session_id'),
   reply: z.array(
     z.object({
@@ -95,11 +90,10 @@ export const listUnfinishedWorkRoute = route.get('/v1/projects/:projectId/unfini
 })
 
 /** For clients that applied the work themselves. */
-export const settleUnfinishedWorkRoute = route.post(`${base}/recovered`, {
+export const settleUnfinishedWorkRoute = route.post('project-write', `${base}/recovered`, {
   name: 'settleUnfinishedWork',
   summary: 'Mark saved work as recovered',
   description: 'It is no longer listed as unfinished.',
-  access: 'project-write',
   effect: 'adds',
   body: z.object({ commit: sha }),
   example: { body: { commit: '9fceb02d0ae598e95dc970b74767f19372d61af8' } },

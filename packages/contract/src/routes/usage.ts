@@ -38,7 +38,6 @@ export const usage = named('Usage', {
 })
 export type Usage = z.infer<typeof usage>
 
-/** The storage of a project, in bytes. */
 export const storage = named('Storage', {
   repository_bytes: whole.describe('In bytes, without unfinished work, which has a quota of its own.'),
   unfinished_work_bytes: whole,
@@ -54,41 +53,37 @@ export const tokenCap = z.number().int().min(0).max(1_000_000_000_000).nullable(
 
 const query = z.object({ days: z.coerce.number().int().min(1).max(366).default(30) })
 
-export const accountUsageRoute = route.get('/v1/accounts/:accountId/usage', {
+export const accountUsageRoute = route.get('account-read', '/v1/accounts/:accountId/usage', {
   name: 'accountUsage',
   summary: 'Get the usage of an account',
   description: 'Tokens of models and seconds of sandboxes, for the last `days` in UTC.',
-  access: 'account-read',
   query,
   example: { query: { days: '7' } },
   reply: usage,
 })
 
-export const capAccountUsageRoute = route.patch('/v1/accounts/:accountId/usage', {
+export const capAccountUsageRoute = route.patch('account-admin', '/v1/accounts/:accountId/usage', {
   name: 'capAccountUsage',
   summary: 'Set the monthly token cap of an account',
   description:
     'In tokens, input and output together; null removes the cap. At the cap, model calls get `spend_cap_reached`.',
-  access: 'account-admin',
   body: z.object({ model_tokens_per_month: tokenCap }),
   example: { body: { model_tokens_per_month: 50_000_000 } },
   reply: z.object({ model_tokens_per_month: tokenCap }),
 })
 
-export const projectUsageRoute = route.get('/v1/projects/:projectId/usage', {
+export const projectUsageRoute = route.get('project-read', '/v1/projects/:projectId/usage', {
   name: 'projectUsage',
   summary: 'Get the usage and storage of a project',
   description: 'Tokens, seconds, and `storage` in bytes.',
-  access: 'project-read',
   query,
   reply: named('ProjectUsage', { ...usage.shape, storage }),
 })
 
-export const sessionUsageRoute = route.get('/v1/projects/:projectId/sessions/:sessionId/usage', {
+export const sessionUsageRoute = route.get('project-read', '/v1/projects/:projectId/sessions/:sessionId/usage', {
   name: 'sessionUsage',
   summary: 'Get the usage of a session',
   description: 'Tokens of models and seconds of sandboxes, for the last `days` in UTC.',
-  access: 'project-read',
   query,
   reply: usage,
 })

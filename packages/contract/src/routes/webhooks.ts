@@ -2,12 +2,10 @@ import { z } from 'zod'
 import { projectEventTypes } from '../schemas/event-types.ts'
 import { named, ok, page, route, timestamp, uuid, wholeList } from '../route.ts'
 
-/** The time a receiver has to answer. */
 export const webhookTimeoutMs = 10_000
 /** How long a delivery is retried before the webhook is paused. */
 export const webhookPatienceHours = 24
 export const webhooksPerProjectMax = 20
-/** The stored part of an answer. */
 export const webhookAnswerBytesMax = 1024
 
 /** `*`, a noun such as `session.*`, or one event type. */
@@ -18,7 +16,6 @@ const eventPattern = z
     'is neither `*`, nor a type of event, nor all of a noun as `session.*`',
   )
 
-/** Whether `patterns` match the event type. */
 export function wantsEvent(patterns: string[], type: string): boolean {
   return patterns.some((each) => each === '*' || each === type || each === `${type.split('.')[0]}.*`)
 }
@@ -62,22 +59,20 @@ const secret = z.string().regex(/^[\x21-\x7e]{16,200}$/, 'must be 16 to 200 prin
 
 const base = '/v1/projects/:projectId/webhooks'
 
-export const listWebhooksRoute = route.get(base, {
+export const listWebhooksRoute = route.get('project-admin', base, {
   name: 'listWebhooks',
   summary: 'List the webhooks of a project',
   description: 'Never their secrets.',
-  access: 'project-admin',
   ...wholeList('webhooks', 'webhook_id'),
   reply: z.object({ webhooks: z.array(webhook) }),
 })
 
-export const createWebhookRoute = route.post(base, {
+export const createWebhookRoute = route.post('project-admin', base, {
   name: 'createWebhook',
   summary: 'Create a webhook',
   description:
     'Sends signed events, beginning with the next one. `secret` is in this answer only. A project has at most 20.',
   errors: ['limit_reached', 'unprocessable'],
-  access: 'project-admin',
   body: z.object({ url, events: events.default(['*']), secret: secret.optional() }),
   status: 201,
   idempotent: true,
@@ -86,13 +81,12 @@ export const createWebhookRoute = route.post(base, {
   reply: webhook.extend({ secret: z.string() }),
 })
 
-export const updateWebhookRoute = route.patch(`${base}/:webhookId`, {
+export const updateWebhookRoute = route.patch('project-admin', `${base}/:webhookId`, {
   name: 'updateWebhook',
   summary: 'Change a webhook',
   description:
     'Changes its URL, events or secret, or pauses and resumes it. `from_now` drops what was not delivered yet.',
   errors: ['unprocessable'],
-  access: 'project-admin',
   body: z.object({
     url: url.optional(),
     events: events.optional(),
@@ -105,38 +99,34 @@ export const updateWebhookRoute = route.patch(`${base}/:webhookId`, {
   reply: webhook.extend({ secret: z.string().nullable() }),
 })
 
-export const deleteWebhookRoute = route.delete(`${base}/:webhookId`, {
+export const deleteWebhookRoute = route.delete('project-admin', `${base}/:webhookId`, {
   name: 'deleteWebhook',
   summary: 'Delete a webhook',
   description: 'Nothing more is sent to it.',
-  access: 'project-admin',
   reply: ok,
 })
 
-export const listDeliveriesRoute = route.get(`${base}/:webhookId/deliveries`, {
+export const listDeliveriesRoute = route.get('project-admin', `${base}/:webhookId/deliveries`, {
   name: 'listDeliveries',
   summary: 'List the deliveries of a webhook',
   description: 'Newest first, each with the answer of the receiver (at most 1 KiB).',
-  access: 'project-admin',
   query: page,
   reply: z.object({ deliveries: z.array(webhookDelivery) }),
 })
 
-export const redeliverRoute = route.post(`${base}/:webhookId/deliveries/:deliveryId/redeliver`, {
+export const redeliverRoute = route.post('project-admin', `${base}/:webhookId/deliveries/:deliveryId/redeliver`, {
   name: 'redeliver',
   summary: 'Deliver an event again',
   description: 'Under the id of its first delivery.',
-  access: 'project-admin',
   status: 202,
   idempotent: true,
   reply: webhookDelivery,
 })
 
-export const pingWebhookRoute = route.post(`${base}/:webhookId/ping`, {
+export const pingWebhookRoute = route.post('project-admin', `${base}/:webhookId/ping`, {
   name: 'pingWebhook',
   summary: 'Send a ping to a webhook',
   description: 'Also while the webhook is paused.',
-  access: 'project-admin',
   status: 202,
   idempotent: true,
   reply: webhookDelivery,

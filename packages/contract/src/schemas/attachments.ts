@@ -19,7 +19,6 @@ export interface Attachment {
 
 const tooMuch = `The attachments of one prompt may be ${sizeText(attachmentsBytesMax)} together; these are more.`
 
-/** For a request with attachments, which are base64. */
 export const attachmentsBodyLimit = {
   bytesMax: Math.ceil((attachmentsBytesMax * 4) / 3) + 1024 * 1024,
   refusal: tooMuch,
@@ -31,7 +30,6 @@ export interface AttachmentRefusal {
   limit: number
 }
 
-/** Why a prompt cannot have this many attachments, or null. */
 export function refuseAttachmentCount(count: number): AttachmentRefusal | null {
   if (count <= attachmentCountMax) return null
   return {
@@ -41,7 +39,6 @@ export function refuseAttachmentCount(count: number): AttachmentRefusal | null {
   }
 }
 
-/** Why these files cannot be attached to one prompt, or null. */
 export function refuseAttachments(files: readonly { name: string; bytes: number }[]): AttachmentRefusal | null {
   const tooMany = refuseAttachmentCount(files.length)
   if (tooMany !== null) return tooMany
@@ -100,7 +97,6 @@ export function attachmentPath({ attachment_id: id, name }: Pick<Attachment, 'at
   return `${attachmentsDir}/${id}/${attachmentFileName(name)}`
 }
 
-/** The note about attachments that the agent gets with the prompt. */
 export function attachmentsNote(attachments: readonly Attachment[]): string {
   const lines = attachments.map((each) => `- ${attachmentPath(each)} (${each.content_type}, ${sizeText(each.bytes)})`)
   const what = attachments.length === 1 ? 'This file is' : 'These files are'
@@ -109,7 +105,6 @@ export function attachmentsNote(attachments: readonly Attachment[]): string {
 
 const pathPattern = new RegExp(`${attachmentsDir}/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/`, 'g')
 
-/** The attachment ids in a note. */
 export function attachmentIdsIn(note: string): string[] {
   return [...note.matchAll(pathPattern)].map((match) => match[1]!)
 }

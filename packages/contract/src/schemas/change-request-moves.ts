@@ -17,7 +17,6 @@ export function isDraft(cr: { metadata: Readonly<Record<string, unknown>> }): bo
   return cr.metadata.draft === true
 }
 
-/** Why a move is not allowed now, or null. */
 export function refuseMove(move: ChangeRequestMove, status: ChangeRequestStatus): string | null {
   const from: readonly ChangeRequestStatus[] = changeRequestMoves[move].from
   if (from.includes(status)) return null

@@ -8,7 +8,6 @@ export const cronIntervalMsMin = 60_000
 /** Slots sampled for the shortest interval. Closer slots on rare days are caught when they are due. */
 const sampledSlots = 60
 
-/** Why a cron expression of five or six fields is not valid, or null. */
 export function refuseCron(expression: string): string | null {
   // "?" means the time of parsing, which would give each server another schedule.
   if (expression.includes('?')) return `is not a cron expression: ${shortened(expression)} holds a "?"`
@@ -55,7 +54,6 @@ export function runAtTime(time: string, timezone: string): Date {
   return new Cron(withSeconds, { paused: true, timezone }).nextRun(new Date(0)) ?? new Date(NaN)
 }
 
-/** The next slots after `after`, at most `count`. */
 export function slotsAfter(
   schedule: { cron: string | null; run_at: string | null; timezone: string },
   after: Date,

@@ -9,7 +9,6 @@ export interface RepositoryProgress {
   bytes: number
 }
 
-/** The progress in the facts of an error, or null. */
 export function readFetchProgress(value: unknown): RepositoryProgress | null {
   if (typeof value !== 'object' || value === null) return null
   const { is_first, phase, objects, objects_total, bytes } = value as Record<string, unknown>

@@ -1,4 +1,5 @@
-/** Small things this browser stores: viewed files, drafts. */
+import { parseJson } from '@svc/contract/json'
+
 const listeners = new Set<() => void>()
 const parsed = new Map<string, { text: string | null; value: unknown }>()
 
@@ -15,22 +16,10 @@ export function readStored<T>(key: string, fallback: T): T {
   const text = localStorage.getItem(key)
   const known = parsed.get(key)
   if (known !== undefined && known.text === text) return (known.value ?? fallback) as T
-  const value: unknown = text === null ? null : parse(text)
+  // Undefined for an entry that another program wrote or that was cut short: the fallback applies.
+  const value = text === null ? null : parseJson(text)
   parsed.set(key, { text, value })
   return (value ?? fallback) as T
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return unreadableEntry()
-  }
-}
-
-/** Another program wrote it, or it was cut short: the fallback applies. */
-function unreadableEntry(): null {
-  return null
 }
 
 export function writeStored<T>(key: string, fallback: T, next: T): void {

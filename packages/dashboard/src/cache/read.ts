@@ -3,7 +3,6 @@ import { get, type Reply } from '../api.ts'
 import type { GetPath, Params } from '../prefetch/requests.ts'
 import { liveMs } from './query-client.ts'
 
-/** A query that reads one route. */
 export function read<P extends GetPath, Data = Reply<P>>(
   queryKey: QueryKey,
   path: P,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { ChangeRequest } from '../pages/change-requests/queries.ts'
-import { Row } from '../ui/card.tsx'
-import { Time } from '../ui/time.tsx'
+import { Row } from '../ui/layout.tsx'
+import { Time } from '../ui/text.tsx'
 import { ChangeRequestStatus } from './status.tsx'
 import { ChangeRequestLink } from './links.tsx'
 

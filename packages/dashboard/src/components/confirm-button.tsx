@@ -1,5 +1,5 @@
 import { type ComponentProps, useState } from 'react'
-import { Button, type ButtonKind } from '../ui/button.tsx'
+import { Button, type ButtonKind } from '../ui/form.tsx'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
 type Dialog = Omit<ComponentProps<typeof ConfirmDialog>, 'open' | 'onOpenChange' | 'busy' | 'onConfirm'>

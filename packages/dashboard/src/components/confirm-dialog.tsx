@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import type { ReactNode } from 'react'
-import { Button, buttonClass } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/form.tsx'
 
 export function ConfirmDialog({
   open,

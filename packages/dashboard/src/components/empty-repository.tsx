@@ -1,4 +1,4 @@
-import { Empty } from '../ui/card.tsx'
+import { Empty } from '../ui/layout.tsx'
 import { useProject } from './shell/project-shell.tsx'
 
 /** A managed repository before its first push, which creates the default branch. */

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode, Ref } from 'react'
 import { session } from '../pages/sessions/queries.ts'
 import { paths } from '../paths.ts'
+import { useProject } from './shell/project-shell.tsx'
 
 export const linkClass = 'text-accent underline'
 
@@ -22,15 +23,12 @@ export function ChangeRequestLink({ project, number, ...rest }: Linked & { numbe
   return <Link className={linkClass} {...rest} to={paths.changeRequest} params={{ project, number: String(number) }} />
 }
 
-/** Links to a session by its name. */
-export function NamedSessionLink({
-  projectId,
-  project,
-  sessionId,
-}: Record<'projectId' | 'project' | 'sessionId', string>) {
-  const { data } = useQuery(session(projectId, sessionId))
+/** Links to a session of the shown project by its name. */
+export function NamedSessionLink({ sessionId }: { sessionId: string }) {
+  const { project_id, slug } = useProject()
+  const { data } = useQuery(session(project_id, sessionId))
   return (
-    <SessionLink project={project} sessionId={sessionId}>
+    <SessionLink project={slug} sessionId={sessionId}>
       {data?.name ?? 'Session'}
     </SessionLink>
   )

@@ -1,4 +1,4 @@
-import { Notice } from '../ui/notice.tsx'
+import { Notice } from '../ui/layout.tsx'
 
 interface Issue {
   path: string
@@ -7,7 +7,6 @@ interface Issue {
   severity: 'error' | 'warning'
 }
 
-/** One notice for each issue in svc.toml. */
 export function ManifestIssues({ issues, bySeverity = false }: { issues: readonly Issue[]; bySeverity?: boolean }) {
   return issues.map((issue) => (
     <Notice

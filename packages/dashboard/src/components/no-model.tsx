@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
 import { models, modelUpstream } from '../pages/settings/queries.ts'
-import { buttonClass } from '../ui/button.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { buttonClass } from '../ui/form.tsx'
+import { Notice } from '../ui/layout.tsx'
 
 /** A warning on pages that start agents, while the server has no model. */
 export function NoModel() {

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import type { Session } from '../pages/sessions/queries.ts'
-import { Row } from '../ui/card.tsx'
-import { Time } from '../ui/time.tsx'
+import { Row } from '../ui/layout.tsx'
+import { Time } from '../ui/text.tsx'
 import { SessionStatus } from './status.tsx'
 import { ChangeRequestLink, SessionLink } from './links.tsx'
 

@@ -1,6 +1,6 @@
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import type { ChangeRequest } from '../pages/change-requests/queries.ts'
-import { Badge, type Tone } from '../ui/badge.tsx'
+import { Badge, type Tone } from '../ui/text.tsx'
 
 const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'bad' }
 

@@ -1,15 +1,10 @@
 import type { QueryKey, UseQueryOptions } from '@tanstack/react-query'
 import type { Token } from '../pages/account/queries.ts'
-import { Card, Empty, Row, Rows } from '../ui/card.tsx'
-import { Command } from '../ui/copy.tsx'
-import { Input, Select } from '../ui/field.tsx'
-import { Notice } from '../ui/notice.tsx'
-import { Time } from '../ui/time.tsx'
-import { useFields } from '../ui/use-fields.ts'
+import { Card, Empty, Notice, Row, Rows } from '../ui/layout.tsx'
+import { Command, Time } from '../ui/text.tsx'
+import { Input, Select, useFields } from '../ui/form.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
-import { Failure } from './failure.tsx'
-import { Read } from './query-result.tsx'
-import { SendForm } from './send-form.tsx'
+import { Failure, Read, SendForm } from './requests.tsx'
 
 const lifetimes = [
   ['7', 'In 7 days'],
@@ -35,7 +30,6 @@ interface TokensOf<Key extends QueryKey> {
   list: UseQueryOptions<Token[], Error, Token[], Key>
   mint: Sending<{ secret_key: string }, { name: string; expires_at: string | null }>
   revoke: Sending<unknown, string>
-  /** Creates a token in a terminal. */
   command: string
   refusal?: string | null
 }

@@ -1,4 +1,4 @@
-import { Read } from '../components/query-result.tsx'
+import { Read } from '../components/requests.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
 import { receivedInvitations } from './account/queries.ts'
 

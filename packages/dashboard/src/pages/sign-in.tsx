@@ -2,16 +2,14 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
-import { useSend } from '../cache/use-send.ts'
-import { Read } from '../components/query-result.tsx'
-import { Failure } from '../components/failure.tsx'
+import { Failure, Read, useSend } from '../components/requests.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
 import { PasswordForm } from '../components/sign-in/password-form.tsx'
 import { ProviderLink } from '../components/sign-in/provider-link.tsx'
 import { me } from './account/queries.ts'
-import { Button } from '../ui/button.tsx'
-import { Command } from '../ui/copy.tsx'
-import { Notice } from '../ui/notice.tsx'
+import { Button } from '../ui/form.tsx'
+import { Command } from '../ui/text.tsx'
+import { Notice } from '../ui/layout.tsx'
 
 const route = getRouteApi('/sign-in')
 
@@ -60,7 +58,7 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
   const { next = '/', problem } = route.useSearch()
-  const link = useSend('POST', '/v1/sign-in', {}, { onSuccess: () => location.replace('/') })
+  const link = useSend('POST', '/v1/sign-in', { onSuccess: () => location.replace('/') })
   const spend = () => link.mutate({ code })
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">

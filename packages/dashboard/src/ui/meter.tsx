@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Badge } from './badge.tsx'
+import { Badge } from './text.tsx'
 
 /** The used part of a limit. `words` name a limit that is reached. */
 export function Meter({

@@ -1,20 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
+import { useSend } from '../requests.tsx'
 import { notices, type SecurityNotice } from '../../pages/account/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 
 /** Tokens, links, and invitations created in the user's name since they last dismissed this notice. */
 export function Notices() {
   const queries = useQueryClient()
   const { data } = useQuery(notices)
-  const dismiss = useSend(
-    'POST',
-    '/v1/accounts/notices/dismiss',
-    {},
-    { onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }) },
-  )
+  const dismiss = useSend('POST', '/v1/accounts/notices/dismiss', {
+    onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }),
+  })
   const newest = data?.notices[0]
   if (data === undefined || newest === undefined) return null
   return (

@@ -5,7 +5,7 @@ import { ApiError } from '../../api.ts'
 import { paths } from '../../paths.ts'
 import { project } from '../../pages/projects/queries.ts'
 import { useTitle } from '../../ui/title.ts'
-import { QueryResult } from '../query-result.tsx'
+import { QueryResult } from '../requests.tsx'
 import { ProjectEvents } from '../../cache/project-events.tsx'
 
 const route = getRouteApi('/shell/projects/$project')

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 
 const readyPollMs = 3_000
 

@@ -20,7 +20,6 @@ const titles: Readonly<Record<string, string>> = {
   [paths.modelSettings]: 'Model',
 }
 
-/** The frame of every page after sign-in. */
 export function Shell() {
   const { data } = useQuery(me)
   const { pathname } = useLocation()

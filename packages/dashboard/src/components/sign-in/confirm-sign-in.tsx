@@ -3,25 +3,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, useSend, type Sending } from '../requests.tsx'
 import { paths } from '../../paths.ts'
 import { password as passwordQuery } from '../../pages/account/queries.ts'
-import { Button, buttonClass } from '../../ui/button.tsx'
-import { Form } from '../../ui/field.tsx'
+import { Button, buttonClass, Form } from '../../ui/form.tsx'
 import { PasswordField } from './credential-fields.tsx'
 import { DialogPopup } from '../confirm-dialog.tsx'
-import { Failure } from '../failure.tsx'
 import { ProviderLink } from './provider-link.tsx'
 
-interface Action<Given> {
-  error: Error | null
-  variables: Given | undefined
-  mutate: (given: Given) => void
-  reset: () => void
-}
-
 /** Shows why an action failed. If the action needs a recent sign-in, a dialog asks for it and repeats the action. */
-export function RefusedAction<Given>({ action: { error, variables, mutate, reset } }: { action: Action<Given> }) {
+export function RefusedAction<Given>({ action: { error, variables, mutate, reset } }: { action: Sending<Given> }) {
   if (error === null) return null
   if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') return <Failure error={error} />
   return <ConfirmSignIn repeat={() => mutate(variables as Given)} cancel={reset} />
@@ -30,7 +21,7 @@ export function RefusedAction<Given>({ action: { error, variables, mutate, reset
 function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => void }) {
   const { data: known } = useQuery(passwordQuery)
   const [password, setPassword] = useState('')
-  const confirm = useSend('POST', '/v1/accounts/confirm', {}, { onSuccess: repeat })
+  const confirm = useSend('POST', '/v1/accounts/confirm', { onSuccess: repeat })
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && cancel()}>
       <DialogPopup>

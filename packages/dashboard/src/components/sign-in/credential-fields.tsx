@@ -1,5 +1,5 @@
 import type { ComponentProps } from 'react'
-import { Input } from '../../ui/field.tsx'
+import { Input } from '../../ui/form.tsx'
 
 interface Field {
   value: string

@@ -1,9 +1,7 @@
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, useSend } from '../requests.tsx'
 import type { ReceivedInvitation } from '../../pages/account/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Failure } from '../failure.tsx'
+import { Button } from '../../ui/form.tsx'
 
-/** Names the account and the inviter before the person joins. */
 export function InvitationText({ invitation }: { invitation: ReceivedInvitation }) {
   return (
     <p>
@@ -13,9 +11,8 @@ export function InvitationText({ invitation }: { invitation: ReceivedInvitation 
   )
 }
 
-/** Joins as the signed-in user. */
 export function Join({ by, label }: { by: { code: string } | { invitation_id: string }; label: string }) {
-  const join = useSend('POST', '/v1/invitations/accept', {}, { onSuccess: () => location.replace('/') })
+  const join = useSend('POST', '/v1/invitations/accept', { onSuccess: () => location.replace('/') })
   return (
     <>
       {join.isError && <Failure error={join.error} />}

@@ -1,13 +1,10 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Button } from '../../ui/button.tsx'
-import { Form } from '../../ui/field.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Failure, useSend } from '../requests.tsx'
+import { Button, Form, useFields } from '../../ui/form.tsx'
 import { EmailField, PasswordField } from './credential-fields.tsx'
-import { Failure } from '../failure.tsx'
 
 export function PasswordForm({ onSignedIn }: { onSignedIn: () => void }) {
   const { values, field } = useFields({ email: '', password: '' })
-  const signIn = useSend('POST', '/v1/sign-in/password', {}, { onSuccess: onSignedIn })
+  const signIn = useSend('POST', '/v1/sign-in/password', { onSuccess: onSignedIn })
   const refusal = values.email === '' || values.password === '' ? 'Enter your email and password' : null
   return (
     <Form

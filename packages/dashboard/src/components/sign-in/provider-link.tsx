@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { signInMethods } from '../../pages/account/queries.ts'
-import { buttonClass } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/form.tsx'
 
 /** A link to the OpenID Connect provider, if the operator configured one. `onLeave` runs before the browser leaves. */
 export function ProviderLink({ next, onLeave }: { next: string; onLeave?: () => void }) {

@@ -1,22 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
+import { useSend } from '../../components/requests.tsx'
 import { invitations } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Notice, Row, Rows } from '../../ui/layout.tsx'
+import { Command, Time } from '../../ui/text.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 
-/** The pending invitations of an account, for its owners and admins. */
 export function Invitations({ accountId }: { accountId: string }) {
   const list = invitations(accountId)
   const { data } = useQuery(list)
   const settle = { refetch: [list.queryKey] }
   const ofId = (invitationId: string) => ({ path: { accountId, invitationId } })
-  const link = useSend('POST', '/v1/accounts/{accountId}/invitations/{invitationId}/link', ofId, settle)
-  const revoke = useSend('DELETE', '/v1/accounts/{accountId}/invitations/{invitationId}', ofId, settle)
+  const link = useSend('POST', '/v1/accounts/{accountId}/invitations/{invitationId}/link', { request: ofId, ...settle })
+  const revoke = useSend('DELETE', '/v1/accounts/{accountId}/invitations/{invitationId}', { request: ofId, ...settle })
   if (data === undefined || data.invitations.length === 0) return null
   return (
     <Card title="Invitations">

@@ -1,17 +1,12 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { me, type Member, members, type Role } from './queries.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 import { InvitationLink, Invitations } from './invitations.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Input, Select } from '../../ui/field.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
+import { Input, Select, useFields } from '../../ui/form.tsx'
+import { Time } from '../../ui/text.tsx'
 
 const roles: [Role, string][] = [
   ['owner', 'Owner'],
@@ -33,18 +28,14 @@ export function MembersPage() {
 function Members({ accountId, userId: ownId }: { accountId: string; userId: string }) {
   const refusal = useAdminRefusal(accountId)
   const settle = { refetch: [['account', accountId]] }
-  const change = useSend(
-    'PATCH',
-    '/v1/accounts/{accountId}/members/{userId}',
-    ({ userId, role }: { userId: string; role: Role }) => ({ path: { accountId, userId }, body: { role } }),
-    settle,
-  )
-  const remove = useSend(
-    'DELETE',
-    '/v1/accounts/{accountId}/members/{userId}',
-    (userId: string) => ({ path: { accountId, userId } }),
-    settle,
-  )
+  const change = useSend('PATCH', '/v1/accounts/{accountId}/members/{userId}', {
+    request: ({ userId, role }: { userId: string; role: Role }) => ({ path: { accountId, userId }, body: { role } }),
+    ...settle,
+  })
+  const remove = useSend('DELETE', '/v1/accounts/{accountId}/members/{userId}', {
+    request: (userId: string) => ({ path: { accountId, userId } }),
+    ...settle,
+  })
   return (
     <>
       <RefusedAction action={change} />
@@ -75,12 +66,11 @@ function Members({ accountId, userId: ownId }: { accountId: string; userId: stri
 
 function InviteMember({ accountId, refusal }: { accountId: string; refusal: string | null }) {
   const { values, set, field } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
-  const add = useSend(
-    'POST',
-    '/v1/accounts/{accountId}/members',
-    { accountId },
-    { refetch: [['account', accountId]], onSuccess: () => set({ email: '' }) },
-  )
+  const add = useSend('POST', '/v1/accounts/{accountId}/members', {
+    path: { accountId },
+    refetch: [['account', accountId]],
+    onSuccess: () => set({ email: '' }),
+  })
   return (
     <>
       <RefusedAction action={add} />

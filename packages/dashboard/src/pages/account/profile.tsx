@@ -1,15 +1,9 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { EmailField, PasswordField } from '../../components/sign-in/credential-fields.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { dashboardSessions, password } from './queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Button, useFields } from '../../ui/form.tsx'
+import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 
 export function ProfilePage() {
   return (
@@ -25,12 +19,10 @@ export function ProfilePage() {
 function Password({ email: known, isSet }: { email: string | null; isSet: boolean }) {
   const { values, set, field } = useFields({ email: known ?? '', current: '', next: '' })
   const { email, current, next } = values
-  const save = useSend(
-    'POST',
-    '/v1/accounts/password',
-    {},
-    { refetch: [password.queryKey], onSuccess: () => set({ current: '', next: '' }) },
-  )
+  const save = useSend('POST', '/v1/accounts/password', {
+    refetch: [password.queryKey],
+    onSuccess: () => set({ current: '', next: '' }),
+  })
   return (
     <Card title={isSet ? 'Change your password' : 'Set a password to sign in without a link'}>
       <SendForm
@@ -57,12 +49,10 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
 }
 
 function ActiveSignIns() {
-  const end = useSend(
-    'DELETE',
-    '/v1/accounts/dashboard-sessions/{dashboardSessionId}',
-    (dashboardSessionId: string) => ({ path: { dashboardSessionId } }),
-    { refetch: [dashboardSessions.queryKey] },
-  )
+  const end = useSend('DELETE', '/v1/accounts/dashboard-sessions/{dashboardSessionId}', {
+    request: (dashboardSessionId: string) => ({ path: { dashboardSessionId } }),
+    refetch: [dashboardSessions.queryKey],
+  })
   return (
     <Card title="Active sign-ins">
       {end.isError && <Failure error={end.error} />}

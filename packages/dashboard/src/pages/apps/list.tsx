@@ -1,17 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { type App, appLog, apps } from './queries.ts'
-import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Output } from '../../ui/output.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Badge, Output, Time, type Tone } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 
 type Deploy = App['deploys'][number]
 
@@ -54,9 +49,9 @@ function AppCard({ app }: { app: App }) {
   const writeRefusal = useWriteRefusal(accountId)
   const path = { projectId, slug: app.slug }
   const refetch = [['project', projectId, 'apps']]
-  const deploy = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/deploy', path, { once: true, refetch })
-  const stop = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/stop', path, { refetch })
-  const back = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/rollback', path, { once: true, refetch })
+  const deploy = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/deploy', { path, once: true, refetch })
+  const stop = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/stop', { path, refetch })
+  const back = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/rollback', { path, once: true, refetch })
   const error = deploy.error ?? stop.error ?? back.error
   const deployRefusal = writeRefusal ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
   const stopRefusal = writeRefusal ?? (app.live === null && app.next === null ? 'The app is not running' : null)
@@ -108,7 +103,6 @@ function DeployRow({
 }: {
   app: App
   deploy: Deploy
-  /** Rolls back to this deploy. */
   back: { isPending: boolean; mutate: () => void }
   refusal: string | null
 }) {

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { get } from '../../api.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
-import { Loading } from '../../ui/loading.tsx'
+import { Loading } from '../../ui/layout.tsx'
 
 /** An app redirects unknown browsers here. This page gets a ticket and redirects back. */
 export function OpenAppPage() {

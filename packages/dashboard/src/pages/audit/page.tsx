@@ -1,14 +1,12 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { QueryResult, Read } from '../../components/query-result.tsx'
+import { QueryResult, Read } from '../../components/requests.tsx'
 import { auditPages } from './queries.ts'
 import { me, members } from '../account/queries.ts'
 import { projects } from '../projects/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card, Empty } from '../../ui/card.tsx'
-import { Select, sideBySide } from '../../ui/field.tsx'
+import { Button, Select, sideBySide } from '../../ui/form.tsx'
+import { Card, Empty, Page } from '../../ui/layout.tsx'
 import { AuditTable } from './table.tsx'
-import { Page } from '../../ui/page.tsx'
 
 const route = getRouteApi('/shell/account/audit')
 

@@ -3,7 +3,7 @@ import { paths } from '../../paths.ts'
 import type { AuditEvent } from './queries.ts'
 import type { Member } from '../account/queries.ts'
 import type { Project } from '../projects/queries.ts'
-import { Time } from '../../ui/time.tsx'
+import { Time } from '../../ui/text.tsx'
 import { changes } from './changes.ts'
 import { linkClass, SessionLink } from '../../components/links.tsx'
 

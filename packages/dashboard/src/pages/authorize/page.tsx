@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { PasswordForm } from '../../components/sign-in/password-form.tsx'
 import { ProviderLink } from '../../components/sign-in/provider-link.tsx'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
-import { Button, buttonClass } from '../../ui/button.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Loading } from '../../ui/loading.tsx'
+import { Button, buttonClass } from '../../ui/form.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Loading } from '../../ui/layout.tsx'
 import { callbackOf, readRequest, shortCode, type TerminalRequest } from './terminal-request.ts'
 
-/** The outcomes that the terminal redirects the browser back with. */
 const ends: Record<string, [title: string, text: string]> = {
   '#done': ['Done', 'Your terminal is signed in. You can close this page.'],
   '#refused': ['Sign-in canceled', 'You can close this page.'],
@@ -28,7 +26,6 @@ function forgetRequest(): void {
   history.replaceState(history.state, '', location.pathname)
 }
 
-/** The page that signs a terminal in. */
 export function AuthorizePage() {
   const [hash] = useState(() => {
     const hash = location.hash || (sessionStorage.getItem(storedHash) ?? '')
@@ -89,17 +86,12 @@ function TerminalSignIn({ request }: { request: TerminalRequest }) {
 function Approve({ request, name, account }: { request: TerminalRequest; name: string; account: string }) {
   const [refused, setRefused] = useState(false)
   const { challenge, name: terminal } = request
-  const approve = useSend(
-    'POST',
-    '/v1/accounts/cli-logins',
-    {},
-    {
-      onSuccess: ({ code }) => {
-        forgetRequest()
-        if (!request.mayBeElsewhere) location.assign(callbackOf(request, { code }))
-      },
+  const approve = useSend('POST', '/v1/accounts/cli-logins', {
+    onSuccess: ({ code }) => {
+      forgetRequest()
+      if (!request.mayBeElsewhere) location.assign(callbackOf(request, { code }))
     },
-  )
+  })
   const refuse = () => {
     forgetRequest()
     if (request.mayBeElsewhere) setRefused(true)

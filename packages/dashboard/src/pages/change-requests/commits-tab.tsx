@@ -1,7 +1,7 @@
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { type ChangeRequest, commitsOf } from './queries.ts'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Card, Empty, Row, Rows } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 
 export function CommitsTab({ cr }: { cr: ChangeRequest }) {
   return (

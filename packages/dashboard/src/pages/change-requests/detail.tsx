@@ -2,14 +2,14 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { QueryResult } from '../../components/query-result.tsx'
+import { QueryResult } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { ChangeRequestStatus } from '../../components/status.tsx'
 import { useStored } from '../../browser/use-stored.ts'
 import { type ChangeRequest, changeRequest, diff } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Loading } from '../../ui/loading.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Loading } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { CommitsTab } from './commits-tab.tsx'
 import { EffectsTab } from './effects-tab.tsx'
@@ -97,7 +97,6 @@ export function ChangeRequestPage() {
 
 function Header({ cr }: { cr: ChangeRequest }) {
   useTitle(`#${cr.number} ${cr.title}`)
-  const { slug } = useProject()
   const [isEditing, setEditing] = useState(false)
   if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
@@ -112,9 +111,7 @@ function Header({ cr }: { cr: ChangeRequest }) {
         <ChangeRequestStatus cr={cr} />
         <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
         <Time at={cr.updated_at} />
-        {cr.origin_session_id !== null && (
-          <NamedSessionLink projectId={cr.project_id} project={slug} sessionId={cr.origin_session_id} />
-        )}
+        {cr.origin_session_id !== null && <NamedSessionLink sessionId={cr.origin_session_id} />}
       </p>
     </header>
   )

@@ -1,13 +1,11 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Form, Input, TextArea } from '../../ui/field.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Button, Form, Input, TextArea, useFields } from '../../ui/form.tsx'
 
 export function EditTitle({ cr, onDone }: { cr: ChangeRequest; onDone: () => void }) {
   const { values, field } = useFields({ title: cr.title, description: cr.description })
-  const save = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', pathOf(cr), {
+  const save = useSend('PATCH', '/v1/projects/{projectId}/change-requests/{crId}', {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id]],
   })
   const refusal = values.title.trim() === '' ? 'Enter a title' : null

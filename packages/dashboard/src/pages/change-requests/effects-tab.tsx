@@ -1,10 +1,8 @@
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { type ChangeRequest, effects } from './queries.ts'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
-import { Notice } from '../../ui/notice.tsx'
 
-/** The effects of the merge beyond code. */
 export function EffectsTab({ cr }: { cr: ChangeRequest }) {
   if (cr.status !== 'open')
     return (

@@ -1,14 +1,10 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { SendForm } from '../../components/send-form.tsx'
+import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from '../projects/queries.ts'
-import { Card, Empty } from '../../ui/card.tsx'
-import { Input, Select, TextArea } from '../../ui/field.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Empty, Page } from '../../ui/layout.tsx'
+import { Input, Select, TextArea, useFields } from '../../ui/form.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/new')
 
@@ -36,17 +32,13 @@ function OpenForm({ names }: { names: string[] }) {
   const head_ref = names.find((name) => name === preselected) ?? names.find((name) => name !== base_ref) ?? ''
   const { values, field } = useFields({ title: '', description: '', head_ref, base_ref })
   const navigate = useNavigate()
-  const open = useSend(
-    'POST',
-    '/v1/projects/{projectId}/change-requests',
-    { projectId },
-    {
-      once: true,
-      onSuccess: ({ number }) =>
-        navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
-      refetch: [['project', projectId, 'change-requests']],
-    },
-  )
+  const open = useSend('POST', '/v1/projects/{projectId}/change-requests', {
+    path: { projectId },
+    once: true,
+    onSuccess: ({ number }) =>
+      navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
+    refetch: [['project', projectId, 'change-requests']],
+  })
   const isSame = values.head_ref === values.base_ref
   const options = names.map((name) => [name, name] as const)
   return (

@@ -23,7 +23,6 @@ export const changeRequests = (projectId: string, status: ListedStatus) =>
     { ...live, select: ({ change_requests }) => change_requests },
   )
 
-/** The change requests that propose this branch. */
 export const changeRequestsOfBranch = (projectId: string, branch: string) =>
   read(
     ['project', projectId, 'change-requests', 'of-branch', branch],
@@ -44,7 +43,6 @@ export const changeRequestPage = (
     refetchInterval: liveMs,
   })
 
-/** By its number. */
 export const changeRequest = (projectId: string, number: number) =>
   queryOptions({
     queryKey: ['project', projectId, 'change-request', number],

@@ -1,14 +1,10 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { type Channel, channel as one, type ChannelDetail } from './queries.ts'
-import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Badge, Time, type Tone } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { NamedSessionLink } from '../../components/links.tsx'
 
 function stateOf({ error, waiting }: Channel): [Tone, string] {
@@ -20,9 +16,9 @@ export function ChannelCard({ channel }: { channel: Channel }) {
   const { project_id: projectId } = useProject()
   const path = { projectId, channelId: channel.channel_id }
   const settle = { refetch: [['project', projectId, 'channels']] }
-  const test = useSend('POST', '/v1/projects/{projectId}/channels/{channelId}/test', path, settle)
-  const edit = useSend('PATCH', '/v1/projects/{projectId}/channels/{channelId}', path, settle)
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/channels/{channelId}', path, settle)
+  const test = useSend('POST', '/v1/projects/{projectId}/channels/{channelId}/test', { path, ...settle })
+  const edit = useSend('PATCH', '/v1/projects/{projectId}/channels/{channelId}', { path, ...settle })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/channels/{channelId}', { path, ...settle })
   const name = `#${channel.conversation_name}`
   const failure = test.error ?? edit.error ?? remove.error
   const [tone, label] = stateOf(channel)
@@ -127,7 +123,6 @@ function Linked({ links, name }: { links: ChannelDetail['links']; name: string }
 const shownMax = 8
 
 function Threads({ threads, name }: { threads: ChannelDetail['threads']; name: string }) {
-  const { slug: project, project_id: projectId } = useProject()
   if (threads.length === 0) return null
   return (
     <>
@@ -139,7 +134,7 @@ function Threads({ threads, name }: { threads: ChannelDetail['threads']; name: s
             {thread.session_id === null ? (
               <span className="text-dim">No session</span>
             ) : (
-              <NamedSessionLink projectId={projectId} project={project} sessionId={thread.session_id} />
+              <NamedSessionLink sessionId={thread.session_id} />
             )}
             <Time at={thread.created_at} />
           </Row>

@@ -1,15 +1,11 @@
 import { useState } from 'react'
-import { useSend } from '../../cache/use-send.ts'
-import { SendForm } from '../../components/send-form.tsx'
+import { SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import type { ChatSetup } from './queries.ts'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Input } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Notice } from '../../ui/layout.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Input, useFields } from '../../ui/form.tsx'
 
-/** Setup in four steps. The third one is a form. */
 export function ConnectChannel({ setup, isFirst }: { setup: ChatSetup; isFirst: boolean }) {
   return (
     <Card title={isFirst ? 'Connect Slack' : 'Connect another channel'}>
@@ -46,12 +42,11 @@ function ConnectForm() {
     onChange: (text: string) => set({ [name]: text.trim() }),
   })
   const [allowUnlinked, setAllowUnlinked] = useState(false)
-  const connect = useSend(
-    'POST',
-    '/v1/projects/{projectId}/channels',
-    { projectId },
-    { refetch: [['project', projectId, 'channels']], onSuccess: () => set(nothing) },
-  )
+  const connect = useSend('POST', '/v1/projects/{projectId}/channels', {
+    path: { projectId },
+    refetch: [['project', projectId, 'channels']],
+    onSuccess: () => set(nothing),
+  })
   return (
     <SendForm
       of={connect}

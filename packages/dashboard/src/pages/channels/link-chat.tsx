@@ -1,12 +1,9 @@
 import { useState } from 'react'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { linkCode } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 
 /** The target of the chat app's link. The code is in the URL's fragment, which reaches no server and no log. */
 export function LinkChatPage() {

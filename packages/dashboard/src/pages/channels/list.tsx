@@ -1,12 +1,11 @@
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { channels } from './queries.ts'
 import { ChannelCard } from './channel.tsx'
 import { ConnectChannel } from './connect.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Page } from '../../ui/layout.tsx'
 
-/** The connected chat channels of a project, and a form to connect one. */
 export function ChannelsPage() {
   return (
     <Page title="Channels">

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Rows } from '../../ui/card.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Rows } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 import { approvals, type Approval } from './queries.ts'
 import { SessionLink } from '../../components/links.tsx'
 
@@ -34,7 +33,8 @@ const decisions = [
 function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
   const { project_id: projectId, slug: project } = useProject()
   const path = { projectId, approvalId: approval.approval_id }
-  const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', path, {
+  const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', {
+    path,
     refetch: [['project', projectId, 'connectors']],
   })
   const call = `${approval.slug} ${approval.tool}`

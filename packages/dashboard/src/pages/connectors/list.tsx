@@ -1,17 +1,11 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Select } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Badge, Time, type Tone } from '../../ui/text.tsx'
+import { Button, Select } from '../../ui/form.tsx'
+import { Card, Empty, Notice, Page, Row, Rows } from '../../ui/layout.tsx'
 import { Approvals } from './approvals.tsx'
 import { connectors, type Connector, type ConnectorTool, type Policy } from './queries.ts'
-import { Page } from '../../ui/page.tsx'
 
 const tones: Record<Connector['status'], Tone> = { ready: 'good', failed: 'bad', unchecked: 'neutral', off: 'neutral' }
 
@@ -56,8 +50,8 @@ function ConnectorCard({ connector }: { connector: Connector }) {
   const { project_id: projectId } = useProject()
   const path = { projectId, slug: connector.slug }
   const settle = { refetch: [['project', projectId, 'connectors']] }
-  const check = useSend('POST', '/v1/projects/{projectId}/connectors/{slug}/check', path, settle)
-  const decide = useSend('PATCH', '/v1/projects/{projectId}/connectors/{slug}/policies', path, settle)
+  const check = useSend('POST', '/v1/projects/{projectId}/connectors/{slug}/check', { path, ...settle })
+  const decide = useSend('PATCH', '/v1/projects/{projectId}/connectors/{slug}/policies', { path, ...settle })
   const error = check.error ?? decide.error
   return (
     <Card

@@ -12,7 +12,6 @@ const approvalsMs = 5_000
 export const connectors = (projectId: string) =>
   read(['project', projectId, 'connectors'], '/v1/projects/{projectId}/connectors', { path: { projectId } }, live)
 
-/** Calls that wait for a person: in the project, or in one session. */
 export const approvals = (projectId: string, sessionId?: string) =>
   read(
     ['project', projectId, 'connectors', 'approvals', sessionId ?? 'all'],

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { NoModel } from '../../components/no-model.tsx'
 import { paths } from '../../paths.ts'
-import { Command } from '../../ui/copy.tsx'
+import { Command } from '../../ui/text.tsx'
 
 /** Each step as one command. */
 const steps = [

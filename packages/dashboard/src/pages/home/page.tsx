@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ApiError } from '../../api.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { ProjectEvents } from '../../cache/project-events.tsx'
 import { NoModel } from '../../components/no-model.tsx'
 import { ChangeRequestRow } from '../../components/change-request-row.tsx'
@@ -10,16 +10,13 @@ import { paths } from '../../paths.ts'
 import { type ChangeRequest, changeRequests, mergeability } from '../change-requests/queries.ts'
 import { type Project, projects } from '../projects/queries.ts'
 import { type Session, sessions } from '../sessions/queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Card, Empty, Rows } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Page } from '../../ui/page.tsx'
-import { PendingApprovalRow } from '../connectors/pending-approval-row.tsx'
-import { approvals } from '../connectors/queries.ts'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Card, Empty, Notice, Page, Row, Rows } from '../../ui/layout.tsx'
+import { type Approval, approvals } from '../connectors/queries.ts'
 import { FirstVisit } from './first-visit.tsx'
 import { DeletedProjects } from '../projects/deleted.tsx'
+import { SessionLink } from '../../components/links.tsx'
 
-/** Work that needs the user, and running sessions, over all projects. */
 export function HomePage() {
   return (
     <Read query={projects} what="your projects">
@@ -155,4 +152,28 @@ function Mergeability({ cr }: { cr: ChangeRequest }) {
   if (is_up_to_date) return <Badge>nothing to merge</Badge>
   if (can_merge) return <Badge tone="good">ready to merge</Badge>
   return <Badge tone="bad">{conflicts.length === 1 ? '1 conflict' : `${conflicts.length} conflicts`}</Badge>
+}
+
+function PendingApprovalRow({ approval, project }: { approval: Approval; project: Project }) {
+  const { session_id: sessionId, slug, tool, created_at: createdAt } = approval
+  const call = `Wants to call ${slug} ${tool}`
+  const linkClass = 'font-medium hover:underline'
+  return (
+    <Row>
+      <Badge tone="warn">needs approval</Badge>
+      <span className="min-w-0 flex-1 basis-40">
+        {sessionId === null ? (
+          <Link to={paths.connectors} params={{ project: project.slug }} className={linkClass}>
+            {call}
+          </Link>
+        ) : (
+          <SessionLink project={project.slug} sessionId={sessionId} className={linkClass}>
+            {call}
+          </SessionLink>
+        )}
+      </span>
+      <span className="min-w-0 text-sm text-dim">{project.name}</span>
+      <Time at={createdAt} />
+    </Row>
+  )
 }

@@ -1,17 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Reply } from '../../api.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from './queries.ts'
 import { type ChangeRequest, changeRequests } from '../change-requests/queries.ts'
 import { type Session, sessions } from '../sessions/queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
+import { Badge } from '../../ui/text.tsx'
+import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
-import { Page } from '../../ui/page.tsx'
 
 type Branch = Reply<'/v1/projects/{projectId}/branches'>['branches'][number]
 

@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { deletedProjects, type Project } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card, Row, Rows } from '../../ui/card.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Row, Rows } from '../../ui/layout.tsx'
 
-/** The deleted projects of an account that the user can restore. */
 export function DeletedProjects({ account }: { account: { account_id: string } | undefined }) {
   const all = useQuery(deletedProjects).data ?? []
   const shown = all.filter(({ account_id }) => account === undefined || account_id === account.account_id)
@@ -23,7 +21,7 @@ export function DeletedProjects({ account }: { account: { account_id: string } |
 
 function Deleted({ project }: { project: Project }) {
   const path = { projectId: project.project_id }
-  const restore = useSend('POST', '/v1/projects/{projectId}/restore', path, { refetch: [['projects']] })
+  const restore = useSend('POST', '/v1/projects/{projectId}/restore', { path, refetch: [['projects']] })
   return (
     <Row>
       <span className="min-w-0 flex-1">

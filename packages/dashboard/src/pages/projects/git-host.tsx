@@ -1,14 +1,10 @@
 import type { Project } from '@svc/contract'
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { SendForm } from '../../components/send-form.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Input } from '../../ui/field.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card } from '../../ui/layout.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Input, useFields } from '../../ui/form.tsx'
 
-/** The repository's URL, and the credentials that svc uses there. */
 export function GitHost({ project }: { project: Project }) {
   return (
     <Card title="Git host">
@@ -22,12 +18,10 @@ export function GitHost({ project }: { project: Project }) {
 }
 
 function useEdit(projectId: string) {
-  return useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { refetch: [['projects'], ['project', projectId]] },
-  )
+  return useSend('PATCH', '/v1/projects/{projectId}', {
+    path: { projectId },
+    refetch: [['projects'], ['project', projectId]],
+  })
 }
 
 function HostToken({ project }: { project: Project }) {

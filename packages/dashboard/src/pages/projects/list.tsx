@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
 import { projects } from './queries.ts'
-import { buttonClass } from '../../ui/button.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Page } from '../../ui/page.tsx'
+import { buttonClass } from '../../ui/form.tsx'
+import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 import { DeletedProjects } from './deleted.tsx'
 
 export function ProjectsPage() {

@@ -1,13 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useSend } from '../../cache/use-send.ts'
-import { SendForm } from '../../components/send-form.tsx'
+import { SendForm, useSend } from '../../components/requests.tsx'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
-import { Card } from '../../ui/card.tsx'
-import { Input, Select } from '../../ui/field.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Page } from '../../ui/layout.tsx'
+import { Input, Select, useFields } from '../../ui/form.tsx'
 
 /** ssh:// and git's short form user@host:path. */
 const sshAddress = /^(ssh:\/\/|[^/:@\s]+@[^/:\s]+:)/
@@ -26,7 +23,7 @@ export function NewProjectPage() {
   const hasNewKey = isSsh && keySource === 'new key'
   const account = useQuery(me).data?.account
   const navigate = useNavigate()
-  const make = useSend('POST', '/v1/projects', {}, { once: true, refetch: [['projects']] })
+  const make = useSend('POST', '/v1/projects', { once: true, refetch: [['projects']] })
   const submit = () =>
     make.mutate(
       {

@@ -11,7 +11,6 @@ export const projects = read(['projects'], ...requests.projects())
 
 export const deletedProjects = read(['projects', 'deleted'], '/v1/projects', { query: { ...all, deleted: 'true' } })
 
-/** By slug or id. */
 export const project = (name: string) => ({ ...projects, select: projectNamed(name) })
 
 export const projectNamed =
@@ -34,6 +33,5 @@ export const branches = (projectId: string) =>
 export const projectTokens = (projectId: string) =>
   read(['project', projectId, 'tokens'], '/v1/projects/{projectId}/cli-token', { path: { projectId }, query: all })
 
-/** The effects of deleting the project. */
 export const deletion = (projectId: string) =>
   read(['projects', projectId, 'deletion'], '/v1/projects/{projectId}/deletion', { path: { projectId } })

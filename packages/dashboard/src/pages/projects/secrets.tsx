@@ -1,19 +1,12 @@
 import { type ReactNode, useRef } from 'react'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
-import { SendForm } from '../../components/send-form.tsx'
 import { secrets } from './queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Input } from '../../ui/field.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Badge, Time } from '../../ui/text.tsx'
+import { Button, Input, useFields } from '../../ui/form.tsx'
+import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 
 /** The names of secrets, missing required ones first. Values cannot be read back. */
 export function SecretsPage() {
@@ -27,14 +20,13 @@ export function SecretsPage() {
   }
   const list = secrets(projectId)
   const refetch = [list.queryKey]
-  const save = useSend(
-    'POST',
-    '/v1/projects/{projectId}/secrets',
-    { projectId },
-    { refetch, onSuccess: () => set({ name: '', value: '' }) },
-  )
+  const save = useSend('POST', '/v1/projects/{projectId}/secrets', {
+    path: { projectId },
+    refetch,
+    onSuccess: () => set({ name: '', value: '' }),
+  })
   const ofName = (name: string) => ({ path: { projectId, name } })
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', ofName, { refetch })
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', { request: ofName, refetch })
   const row = { refusal, onEdit: edit }
   return (
     <Page title="Secrets">

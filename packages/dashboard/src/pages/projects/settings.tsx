@@ -1,21 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches, deletion, type Project } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Input, Select } from '../../ui/field.tsx'
+import { Button, Input, Select, useFields } from '../../ui/form.tsx'
+import { Card, Page } from '../../ui/layout.tsx'
+import { Command } from '../../ui/text.tsx'
 import { HostWebhook } from '../webhooks/host-webhook.tsx'
 import { GitHost } from './git-host.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
 
 export function SettingsPage() {
   const project = useProject()
@@ -39,12 +34,10 @@ function ProjectSettings({ project }: { project: Project }) {
   const { agent_merge, manifest_gate } = settings
   const { values, field } = useFields({ name, default_branch, agent_merge, manifest_gate })
   const known = useQuery(branches(projectId))
-  const save = useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { refetch: [['projects'], ['project', projectId]] },
-  )
+  const save = useSend('PATCH', '/v1/projects/{projectId}', {
+    path: { projectId },
+    refetch: [['projects'], ['project', projectId]],
+  })
   const submit = () =>
     save.mutate({
       name: values.name,
@@ -94,12 +87,11 @@ function DeleteProject({ project }: { project: Project }) {
   const { project_id: projectId } = project
   const navigate = useNavigate()
   const [isConfirming, setConfirming] = useState(false)
-  const remove = useSend(
-    'DELETE',
-    '/v1/projects/{projectId}',
-    { projectId },
-    { onSuccess: () => navigate({ to: paths.projects }), refetch: [['projects']] },
-  )
+  const remove = useSend('DELETE', '/v1/projects/{projectId}', {
+    path: { projectId },
+    onSuccess: () => navigate({ to: paths.projects }),
+    refetch: [['projects']],
+  })
   const effects = useQuery({ ...deletion(projectId), enabled: isConfirming })
   return (
     <>

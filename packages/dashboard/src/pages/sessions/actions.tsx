@@ -2,14 +2,13 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { api, reply } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { pathOf, type Session } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
+import { Button } from '../../ui/form.tsx'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
 /** The reason that a move is disabled, or null. */
@@ -24,14 +23,15 @@ export function SessionActions({ session }: { session: Session }) {
   const navigate = useNavigate()
   const path = pathOf(session)
   const refetch = [['project', session.project_id, 'sessions']]
-  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', path, { refetch })
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', path, { refetch })
-  const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', path, { refetch })
+  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { path, refetch })
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { path, refetch })
+  const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', { path, refetch })
   const preview = useMutation({
     mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', { params: { path } })),
     onSuccess: ({ url }) => window.open(url, '_blank', 'noopener'),
   })
-  const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', path, {
+  const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', {
+    path,
     refetch,
     onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
   })

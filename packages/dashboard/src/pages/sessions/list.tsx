@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { Read } from '../../components/query-result.tsx'
+import { getRouteApi, Link, useLocation } from '@tanstack/react-router'
+import { Read } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
-import { Older } from '../../components/pagination.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { SessionRow } from '../../components/session-row.tsx'
 import { branches } from '../projects/queries.ts'
 import { changeRequests } from '../change-requests/queries.ts'
 import { sessionPage } from './queries.ts'
-import { Card, Empty, Rows } from '../../ui/card.tsx'
+import { Card, Empty, Page, Rows } from '../../ui/layout.tsx'
 import { NewSession } from './new-session.tsx'
-import { Page } from '../../ui/page.tsx'
+import { buttonClass } from '../../ui/form.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions')
 
@@ -47,5 +46,24 @@ function NoSessions() {
     <Empty command={`svc sessions new --prompt "<task>" --project ${slug}`}>
       No sessions yet. A session is one conversation with an agent on its own branch. Start one above, or in a terminal:
     </Empty>
+  )
+}
+
+function Older({ cursor, next }: { cursor: string | null; next: string | null }) {
+  const { pathname } = useLocation()
+  if (cursor === null && next === null) return null
+  return (
+    <nav aria-label="Pages" className="flex justify-center gap-2 border-t border-line p-3">
+      {cursor !== null && (
+        <Link to={pathname} search={(before) => ({ ...before, cursor: undefined })} className={buttonClass()}>
+          Newest
+        </Link>
+      )}
+      {next !== null && (
+        <Link to={pathname} search={(before) => ({ ...before, cursor: next })} className={buttonClass()}>
+          Older
+        </Link>
+      )}
+    </nav>
   )
 }

@@ -2,17 +2,15 @@ import { scriptedModelName } from '@svc/contract/schemas/model-names'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ApiError } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
+import { SendForm, useSend } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { NoModel } from '../../components/no-model.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { models } from '../settings/queries.ts'
-import { Card } from '../../ui/card.tsx'
-import { Input, sideBySide, TextArea } from '../../ui/field.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card } from '../../ui/layout.tsx'
+import { Input, sideBySide, TextArea, useFields } from '../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './conversation/attach-files.tsx'
 
 export function NewSession() {
@@ -23,10 +21,8 @@ export function NewSession() {
   const chosen = useChosenFiles()
   const offered = useQuery(models).data ?? []
   const navigate = useNavigate()
-  const make = useSend(
-    'POST',
-    '/v1/projects/{projectId}/sessions',
-    async (prompt: string) => ({
+  const make = useSend('POST', '/v1/projects/{projectId}/sessions', {
+    request: async (prompt: string) => ({
       path: { projectId },
       body: {
         ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
@@ -36,12 +32,10 @@ export function NewSession() {
         ...(model === '' ? {} : { model }),
       },
     }),
-    {
-      once: true,
-      onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
-      refetch: [['project', projectId, 'sessions']],
-    },
-  )
+    once: true,
+    onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
+    refetch: [['project', projectId, 'sessions']],
+  })
   const roleRefusal = useWriteRefusal(accountId)
   const lacksTask = chosen.files.length > 0 && prompt.trim() === ''
   const refusal = roleRefusal ?? chosen.refusal ?? (lacksTask ? 'Describe the task for the attached files' : null)

@@ -65,7 +65,6 @@ export const unfinishedWork = (session: Session) =>
 
 const builtInAgents = ['build', 'plan']
 
-/** The agents that a session of the project can run. */
 export const agents = ({ project_id: projectId, config_dir, default_branch }: Project) =>
   queryOptions({
     queryKey: ['project', projectId, 'agents'],

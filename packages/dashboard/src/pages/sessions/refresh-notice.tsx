@@ -1,8 +1,7 @@
 import type { Session } from './queries.ts'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/text.tsx'
 
-/** The result of the newest refresh of the running sandbox. */
 export function RefreshNotice({ session: { refresh, status } }: { session: Session }) {
   if (refresh === null || status !== 'running') return null
   if (refresh.status === 'waiting')

@@ -1,23 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Form, Select } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Button, Form, Select } from '../../ui/form.tsx'
+import { Notice } from '../../ui/layout.tsx'
 import { agents, pathOf, type Session } from './queries.ts'
 
 /** The start failed because the session's agent is not on the default branch. */
 export const isWithoutAgent = (error: unknown) => error instanceof ApiError && error.code === 'agent_not_found'
 
-/** Offers a restart with another agent. */
 export function RestartWithAgent({ session, onRestarted }: { session: Session; onRestarted: () => void }) {
   const project = useProject()
   const { data: names = [] } = useQuery(agents(project))
   const [agent, setAgent] = useState('build')
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', pathOf(session), {
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+    path: pathOf(session),
     onSuccess: onRestarted,
     refetch: [['project', session.project_id, 'sessions']],
   })

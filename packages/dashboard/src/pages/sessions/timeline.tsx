@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { Failure } from '../../components/failure.tsx'
+import { Failure } from '../../components/requests.tsx'
 import { type Session, timeline } from './queries.ts'
 
-/** The steps of the last start with their durations. */
 export function Timeline({ session }: { session: Session }) {
   const found = useQuery(timeline(session))
   if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />

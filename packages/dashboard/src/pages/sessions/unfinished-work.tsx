@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { Failure, useSend } from '../../components/requests.tsx'
 import { pathOf, type Session, unfinishedWork } from './queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Notice } from '../../ui/layout.tsx'
 
 /** Saved work that was not pushed. A running session that was not restarted still has it in its work tree. */
 export function UnfinishedWork({ session }: { session: Session }) {
   const found = useQuery(unfinishedWork(session))
-  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', pathOf(session), {
+  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
+    path: pathOf(session),
     refetch: [['project', session.project_id, 'sessions']],
   })
   const saved = found.data

@@ -1,15 +1,9 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { SendForm } from '../../components/send-form.tsx'
 import { models, type ModelUpstream, modelUpstream } from './queries.ts'
-import { Card } from '../../ui/card.tsx'
-import { Input, Select } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Page } from '../../ui/page.tsx'
-import { useFields } from '../../ui/use-fields.ts'
+import { Card, Notice, Page } from '../../ui/layout.tsx'
+import { Input, Select, useFields } from '../../ui/form.tsx'
+import { Time } from '../../ui/text.tsx'
 
 export function ModelSettingsPage() {
   return (
@@ -51,19 +45,14 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
   })
   const { shape, key } = values
   const [url, names] = [values.url.trim(), listOf(values.names)]
-  const save = useSend('PUT', '/v1/models/upstream', {}, { refetch, onSuccess: () => set({ key: '' }) })
-  const clear = useSend(
-    'DELETE',
-    '/v1/models/upstream',
-    {},
-    {
-      refetch,
-      onSuccess: () => {
-        set({ url: '', key: '', names: '' })
-        save.reset()
-      },
+  const save = useSend('PUT', '/v1/models/upstream', { refetch, onSuccess: () => set({ key: '' }) })
+  const clear = useSend('DELETE', '/v1/models/upstream', {
+    refetch,
+    onSuccess: () => {
+      set({ url: '', key: '', names: '' })
+      save.reset()
     },
-  )
+  })
   const keepsKey = upstream.has_key && url.replace(/\/+$/, '') === upstream.url
   const lacksModel = names.length === 0
   const isSaved = upstream.source === 'saved'

@@ -1,10 +1,9 @@
-import { Read } from '../../components/query-result.tsx'
+import { Read } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { triggers } from './queries.ts'
-import { Card, Empty } from '../../ui/card.tsx'
+import { Card, Empty, Page } from '../../ui/layout.tsx'
 import { TriggerCard } from './trigger.tsx'
-import { Page } from '../../ui/page.tsx'
 
 const example = `[[triggers]]
 slug = "nightly"

@@ -1,25 +1,25 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Failure } from '../../components/failure.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
-import type { Trigger } from './queries.ts'
-import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Time } from '../../ui/time.tsx'
-import { Slots } from './slots.tsx'
-import { WebhookAddress } from './webhook-address.tsx'
+import { trigger, type Trigger } from './queries.ts'
+import { Badge, Command, Time } from '../../ui/text.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
+import { sessions } from '../sessions/queries.ts'
+import { paths } from '../../paths.ts'
+import { secrets } from '../projects/queries.ts'
 
 export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
   const { project_id: projectId, account_id: accountId, slug: project } = useProject()
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
   const settle = { once: true, refetch: [['project', projectId]] }
-  const fire = useSend('POST', '/v1/projects/{projectId}/triggers/{slug}/fire', path, settle)
+  const fire = useSend('POST', '/v1/projects/{projectId}/triggers/{slug}/fire', { path, ...settle })
   const other = each.enabled ? 'disable' : 'enable'
-  const turn = useSend('POST', `/v1/projects/{projectId}/triggers/{slug}/${other}`, path, settle)
+  const turn = useSend('POST', `/v1/projects/{projectId}/triggers/{slug}/${other}`, { path, ...settle })
   const error = fire.error ?? turn.error
   const proposed = turn.data?.merged === false ? turn.data.change_request : null
   return (
@@ -81,4 +81,83 @@ function When({ trigger: each }: { trigger: Trigger }) {
       )}
     </p>
   )
+}
+
+const shownMax = 10
+const kinds = { cron: 'schedule', webhook: 'webhook', manual: 'manual' } as const
+const tones = { claimed: 'accent', fired: 'good', skipped: 'warn', failed: 'bad' } as const
+
+function Slots({ slug }: { slug: string }) {
+  const { project_id: projectId, slug: project } = useProject()
+  const { data: known = [] } = useQuery(sessions(projectId))
+  return (
+    <Read query={trigger({ projectId, slug })} what="the runs">
+      {({ slots }) => (
+        <Rows label={`Runs of ${slug}`} empty={<Empty>No runs yet. Press Fire now to start one.</Empty>}>
+          {slots.slice(0, shownMax).map((slot) => (
+            <Row key={slot.slot_id}>
+              <Badge tone={tones[slot.status]}>{slot.status}</Badge>
+              <span className="min-w-40 flex-1 text-sm">
+                {slot.session_id === null ? (
+                  <span className="text-dim">{slot.reason === null ? '' : withoutCode(slot.reason)}</span>
+                ) : (
+                  <SessionLink project={project} sessionId={slot.session_id}>
+                    {known.find(({ session_id }) => session_id === slot.session_id)?.name ?? 'Session'}
+                  </SessionLink>
+                )}
+                {slot.status === 'failed' && slot.reason !== null && <p className="text-bad">{slot.reason}</p>}
+              </span>
+              <span className="text-sm text-dim">
+                {kinds[slot.kind]}
+                {slot.caught_up && ' · late, after a missed run'}
+              </span>
+              <Time at={slot.due_at} />
+            </Row>
+          ))}
+        </Rows>
+      )}
+    </Read>
+  )
+}
+
+/** The service stores the reason with its error code in front. */
+function withoutCode(reason: string): string {
+  return reason.replace(/^[a-z]+(?:_[a-z]+)*: /, '')
+}
+
+function WebhookAddress({ url, secretEnv }: { url: string | null; secretEnv: string | null }) {
+  const { project_id: projectId, slug: project } = useProject()
+  const { data } = useQuery(secrets(projectId))
+  if (url === null) return null
+  const isMissing = secretEnv !== null && data !== undefined && !data.items.some(({ name }) => name === secretEnv)
+  return (
+    <>
+      {isMissing && (
+        <Notice tone="warn" title={`Calls are rejected because the secret ${secretEnv} is not set`}>
+          <Link to={paths.secrets} params={{ project }} className="text-accent underline">
+            Set the secret
+          </Link>
+        </Notice>
+      )}
+      <Command>{url}</Command>
+      {secretEnv !== null && (
+        <details>
+          <summary className="cursor-pointer text-dim">
+            Calls must be signed with the secret <code className="font-mono">{secretEnv}</code>. Show a sample call
+          </summary>
+          <div className="mt-1">
+            <Command>{signedCall(url, secretEnv)}</Command>
+          </div>
+        </details>
+      )}
+    </>
+  )
+}
+
+function signedCall(url: string, secretEnv: string): string {
+  return [
+    `body='{"text":"hello"}'`,
+    `signature=$(printf %s "$body" | openssl dgst -sha256 -hmac "$${secretEnv}" | sed 's/.* //')`,
+    `curl --data "$body" -H "X-Svc-Signature: sha256=$signature" ${url}`,
+  ].join('\n')
 }

@@ -1,4 +1,3 @@
-/** Formats amounts. */
 const format = new Intl.NumberFormat('en')
 
 export function count(value: number): string {

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Badge } from '../../ui/badge.tsx'
-import { Card, Empty } from '../../ui/card.tsx'
+import { Badge } from '../../ui/text.tsx'
+import { Card, Empty } from '../../ui/layout.tsx'
 import { count, duration } from './amounts.ts'
 import type { Usage } from './queries.ts'
 

@@ -1,16 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Read, useSend } from '../../components/requests.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
 import { projects } from '../projects/queries.ts'
-import { Page } from '../../ui/page.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card, Page } from '../../ui/layout.tsx'
 import { tokensThisMonth } from './amounts.ts'
-import { CapForm } from './cap-form.tsx'
-import { CapMeter } from './cap-meter.tsx'
+import { CapForm, CapMeter } from './caps.tsx'
 import { Days, Totals, UsedTable, defaultDays } from './figures.tsx'
 import { accountUsage, type Usage } from './queries.ts'
 import { SessionLink } from '../../components/links.tsx'
@@ -46,12 +43,10 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
 /** The caps of the account and its projects. A project's usage is known only if the range covers the month. */
 function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; days: number }) {
   const all = useQuery(projects).data ?? []
-  const save = useSend(
-    'PATCH',
-    '/v1/accounts/{accountId}/usage',
-    { accountId },
-    { refetch: [['account', accountId, 'usage']] },
-  )
+  const save = useSend('PATCH', '/v1/accounts/{accountId}/usage', {
+    path: { accountId },
+    refetch: [['account', accountId, 'usage']],
+  })
   const capped = all.filter(({ settings }) => settings.model_tokens_per_month !== null)
   return (
     <Card title="Spend caps">

@@ -1,13 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
+import { Read, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Page } from '../../ui/page.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card, Page } from '../../ui/layout.tsx'
 import { count } from './amounts.ts'
-import { CapForm } from './cap-form.tsx'
-import { CapMeter } from './cap-meter.tsx'
+import { CapForm, CapMeter } from './caps.tsx'
 import { Days, Totals, UsedTable, defaultDays } from './figures.tsx'
 import { projectUsage, type Usage } from './queries.ts'
 import { StorageCard } from './storage-card.tsx'
@@ -35,18 +32,15 @@ export function ProjectUsagePage() {
   )
 }
 
-/** The caps of the project and of each of its sessions. */
 function Caps({ usage }: { usage: Usage }) {
   const { settings, project_id: projectId, account_id: accountId } = useProject()
-  const save = useSend(
-    'PATCH',
-    '/v1/projects/{projectId}',
-    (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => ({
+  const save = useSend('PATCH', '/v1/projects/{projectId}', {
+    request: (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => ({
       path: { projectId },
       body: { settings },
     }),
-    { refetch: [['projects'], ['project', projectId, 'usage']] },
-  )
+    refetch: [['projects'], ['project', projectId, 'usage']],
+  })
   return (
     <Card title="Spend caps">
       {usage.caps.map((cap) => (
@@ -97,7 +91,6 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
   )
 }
 
-/** Usage by model, over all days. */
 function Models({ usage: { models } }: { usage: Usage }) {
   const byModel = Map.groupBy(models, ({ model }) => model)
   if (byModel.size === 0) return null

@@ -1,12 +1,11 @@
 import { Fragment } from 'react'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/layout.tsx'
 import { Meter } from '../../ui/meter.tsx'
 import type { Storage } from './queries.ts'
 
 const words = { reached: 'full', near: 'almost full' }
 
-/** The storage that a project uses, with its quotas. */
 export function StorageCard({ storage }: { storage: Storage }) {
   const { repository_bytes: used, limit_bytes: limit, sessions_limit_bytes } = storage
   const parts = [

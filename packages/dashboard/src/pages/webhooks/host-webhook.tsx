@@ -1,21 +1,17 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Failure, Read, useSend } from '../../components/requests.tsx'
+import { Button } from '../../ui/form.tsx'
+import { Card } from '../../ui/layout.tsx'
+import { Command, Time } from '../../ui/text.tsx'
 import { hostWebhook } from './queries.ts'
 
 /** A webhook on the git host reports pushes at once, without waiting for the next poll. */
 export function HostWebhook({ projectId }: { projectId: string }) {
   const query = hostWebhook(projectId)
-  const rotate = useSend(
-    'POST',
-    '/v1/projects/{projectId}/host-webhook/rotate',
-    { projectId },
-    { once: true, refetch: [query.queryKey] },
-  )
+  const rotate = useSend('POST', '/v1/projects/{projectId}/host-webhook/rotate', {
+    path: { projectId },
+    once: true,
+    refetch: [query.queryKey],
+  })
   return (
     <Card title="Push webhook">
       <div className="flex flex-col gap-3 px-4 py-3 text-sm">

@@ -1,18 +1,12 @@
-import { useSend } from '../../cache/use-send.ts'
-import { Read } from '../../components/query-result.tsx'
-import { SendForm } from '../../components/send-form.tsx'
+import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { Card, Empty } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
-import { Input, Select } from '../../ui/field.tsx'
-import { useFields } from '../../ui/use-fields.ts'
-import { Notice } from '../../ui/notice.tsx'
+import { Card, Empty, Notice, Page } from '../../ui/layout.tsx'
+import { Command } from '../../ui/text.tsx'
+import { Input, Select, useFields } from '../../ui/form.tsx'
 import { webhooks } from './queries.ts'
 import { WebhookCard } from './webhook.tsx'
-import { Page } from '../../ui/page.tsx'
 
-/** The webhooks of a project with their deliveries. */
 export function WebhooksPage() {
   const { project_id: projectId, slug } = useProject()
   return (
@@ -52,12 +46,12 @@ function CreateWebhook() {
     url: '',
     events: '*',
   })
-  const make = useSend(
-    'POST',
-    '/v1/projects/{projectId}/webhooks',
-    { projectId },
-    { once: true, refetch: [['project', projectId, 'webhooks']], onSuccess: () => set({ url: '' }) },
-  )
+  const make = useSend('POST', '/v1/projects/{projectId}/webhooks', {
+    path: { projectId },
+    once: true,
+    refetch: [['project', projectId, 'webhooks']],
+    onSuccess: () => set({ url: '' }),
+  })
   return (
     <>
       {make.data !== undefined && (

@@ -74,7 +74,7 @@ test('a write that a sandbox can reach does not compile without its effect', () 
     reply: z.object({}),
   } as const
   // @ts-expect-error: the effect is missing.
-  expect(route.post('/x', { ...write, access: 'project-write' }).effect).toBeNull()
-  expect(route.post('/x', { ...write, access: 'project-write', effect: 'ends' }).effect).toBe('ends')
-  expect(route.post('/x', { ...write, access: 'project-admin' }).effect).toBeNull()
+  expect(route.post('project-write', '/x', write).effect).toBeNull()
+  expect(route.post('project-write', '/x', { ...write, effect: 'ends' }).effect).toBe('ends')
+  expect(route.post('project-admin', '/x', write).effect).toBeNull()
 })

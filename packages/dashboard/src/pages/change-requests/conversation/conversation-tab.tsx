@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure } from '../../../components/requests.tsx'
 import { Prose } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
 import { MergeBox } from '../merge/merge-box.tsx'
-import { FirstPrompt } from './first-prompt.tsx'
-import { Time } from '../../../ui/time.tsx'
+import { Time } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { read } from '../../../cache/read.ts'
 
 export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
   return (
@@ -19,7 +19,6 @@ export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
   )
 }
 
-/** Comments and events, oldest first. */
 function Conversation({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(reviews(cr))
   return (
@@ -125,5 +124,41 @@ function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
         See changes
       </Link>
     </p>
+  )
+}
+
+const firstPrompt = (projectId: string, sessionId: string) =>
+  read(
+    ['project', projectId, 'session', sessionId, 'first prompt'],
+    '/v1/projects/{projectId}/sessions/{sessionId}/transcript',
+    { path: { projectId, sessionId }, query: { from: 'start', limit: 5 } },
+    {
+      select: ({ messages }) => {
+        const prompt = messages.find(({ role }) => role === 'user')
+        const text = prompt?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
+        return prompt === undefined || !text ? null : { text, at: prompt.created_at }
+      },
+      // Deleting a session deletes its transcript.
+      retry: false,
+    },
+  )
+
+/** The task behind the change. Empty if its session was deleted. */
+function FirstPrompt({ projectId, sessionId }: { projectId: string; sessionId: string }) {
+  const { data } = useQuery(firstPrompt(projectId, sessionId))
+  if (!data) return null
+  return (
+    <li className="flex flex-col gap-2">
+      <p className="text-sm text-dim">
+        Task <Time at={data.at} />
+      </p>
+      <section
+        aria-label="Task"
+        tabIndex={0}
+        className="max-h-60 overflow-auto rounded-lg bg-raised px-4 py-3 whitespace-pre-wrap wrap-break-word"
+      >
+        {data.text}
+      </section>
+    </li>
   )
 }

@@ -5,7 +5,6 @@ import { api, reply } from '../../../api.ts'
 /** Larger than any file in a patch. */
 const bytesMax = 16 * 1024 * 1024
 
-/** The bytes of a file at a commit. */
 export function fileBytes(projectId: string, ref: string, path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
   return reply<unknown>(
     api.GET('/v1/projects/{projectId}/file', {

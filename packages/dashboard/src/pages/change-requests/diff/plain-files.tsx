@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { Card, Row, Rows } from '../../../ui/card.tsx'
+import { Card, Row, Rows } from '../../../ui/layout.tsx'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { Diff } from '../queries.ts'
 import { fileBytes } from './context.ts'

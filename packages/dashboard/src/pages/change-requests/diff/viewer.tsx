@@ -1,14 +1,19 @@
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
-import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
+import type {
+  CodeViewItem,
+  DiffLineAnnotation,
+  FileDiffContentsLoader,
+  FileDiffMetadata,
+  SelectedLineRange,
+} from '@pierre/diffs'
 import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
 import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
-import type { DraftComment } from '../review/draft-at.ts'
-import type { Drafts } from '../review/drafts.ts'
+import type { DraftComment, Drafts } from '../review/drafts.ts'
 import { highlightWorker } from './highlight-worker.ts'
-import { visibleDiff } from './visible-diff.ts'
+import { visible, visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** All colors of these themes are readable on the green and red of a change. */
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
@@ -147,4 +152,25 @@ function versionOf(text: string): number {
   let hash = 0
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
   return hash
+}
+
+const known = new WeakMap<FileDiffMetadata, FileDiffMetadata>()
+
+/**
+ * The file with its hidden characters made visible, because they can hide a change from its reviewer. The parsed patch stays
+ * unchanged for quotes in comments. The same file gives the same object, so that the viewer does not render it again.
+ */
+function visibleDiff(view: FileDiffMetadata): FileDiffMetadata {
+  let made = known.get(view)
+  if (made === undefined) {
+    made = {
+      ...view,
+      name: visibleName(view.name),
+      ...(view.prevName === undefined ? {} : { prevName: visibleName(view.prevName) }),
+      additionLines: view.additionLines.map(visible),
+      deletionLines: view.deletionLines.map(visible),
+    }
+    known.set(view, made)
+  }
+  return made
 }

@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
-import { QueryResult } from '../../../components/query-result.tsx'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, QueryResult } from '../../../components/requests.tsx'
 import { useStored } from '../../../browser/use-stored.ts'
 import { type ChangeRequest, type Diff, diff } from '../queries.ts'
-import { Empty } from '../../../ui/card.tsx'
-import { Notice } from '../../../ui/notice.tsx'
-import type { ChangedFile } from './changed-files.ts'
+import { Empty, Notice } from '../../../ui/layout.tsx'
+import { type ChangedFile, useChangedFiles } from './changed-files.ts'
 import { wholeFile } from '../diff/context.ts'
 import { useDrafts } from '../review/drafts.ts'
 import { type Viewed, useLastViewed } from './last-viewed.ts'
@@ -17,7 +15,6 @@ import { AllChanges, SinceLabel } from './since-label.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
-import { useChangedFiles } from './use-changed-files.ts'
 import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
 const noMarks: Record<string, string> = {}
@@ -147,7 +144,6 @@ function emptyText({ whitespace_only, since }: Diff): string {
   return since === undefined ? 'No changes.' : 'No changes since then.'
 }
 
-/** What the shown diff leaves out. */
 function Omissions({ cr, diff, lastViewed }: Compared) {
   return (
     <>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { paths } from '../../../paths.ts'
 import type { Diff } from '../queries.ts'
-import { Time } from '../../../ui/time.tsx'
+import { Time } from '../../../ui/text.tsx'
 import type { Viewed } from './last-viewed.ts'
 
 interface Compared {

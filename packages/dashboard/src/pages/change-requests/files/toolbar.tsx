@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
 import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/form.tsx'
 
 export interface View {
   layout: 'split' | 'unified'
@@ -22,7 +22,6 @@ export function useView(): [View, (view: View) => void] {
   return [{ layout, wrap, ignoreWhitespace }, setView]
 }
 
-/** The display options of the diff. */
 export function Toolbar({
   view,
   onView,

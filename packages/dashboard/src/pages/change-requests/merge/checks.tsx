@@ -1,14 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
-import { Read } from '../../../components/query-result.tsx'
+import { Failure, Read, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, checkLog, type Checks, checks, pathOf } from '../queries.ts'
-import { Badge, type Tone } from '../../../ui/badge.tsx'
-import { Button } from '../../../ui/button.tsx'
-import { Output } from '../../../ui/output.tsx'
-import { Notice } from '../../../ui/notice.tsx'
-import { Time } from '../../../ui/time.tsx'
+import { Badge, Output, Time, type Tone } from '../../../ui/text.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Notice } from '../../../ui/layout.tsx'
 
 type Check = Checks['checks'][number]
 
@@ -59,7 +55,8 @@ export function ChecksOf({ cr }: { cr: ChangeRequest }) {
 
 function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
   const [open, setOpen] = useState(false)
-  const rerun = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', pathOf(cr), {
+  const rerun = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', {
+    path: pathOf(cr),
     refetch: [['project', cr.project_id, 'checks']],
   })
   const isOver = check.status !== 'queued' && check.status !== 'running'

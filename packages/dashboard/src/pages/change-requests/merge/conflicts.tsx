@@ -1,19 +1,16 @@
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import type { ChangeRequest } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Command } from '../../../ui/copy.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Command } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
-/** The conflicting files and the ways to resolve them. */
 export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] }) {
   const { project_id: projectId, origin_session_id: sessionId } = cr
-  const ask = useSend(
-    'POST',
-    '/v1/projects/{projectId}/sessions/{sessionId}/prompt',
-    (sessionId: string) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files) } }),
-    { once: true, refetch: [['project', projectId, 'sessions']] },
-  )
+  const ask = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
+    request: (sessionId: string) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files) } }),
+    once: true,
+    refetch: [['project', projectId, 'sessions']],
+  })
   return (
     <>
       <p>

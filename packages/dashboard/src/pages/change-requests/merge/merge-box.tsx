@@ -1,20 +1,18 @@
 import { isDraft, refuseMove } from '@svc/contract/schemas/change-request-moves'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { useSend } from '../../../cache/use-send.ts'
+import { useSend } from '../../../components/requests.tsx'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
 import { type ChangeRequest, checks, effects, mergePreview, type MergePreview, pathOf } from '../queries.ts'
 import { fetchingMs, isFetching } from '../../../cache/query-client.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { TextArea } from '../../../ui/field.tsx'
-import { Time } from '../../../ui/time.tsx'
+import { type Action, Button, TextArea } from '../../../ui/form.tsx'
+import { Card } from '../../../ui/layout.tsx'
+import { Time } from '../../../ui/text.tsx'
 import { ChecksOf, verificationFailureOf } from './checks.tsx'
-import { CloseOrReopen } from './close-or-reopen.tsx'
+import { CloseOrReopen, MarkAsReady } from './moves.tsx'
 import { Conflicts } from './conflicts.tsx'
-import { MarkAsReady } from './mark-as-ready.tsx'
 import { Collisions, isProtected, MergeFailure, PreviewError, Warnings, previewErrorReason } from './merge-notices.tsx'
 import { ProtectedBase } from './protected-base.tsx'
 
@@ -96,7 +94,8 @@ function Merge({ cr, preview, stale, staleReason }: Previewed & { stale: ReactNo
   const found = useQuery(effects(cr)).data ?? null
   const [message, setMessage] = useState('')
   const [isEditing, setEditing] = useState(false)
-  const merge = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/merge', pathOf(cr), {
+  const merge = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/merge', {
+    path: pathOf(cr),
     once: true,
     retry: (_count, error) => isFetching(error),
     retryDelay: fetchingMs,
@@ -144,13 +143,8 @@ function Merge({ cr, preview, stale, staleReason }: Previewed & { stale: ReactNo
   )
 }
 
-interface MergeAction {
-  isPending: boolean
-  mutate: () => void
-}
-
 /** Asks for confirmation when the checks have not passed. */
-function MergeButton({ cr, action, refusal }: { cr: ChangeRequest; action: MergeAction; refusal: string | null }) {
+function MergeButton({ cr, action, refusal }: { cr: ChangeRequest; action: Action; refusal: string | null }) {
   const checked = useQuery(checks(cr))
   const failure = verificationFailureOf(checked.data ?? null)
   const [isConfirming, setConfirming] = useState(false)

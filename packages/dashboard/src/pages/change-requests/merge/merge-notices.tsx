@@ -1,9 +1,9 @@
 import { ApiError } from '../../../api.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure } from '../../../components/requests.tsx'
 import type { Effects, MergePreview } from '../queries.ts'
 import { isFetching } from '../../../cache/query-client.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Notice } from '../../../ui/notice.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Notice } from '../../../ui/layout.tsx'
 
 /** Lists each file once, even if several change requests collide in it. */
 export function Collisions({ collisions }: { collisions: NonNullable<MergePreview['collisions']> }) {

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Notice } from '../../../ui/notice.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { Notice } from '../../../ui/layout.tsx'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
 export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(pullRequest(cr)).data
-  const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', pathOf(cr), {
+  const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
+    path: pathOf(cr),
     once: true,
     refetch: [['project', cr.project_id, 'change-request', cr.cr_id]],
   })

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Form } from '../../../ui/field.tsx'
-import type { DraftComment } from './draft-at.ts'
+import { Button, Form } from '../../../ui/form.tsx'
+import type { DraftComment } from './drafts.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** A comment below its line: being edited, or pending until the review is sent. */

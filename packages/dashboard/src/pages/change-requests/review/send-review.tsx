@@ -1,19 +1,17 @@
 import { useState } from 'react'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
-import { Form, TextArea } from '../../../ui/field.tsx'
-import type { DraftComment } from './draft-at.ts'
-import type { Drafts } from './drafts.ts'
+import { Button, Form, TextArea } from '../../../ui/form.tsx'
+import { Card } from '../../../ui/layout.tsx'
+import type { DraftComment, Drafts } from './drafts.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
   const [body, setBody] = useState('')
   const comments = drafts.drafts.filter(({ text }) => text !== '').map(asComment)
   const send = cr.origin_session_id !== null && cr.status !== 'merged'
-  const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', pathOf(cr), {
+  const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', {
+    path: pathOf(cr),
     once: true,
     onSuccess: () => {
       setBody('')

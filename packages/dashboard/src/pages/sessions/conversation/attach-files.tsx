@@ -3,7 +3,7 @@ import { attachmentBytesMax, attachmentCountMax, refuseAttachments } from '@svc/
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
-import { Button } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/form.tsx'
 
 interface Chosen {
   key: string

@@ -1,6 +1,6 @@
 import { useCallback } from 'react'
-import { Failure } from '../../../components/failure.tsx'
-import { Button } from '../../../ui/button.tsx'
+import { Failure } from '../../../components/requests.tsx'
+import { Button } from '../../../ui/form.tsx'
 import { LongList } from '../../../ui/long-list.tsx'
 import { MessageItem } from './message.tsx'
 import type { Conversation as Loaded } from './use-conversation.ts'

@@ -1,10 +1,8 @@
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { useStored } from '../../../browser/use-stored.ts'
 import { pathOf, type Session } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Form, TextArea } from '../../../ui/field.tsx'
+import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
 
@@ -13,21 +11,17 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
   const [text, setText] = useStored(`svc-prompt-${session.session_id}`, '')
   const chosen = useChosenFiles()
   const path = pathOf(session)
-  const send = useSend(
-    'POST',
-    '/v1/projects/{projectId}/sessions/{sessionId}/prompt',
-    async (text: string) => ({ path, body: { text, ...(await chosen.read()) } }),
-    {
-      once: true,
-      // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
-      onSuccess: ({ status }) => {
-        if (status === 'failed') return
-        setText('')
-        chosen.clear()
-      },
+  const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
+    request: async (text: string) => ({ path, body: { text, ...(await chosen.read()) } }),
+    once: true,
+    // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
+    onSuccess: ({ status }) => {
+      if (status === 'failed') return
+      setText('')
+      chosen.clear()
     },
-  )
-  const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', path)
+  })
+  const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path })
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => refusal === null && !send.isPending && send.mutate(text)

@@ -1,13 +1,11 @@
 import { useState } from 'react'
 import type { Question } from '@svc/contract/routes/questions'
-import { useSend } from '../../../cache/use-send.ts'
-import { Failure } from '../../../components/failure.tsx'
+import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { pathOf, type Session } from '../queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { Card, Rows } from '../../../ui/card.tsx'
-import { Form, TextArea } from '../../../ui/field.tsx'
-import { Time } from '../../../ui/time.tsx'
+import { Button, Form, TextArea } from '../../../ui/form.tsx'
+import { Card, Rows } from '../../../ui/layout.tsx'
+import { Time } from '../../../ui/text.tsx'
 
 /** The agent's questions. Connector calls have their own card. */
 export function Questions({ session, questions }: { session: Session; questions: Question[] }) {
@@ -28,7 +26,9 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
   const [text, setText] = useState('')
   const { kind, title, detail, options } = question
   const path = { ...pathOf(session), questionId: question.question_id }
-  const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', path)
+  const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
+    path,
+  })
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)
   const submit = () => refusal === null && !answer.isPending && answer.mutate({ answer: text })

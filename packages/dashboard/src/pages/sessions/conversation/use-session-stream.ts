@@ -15,7 +15,6 @@ export interface SessionState {
   session: Session | null
   /** The newest messages, oldest of them first. */
   messages: Message[]
-  /** The open questions, oldest first. */
   questions: Question[]
   /** The stream has sent the current state. */
   isLoaded: boolean

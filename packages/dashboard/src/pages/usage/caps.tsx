@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { SendForm } from '../../components/send-form.tsx'
-import { Input } from '../../ui/field.tsx'
+import { SendForm, type Sending } from '../../components/requests.tsx'
+import { Input } from '../../ui/form.tsx'
 import { count } from './amounts.ts'
+import { Meter } from '../../ui/meter.tsx'
 
 /** The limit of `tokenCap` in the contract. */
 const tokensMax = 1_000_000_000_000
 
-/** Edits token caps by name; null means no cap. */
 export function CapForm<Name extends string>({
   labels,
   caps,
@@ -17,12 +17,7 @@ export function CapForm<Name extends string>({
   caps: Record<Name, number | null>
   /** Why the user cannot edit, or null. */
   refusal: string | null
-  save: {
-    isPending: boolean
-    isSuccess: boolean
-    error: Error | null
-    mutate: (caps: Record<Name, number | null>, options: { onSuccess: () => void }) => void
-  }
+  save: Sending<Record<Name, number | null>>
 }) {
   const names = Object.keys(labels) as Name[]
   const [written, setWritten] = useState<Partial<Record<Name, string>>>({})
@@ -60,4 +55,21 @@ function read(text: string): number | null | undefined {
   const digits = text.replace(/[\s,_.']/g, '')
   if (digits === '') return null
   return /^\d+$/.test(digits) && Number(digits) <= tokensMax ? Number(digits) : undefined
+}
+
+const words = { reached: 'cap reached', near: 'almost reached' }
+
+export function CapMeter({ of, label, tokens, taken }: { of: string; label: string; tokens: number; taken: number }) {
+  return (
+    <div className="flex flex-col gap-1.5 px-4 py-3 text-sm">
+      <Meter
+        of={of}
+        label={label}
+        words={words}
+        used={taken}
+        limit={tokens}
+        text={`${count(taken)} of ${count(tokens)} tokens`}
+      />
+    </div>
+  )
 }

@@ -1,0 +1,162 @@
+/** Requests of the pages: what they read, what they change, and how both fail. */
+import {
+  type QueryKey,
+  useMutation,
+  type UseMutationOptions,
+  type UseMutationResult,
+  useQuery,
+  useQueryClient,
+  type UseQueryOptions,
+} from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { paths } from '@svc/contract/api'
+import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
+import { Loading, Notice } from '../ui/layout.tsx'
+import { type Answer, api, ApiError, onlyOnce, reply } from '../api.ts'
+import { restart } from '../cache/invalidate.ts'
+import { Button, type ButtonKind, Form } from '../ui/form.tsx'
+import { isFetching } from '../cache/query-client.ts'
+
+interface Found<T> {
+  isPending: boolean
+  isError: boolean
+  error: unknown
+  data: T | undefined
+  refetch: () => unknown
+}
+
+interface Shown<T> {
+  what: string
+  children: (data: T) => ReactNode
+}
+
+/** Renders the result of a query, or that it is loading, or its error. */
+export function QueryResult<T>({ of, what, children }: Shown<T> & { of: Found<T> }) {
+  if (of.isPending) return <Loading what={what} />
+  if (of.isError && of.data === undefined) return <Failure error={of.error} retry={() => void of.refetch()} />
+  return children(of.data as T)
+}
+
+export function Read<Answer, T, Key extends QueryKey>({
+  query,
+  ...shown
+}: Shown<T> & { query: UseQueryOptions<Answer, Error, T, Key> }) {
+  return <QueryResult of={useQuery(query)} {...shown} />
+}
+
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Operation<M extends Method, P extends keyof paths> = paths[P][Lowercase<M>]
+type Route<M extends Method> = {
+  [P in keyof paths]: Operation<M, P> extends { responses: object } ? P : never
+}[keyof paths]
+
+type Json<T> = T extends { content: { 'application/json': infer Content } } ? Content : undefined
+type Result<T> = T extends { responses: infer All } ? Json<All[keyof All & (200 | 201 | 202)]> : never
+type Path<T> = T extends { parameters: { path: infer Path extends object } } ? Path : object
+type Body<T> = T extends { requestBody: infer Required }
+  ? Json<Required>
+  : T extends { requestBody?: infer Optional }
+    ? Json<NonNullable<Optional>> | void
+    : void
+
+type Request<T> = { path: Path<T> } & (void extends Body<T> ? { body?: Exclude<Body<T>, void> } : { body: Body<T> })
+
+/** A request of `useSend`, for a component that shows it. */
+export type Sending<Given> = Pick<
+  UseMutationResult<unknown, Error, Given>,
+  'error' | 'isPending' | 'isSuccess' | 'mutate' | 'reset' | 'variables'
+>
+
+type Options<T, Given> = Pick<UseMutationOptions<Result<T>, Error, Given>, 'onSuccess' | 'retry' | 'retryDelay'> & {
+  /** The path's parameters. Then `mutate` takes the body. */
+  path?: Path<T>
+  /** Makes the request from what `mutate` takes. */
+  request?: (given: Given) => Request<T> | Promise<Request<T>>
+  /** The service runs each attempt of the user once, however often the request is sent. */
+  once?: boolean
+  /**
+   * The keys below which everything is refetched. A success waits for the new answers, so that the page changes once. An error
+   * shows at once, because the answers may take long.
+   */
+  refetch?: QueryKey[]
+} & (object extends Path<T> ? object : { path: Path<T> } | { request: object })
+
+/** A request that changes something, for a button or a form. */
+export function useSend<M extends Method, P extends Route<M>, Given = Body<Operation<M, P>>>(
+  method: M,
+  route: P,
+  { path: ownPath, request, once = false, refetch = [], ...options }: Options<Operation<M, P>, Given>,
+) {
+  const queries = useQueryClient()
+  return useMutation<Result<Operation<M, P>>, Error, Given>({
+    ...options,
+    mutationFn: async (given) => {
+      const { path, body } = request === undefined ? { path: ownPath, body: given } : await request(given)
+      const header = once ? onlyOnce() : {}
+      // The client's own types cannot follow a method and a route that are parameters.
+      const send = api[method] as (route: P, init: object) => Promise<Answer<Result<Operation<M, P>>>>
+      return reply(send(route, { params: { path, header }, ...(body === undefined ? {} : { body }) }))
+    },
+    onSettled: (_reply, error) => {
+      const refetched = Promise.all(refetch.map((queryKey) => restart(queries, queryKey)))
+      return error === null ? refetched : undefined
+    },
+  })
+}
+
+/** A form that sends a request: its fields, why it failed, and its button. */
+export function SendForm({
+  of,
+  submit,
+  kind = 'primary',
+  refusal,
+  saved,
+  extra,
+  onSubmit,
+  children,
+}: {
+  of: { isPending: boolean; isSuccess: boolean; error: Error | null }
+  submit: string
+  kind?: ButtonKind
+  /** Why it cannot be sent, or null. */
+  refusal: string | null
+  /** Appears after a success. */
+  saved?: string
+  extra?: ReactNode
+  onSubmit: () => void
+  children: ReactNode
+}) {
+  return (
+    <Form onSubmit={() => refusal === null && !of.isPending && onSubmit()}>
+      {children}
+      <Button type="submit" kind={kind} busy={of.isPending} disabledReason={refusal}>
+        {submit}
+      </Button>
+      {extra}
+      {saved !== undefined && (
+        <p role="status" className="w-full text-sm text-dim">
+          {of.isSuccess ? saved : ''}
+        </p>
+      )}
+      {of.error !== null && <Failure error={of.error} />}
+    </Form>
+  )
+}
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error instanceof ApiError && isFetching(error))
+    return (
+      <Notice tone="neutral" title={fetchProgressText(readFetchProgress(error.detail.progress))}>
+        This page updates by itself.
+      </Notice>
+    )
+  const hint = error instanceof ApiError ? error.hint : null
+  return (
+    <Notice
+      title={error instanceof Error ? error.message : 'Something went wrong on this page. Reload it to try again.'}
+      action={retry && <Button onClick={retry}>Try again</Button>}
+    >
+      {hint}
+    </Notice>
+  )
+}

@@ -1,0 +1,182 @@
+import { type ButtonHTMLAttributes, type ComponentProps, type ReactNode, useState } from 'react'
+
+export interface Action<Given = void> {
+  isPending: boolean
+  mutate: (given: Given) => void
+}
+
+export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
+
+const styles: Record<ButtonKind, string> = {
+  plain: 'border border-line-strong bg-raised text-text hover:bg-sunken',
+  primary: 'bg-accent-fill text-white hover:brightness-110',
+  merge: 'bg-good-fill text-white hover:brightness-110',
+  danger: 'bg-bad-fill text-white hover:brightness-110',
+  quiet: 'text-dim hover:bg-raised hover:text-text',
+}
+
+export const buttonClass = (kind: ButtonKind = 'plain') =>
+  `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
+
+/** A disabled button stays reachable by keyboard and shows the reason on hover, on press, and to a screen reader. */
+export function Button({
+  kind = 'plain',
+  disabledReason = null,
+  action,
+  busy = action?.isPending ?? false,
+  className = '',
+  onClick = () => action?.mutate(),
+  children,
+  ...rest
+}: Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> & {
+  kind?: ButtonKind
+  disabledReason?: string | null
+  /** What a press runs. The button is busy while it runs. */
+  action?: Action
+  busy?: boolean
+  children: ReactNode
+}) {
+  const [isPressed, setPressed] = useState(false)
+  const off = disabledReason !== null || busy
+  return (
+    <>
+      <button
+        type="button"
+        {...rest}
+        aria-disabled={off || undefined}
+        title={disabledReason ?? rest.title}
+        aria-busy={busy || undefined}
+        className={`${buttonClass(kind)} ${className}`}
+        onClick={(event) => {
+          if (!off) return onClick(event)
+          event.preventDefault()
+          setPressed(true)
+        }}
+        onBlur={() => setPressed(false)}
+      >
+        {children}
+      </button>
+      {isPressed && disabledReason !== null && (
+        <span role="status" className="self-center text-sm text-dim">
+          {disabledReason}
+        </span>
+      )}
+    </>
+  )
+}
+
+const fieldClass = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
+
+interface Labelled {
+  label: string
+  hint?: string | undefined
+  /** Takes the whole row of its form. */
+  wide?: boolean | undefined
+}
+
+function Label({ label, hint, wide = false, children }: Labelled & { children: ReactNode }) {
+  return (
+    <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'basis-full!' : ''}`}>
+      {label}
+      {hint !== undefined && <span className="text-xs">{hint}</span>}
+      {children}
+    </label>
+  )
+}
+
+type Field<Tag extends 'input' | 'textarea' | 'select', Value extends string = string> = Labelled &
+  Omit<ComponentProps<Tag>, 'onChange' | 'value'> & { value: Value; onChange: (value: Value) => void }
+
+export function Input({ label, hint, wide, onChange, ...rest }: Field<'input'>) {
+  return (
+    <Label label={label} hint={hint} wide={wide}>
+      <input {...rest} className={`min-h-9.5 ${fieldClass}`} onChange={({ target }) => onChange(target.value)} />
+    </Label>
+  )
+}
+
+/** `onSend` runs on Ctrl+Enter or Cmd+Enter. */
+export function TextArea({
+  label,
+  hint,
+  wide,
+  onChange,
+  onSend,
+  className = '',
+  rows = 4,
+  ...rest
+}: Field<'textarea'> & { onSend?: () => void }) {
+  return (
+    <Label label={label} hint={hint} wide={wide}>
+      <textarea
+        {...rest}
+        rows={rows}
+        className={`${fieldClass} ${className}`}
+        onChange={({ target }) => onChange(target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend?.()
+        }}
+      />
+    </Label>
+  )
+}
+
+type Option<Value extends string> = readonly [value: Value, label: string]
+
+export function Select<Value extends string>({
+  label,
+  hint,
+  wide,
+  options,
+  onChange,
+  ...rest
+}: Field<'select', Value> & { options: readonly Option<Value>[] }) {
+  return (
+    <Label label={label} hint={hint} wide={wide}>
+      <select
+        {...rest}
+        className={`min-h-9.5 ${fieldClass}`}
+        onChange={({ target }) => onChange(target.value as Value)}
+      >
+        {options.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Label>
+  )
+}
+
+export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
+
+export function Form({
+  className = `px-4 py-3 ${sideBySide}`,
+  onSubmit,
+  ...rest
+}: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => unknown }) {
+  return (
+    <form
+      {...rest}
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    />
+  )
+}
+
+/** The values of a form's fields. `field` gives the props of an input. */
+export function useFields<Values extends Record<string, string>>(initial: Values) {
+  const [values, setValues] = useState(initial)
+  const set = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
+  return {
+    values,
+    set,
+    field: <Name extends keyof Values>(name: Name) => ({
+      value: values[name],
+      onChange: (value: Values[Name]) => set({ [name]: value } as unknown as Partial<Values>),
+    }),
+  }
+}

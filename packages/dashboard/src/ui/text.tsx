@@ -1,0 +1,106 @@
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { takesText } from './sanitizing-jsx/element.ts'
+
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'merged' | 'accent'
+
+const tones: Record<Tone, string> = {
+  neutral: 'text-dim border-line-strong',
+  good: 'text-good border-good',
+  warn: 'text-warn border-warn',
+  bad: 'text-bad border-bad',
+  merged: 'text-merged border-merged',
+  accent: 'text-accent border-accent',
+}
+
+/** A state as a word. The color only repeats it. */
+export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span
+      className={`inline-flex items-center rounded-full border px-2 text-xs leading-5 font-medium whitespace-nowrap ${tones[tone]}`}
+    >
+      {children}
+    </span>
+  )
+}
+
+const steps: [string, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** Not by `Intl.RelativeTimeFormat`: its first use takes longer than rendering a page's header. */
+export function ago(iso: string, now: number): string {
+  const seconds = (now - Date.parse(iso)) / 1000
+  const [unit, size] = steps.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
+  if (Math.abs(seconds) < 10) return 'just now'
+  const count = Math.round(Math.abs(seconds) / size)
+  const counted = `${count} ${unit}${count === 1 ? '' : 's'}`
+  return seconds > 0 ? `${counted} ago` : `in ${counted}`
+}
+
+/** A relative time that updates itself, with the exact time on hover. */
+export function Time({ at }: { at: string }) {
+  const text = useSyncExternalStore(everyTick, () => ago(at, Date.now()))
+  return (
+    <time dateTime={at} title={new Date(at).toString()} className="text-sm whitespace-nowrap text-dim">
+      {text}
+    </time>
+  )
+}
+
+const tickMs = 10_000
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One timer for all times on the page. */
+function everyTick(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    for (const each of listeners) each()
+  }, tickMs)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+export function Output({ label, className, children }: { label?: string; className: string; children: ReactNode }) {
+  return (
+    <pre
+      tabIndex={0}
+      aria-label={label}
+      className={`overflow-auto rounded-md bg-sunken p-3 text-xs break-all whitespace-pre-wrap ${className}`}
+    >
+      {children}
+    </pre>
+  )
+}
+
+export function Command({ children }: { children: string }) {
+  const [copied, setCopied] = useState(false)
+  return (
+    <div className="flex items-stretch overflow-hidden rounded-md border border-line bg-sunken">
+      <code className="min-w-0 flex-1 overflow-x-auto px-3 py-2 font-mono text-[0.8125rem] whitespace-pre" tabIndex={0}>
+        {children}
+      </code>
+      <button
+        type="button"
+        className="border-l border-line px-3 text-xs text-dim hover:text-text"
+        onClick={async () => {
+          await navigator.clipboard.writeText(children)
+          setCopied(true)
+        }}
+      >
+        <span aria-live="polite">{copied ? 'Copied' : 'Copy'}</span>
+      </button>
+    </div>
+  )
+}
+
+// The button copies the original text; the page shows hidden characters as marks.
+Command[takesText] = true
