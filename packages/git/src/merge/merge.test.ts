@@ -7,37 +7,12 @@ import { previewMerge } from './preview.ts'
 import { fetchObjects } from '../mirror/repair.ts'
 import { openMirror } from '../mirror/mirror.ts'
 import { isAncestor, mergeBase } from '../refs/refs.ts'
-import type { Repository, Sha } from '../repository.ts'
-import { commit, diverge, makeRepo, tempDir, type Files, type TestRepository } from '../testing.ts'
+import type { Sha } from '../repository.ts'
+import { commit, diverge, tempDir, type Files } from '../testing.ts'
+import { forked, plan, removeRepos, repoWith } from './testing-merges.ts'
 
 const date = new Date('2026-01-02T03:04:05Z')
-const made: TestRepository[] = []
-afterAll(async () => {
-  for (const repo of made) await repo.remove()
-})
-
-async function repoWith(
-  branches: Record<string, Files>,
-  options: { format?: 'sha1' | 'sha256' } = {},
-): Promise<TestRepository> {
-  const repo = await makeRepo(branches, options)
-  made.push(repo)
-  return repo
-}
-
-/** main and work start from `start` and each change what is named. */
-async function forked(
-  start: Files,
-  main: Files,
-  work: Files,
-): Promise<{ repo: TestRepository; baseSha: Sha; headSha: Sha }> {
-  const repo = await repoWith({ main: start, work })
-  const baseSha = await commit(repo, 'main', main)
-  return { repo, baseSha, headSha: await repo.tip('work') }
-}
-
-const plan = (repo: Repository, baseSha: Sha, headSha: Sha) =>
-  planMerge(repo, { baseSha, headSha, message: 'Merge work', date })
+afterAll(removeRepos)
 
 async function planFork(
   start: Files,
