@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 
 import { errorStatus } from '@svc/contract/errors'
+import { parseJson } from '@svc/contract/json'
 import {
   terminalCommandCharsMax,
   type TerminalEnd,
@@ -131,13 +132,8 @@ function show(socket: ServerWebSocket<Shell>, bytes: Uint8Array): void {
 }
 
 function resize(terminal: Bun.Terminal, text: string): void {
-  let message: Record<string, unknown> | null
-  try {
-    message = JSON.parse(text) as typeof message
-  } catch {
-    // Our own pages send only valid JSON, and a shell cannot answer an invalid message.
-    return
-  }
+  // Our own pages send only valid JSON, and a shell cannot answer an invalid message.
+  const message = parseJson(text) as Record<string, unknown> | null | undefined
   const columns = sizeOf(message?.columns, terminalColumnsMax)
   const rows = sizeOf(message?.rows, terminalRowsMax)
   if (message?.type === 'resize' && columns !== null && rows !== null) terminal.resize(columns, rows)

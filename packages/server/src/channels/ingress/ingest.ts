@@ -1,5 +1,5 @@
 /** Stores each incoming message or button press once. */
-import { questionOptionsMax } from '@svc/contract'
+import { parseJson, questionOptionsMax } from '@svc/contract'
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ChannelPayload, IncomingMessage, IncomingPress } from './incoming.ts'
@@ -68,23 +68,15 @@ export async function ingestPress(deps: TakeDeps, channel: ChannelRow, press: In
 
 function payloadOf({ action, value, author, threadKey: thread_key }: IncomingPress): ChannelPayload | null {
   if (action === 'answer') {
-    const { data } = answerValue.safeParse(parsed(value))
+    const { data } = answerValue.safeParse(parseJson(value))
     return data === undefined ? null : { kind: 'answer', author, thread_key, ...data }
   }
-  const { data } = mergeValue.safeParse(parsed(value))
+  const { data } = mergeValue.safeParse(parseJson(value))
   return data === undefined ? null : { kind: 'action', author, thread_key, cr_id: data.cr, head_sha: data.head }
 }
 
 export const mergeValueOf = (crId: string, headSha: string): string => JSON.stringify({ cr: crId, head: headSha })
 export const answerValueOf = (value: z.infer<typeof answerValue>): string => JSON.stringify(value)
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
 
 function rowOf(deps: TakeDeps, channel: ChannelRow, from: IncomingMessage | IncomingPress) {
   return {
