@@ -1,4 +1,4 @@
-/** What a client measures through the routes of the built program. */
+/** Measures the routes of the built program as a client does. */
 import { join } from 'node:path'
 import { readTips, type Repository } from '../../packages/git/src/index.ts'
 import { lsRefsHttp } from '../../packages/git/src/refs/ls-refs.ts'

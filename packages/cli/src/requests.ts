@@ -7,7 +7,7 @@ type Below<Prefix extends string> = {
 }
 type ProjectPath = '/v1/projects/{projectId}'
 
-/** What every call takes besides the parameters of its route. */
+/** The options of every call, besides the parameters of its route. */
 export interface Sent {
   headers?: Record<string, string>
   signal?: AbortSignal

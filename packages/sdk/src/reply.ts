@@ -1,4 +1,4 @@
-/** What callers do with an answer: take its body, or throw the error it holds. */
+/** Reads an answer: returns its body, or throws the error it holds. */
 import type { ApiClient } from '@svc/contract/api'
 import { errorOf, notOurs, TransportError } from './errors.ts'
 

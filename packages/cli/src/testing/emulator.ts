@@ -9,7 +9,7 @@ const hides =
 const ourColours = new Set([1, 2, 3, 4, 6])
 
 export interface Emulator {
-  /** What these bytes made a terminal do that the client never intends; empty for text in our colours. */
+  /** Lists the effects of these bytes on a terminal that the client never intends; empty for text in our colors. */
   misdeeds(bytes: string): Promise<string[]>
 }
 

@@ -15,7 +15,7 @@ export const aDelivery = (changes: Partial<WebhookDelivery> = {}): WebhookDelive
   ...changes,
 })
 
-/** Of a change request that a session's agent opened. */
+/** An event of a change request that a session's agent opened. */
 export const anEvent = (changes: { id?: number; title?: string } = {}): ProjectEvent => ({
   ...{ id: changes.id ?? 41, project_id: ids.project, created_at: at(3600), type: 'change_request.opened' },
   actor: { user_id: ids.user, session_id: '44444444-4444-4444-8444-444444444444' },

@@ -79,7 +79,7 @@ export const channelLink = named('ChannelLink', {
 })
 export type ChannelLink = z.infer<typeof channelLink>
 
-/** What to configure at the platform so that it reaches this project. */
+/** The configuration that lets the platform reach this project. */
 export const chatSetup = named('ChatSetup', {
   platform: z.enum(chatPlatforms),
   events_url: z.string(),

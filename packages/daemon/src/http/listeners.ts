@@ -14,7 +14,7 @@ export interface Addresses {
   socketPath: string | null
 }
 
-/** What a daemon answers itself, and which requests and upgrades it lets through to which program. */
+/** The requests that a daemon answers itself, and the requests and upgrades that it passes to each program. */
 interface Routes {
   ports: OwnPorts
   serviceKey: () => string

@@ -19,7 +19,7 @@ export function ConfirmButton<Given>({
   of?: string
   kind?: ButtonKind
   disabledReason?: string | null
-  /** What the dialog's button runs, with `given`. */
+  /** The dialog's button runs this, with `given`. */
   action: { isPending: boolean; mutate: (given: Given) => void }
   given: Given
 }) {

@@ -31,7 +31,7 @@ export function Button({
 }: Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> & {
   kind?: ButtonKind
   disabledReason?: string | null
-  /** What a press runs. The button is busy while it runs. */
+  /** A press runs this. The button is busy while it runs. */
   action?: Action
   busy?: boolean
   children: ReactNode

@@ -27,7 +27,7 @@ const answers = new SharedAnswers<DiffSince>(
 )
 
 /**
- * What changed on a branch between an earlier head and the current one. If the branch took in more of its base in
+ * The changes on a branch between an earlier head and the current one. If the branch took in more of its base in
  * between, by a merge or a rebase, the earlier head is first merged with that, so that only the branch's own work is
  * shown.
  */

@@ -150,7 +150,7 @@ export interface GitChild {
 export async function startGit(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitChild> {
   const child = await openGit(dir, args, options)
   if (options.readAtOnce) return child
-  // When a process ends, Bun drops output that nobody has begun to read; a slow reader of some hundred kilobytes
+  // When a process ends, Bun drops output whose reading has not begun; a slow reader of some hundred kilobytes
   // would lose all of it. So this reads from the start, into a bounded buffer.
   const held = new PassThrough({ highWaterMark: heldBytesMax })
   held.on('error', reportedByExit)

@@ -57,7 +57,7 @@ export interface FakeDriver extends SandboxDriver {
   probeOutcome: ProbeOutcome
   /** Makes the sandbox end by itself. */
   crash(sandboxId: string, reason?: string): Promise<void>
-  /** What a sandbox was created with and received, during its life and after. */
+  /** The spec and the requests of a sandbox, during its life and after. */
   seen(sandboxId: string): {
     spec: SandboxSpec
     prompts: FakePrompt[]

@@ -10,7 +10,7 @@ export interface Cgroups {
   readonly kind: 'v2' | 'v1' | 'scope' | 'none'
   /** Makes the group and answers the files a process writes "0" to in order to enter it. */
   create(sandboxId: string, limits: SandboxLimits): Promise<string[]>
-  /** What the version below it cannot limit. */
+  /** The limits that this version cannot enforce. */
   readonly missing: MissingLimit[]
   /** Words to put before the program that starts a sandbox. */
   prefix(sandboxId: string, limits: SandboxLimits): string[]
@@ -25,7 +25,7 @@ export interface Cgroups {
 /** The work tree is in memory (see arrangement.ts), so its limit adds to that of the programs. */
 export const memoryBytes = (limits: SandboxLimits) => limits.memoryBytesMax + limits.diskBytesMax
 
-/** Of version 2: `oom` counts only where this group's own limit was reached. */
+/** In version 2, `oom` counts only events of this group's own limit. */
 export async function eventsTrouble(file: string): Promise<MemoryTrouble | null> {
   if ((await counter(file, 'oom_kill')) === 0) return null
   return (await counter(file, 'oom')) > 0 ? 'own' : 'shared'

@@ -1,4 +1,4 @@
-/** What each route returns to an authorized probe, and what a sandbox token reaches through it. A missing route fails matrix.test.ts. */
+/** Each route's answer to an authorized probe, and the reach of a sandbox token through it. A missing route fails matrix.test.ts. */
 
 /**
  * - `people`: refuses every sandbox token

@@ -1,4 +1,4 @@
-/** What sandbox tokens reach through HTTP entries outside the contract, and how the test probes session routes. */
+/** The reach of sandbox tokens through HTTP entries outside the contract, and the probes of session routes. */
 
 /** HTTP entries outside the contract, and how each treats sessions. `session`: `allow` checks the session id. */
 export const entries: Record<string, 'none' | 'session' | 'own token'> = {

@@ -133,7 +133,7 @@ export const show = command({
 
 const effectsShown = 20
 
-/** What a merge changes beyond code. Prints nothing if that is nothing. */
+/** Prints the changes that a merge makes beyond code, if there are any. */
 function printEffects({ line }: Context['out'], { effects }: MergePreview): void {
   if (effects === undefined || !effects.applies || effects.words.length === 0) return
   line()

@@ -12,7 +12,7 @@ interface Known {
   projects: readonly Project[]
 }
 
-/** Who changed what, with the values before and after. */
+/** Lists changes with their actors and the values before and after. */
 export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Audit log">

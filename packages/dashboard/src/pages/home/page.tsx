@@ -105,7 +105,7 @@ function isRunning({ session }: Working): boolean {
   return session.status === 'running' || session.status === 'provisioning'
 }
 
-/** What the projects have, each with its project. `reads` are the answers that it is from. */
+/** Collects the entries of all projects, each with its project, from the answers in `reads`. */
 function useWork(projects: Project[]) {
   const proposals = useQueries({ queries: projects.map(({ project_id }) => changeRequests(project_id, 'open')) })
   const agents = useQueries({ queries: projects.map(({ project_id }) => sessions(project_id)) })
