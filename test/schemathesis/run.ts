@@ -79,6 +79,8 @@ function configuration({ token, ids, fields, slugs, spare }: World): string {
     ...removals.flatMap(({ operation, name, list }) => [
       '[[operations]]',
       `include-operation-id = "${operation}"`,
+      // Links between responses and parameters would lead it to ids that are not spare.
+      'phases.stateful.enabled = false',
       '[operations.parameters]',
       `"path.${name}" = { dictionary = "${list}", probability = 1.0 }`,
     ]),
