@@ -1,8 +1,8 @@
 /** The server's side of a sandbox, small enough to read: git over HTTP, the clone credential, and a model that follows a script. */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import { $ } from 'bun'
 
@@ -34,7 +34,8 @@ export async function startRelayServer(files: Record<string, string> = {}): Prom
   const folder = await mkdtemp(join(tmpdir(), 'svc-e2e-'))
   const origin = join(folder, 'origin.git')
   await makeOrigin(folder, origin, { 'README.md': '# hello\n', ...files })
-  const socket = join(folder, 'relay.sock')
+  const socket = join(folder, 'relay', 'relay.sock')
+  await mkdir(dirname(socket))
   const relay: Relay = {
     folder,
     socket,
@@ -85,6 +86,7 @@ export async function startRelayServer(files: Record<string, string> = {}): Prom
       return Response.json({ error: 'not here', code: 'not_found' }, { status: 404 })
     },
   })
+  await chmod(socket, 0o666)
   return relay
 }
 

@@ -94,7 +94,8 @@ afterAll(async () => {
 test('the layout a driver knows is the one the contract names', () => {
   expect(layout.runDir).toBe(contract.runDir)
   expect(`${layout.runDir}/${layout.daemonSocketName}`).toBe(contract.daemonSocketPath)
-  expect(`${layout.runDir}/${layout.relaySocketName}`).toBe(contract.relaySocketPath)
+  expect(`${layout.runDir}/${layout.relayFolderName}/relay.sock`).toBe(contract.relaySocketPath)
+  expect(`${layout.runDir}/${layout.egressFolderName}/egress.sock`).toBe(contract.egressSocketPath)
   expect(layout.workspaceDir).toBe(contract.workspaceDir)
   expect(layout.runtimeHome).toBe(contract.runtimeHome)
   expect(layout.attachmentsDir).toBe(attachmentsDir)

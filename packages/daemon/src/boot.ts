@@ -18,6 +18,7 @@ import { type AgentRuntime, createAgentRuntime } from './runtime/agent-runtime.t
 import { writeAttachment } from './runtime/attachments.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
 import { createConversation } from './runtime/conversation.ts'
+import type { Addresses } from './http/listeners.ts'
 import { type HttpParts, listen } from './http/server.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
@@ -39,7 +40,7 @@ export interface DaemonOptions {
   runtimeCommand: string[]
   /** Commands that start this program and the client as the agent. */
   programs: { agent: string[]; client: string[] }
-  listen: { tcp: { host: string; port: number } | null; socketPath: string | null }
+  listen: Addresses
   /** Null where the sandbox has its own network. */
   relay: { port: number; socketPath: string } | null
   /** The egress proxy; null where the sandbox has none. */

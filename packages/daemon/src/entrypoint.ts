@@ -5,6 +5,9 @@
 import { dropLoaderNames } from './config.ts'
 import { startReaper } from './reaper.ts'
 
+const outputMax = 8192
+const drainMs = 500
+
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
 export async function runEntrypoint(args: string[] = process.argv.slice(2)): Promise<void> {
@@ -12,9 +15,10 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
     argv0: 'svc-agent',
     env: dropLoaderNames(process.env),
     stdin: 'ignore',
-    stdout: 'inherit',
-    stderr: 'inherit',
+    stdout: 'pipe',
+    stderr: 'pipe',
   })
+  const output = lastOutput([daemon.stdout, daemon.stderr])
   // The kernel gives PID 1 no default signal action, so an unhandled signal would be lost.
   for (const signal of forwarded) process.on(signal, () => daemon.kill(signal))
   if (args.includes('--lifeline')) endWithTheServer()
@@ -22,6 +26,7 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
 
   const code = await daemon.exited
   stopReaper()
+  process.stderr.write(await output())
   const how = daemon.signalCode === null ? `exit code ${code}` : `signal ${daemon.signalCode}`
   lastLine(`svc-agent ended with ${how}`)
   process.exit(code)
@@ -29,8 +34,28 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
 
 /** The daemon's own arguments, without those for PID 1. */
 function daemonArguments(args: string[]): string[] {
-  const at = args.indexOf('--agent-processes')
-  return at === -1 ? [] : args.slice(at, at + 2)
+  return ['--agent-processes', '--lease'].flatMap((name) => {
+    const at = args.indexOf(name)
+    return at === -1 ? [] : args.slice(at, at + 2)
+  })
+}
+
+/**
+ * Our own output is a file of the machine, which a sandbox must not fill. So the daemon's is kept here, and only its end
+ * is written, when the daemon has ended.
+ */
+function lastOutput(streams: ReadableStream<Uint8Array>[]): () => Promise<string> {
+  let text = ''
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) text = (text + decoder.decode(chunk, { stream: true })).slice(-outputMax)
+  }
+  const done = Promise.all(streams.map(read))
+  // A process that the daemon left behind may hold the other end open.
+  return async () => {
+    await Promise.race([done, Bun.sleep(drainMs)])
+    return text
+  }
 }
 
 /**

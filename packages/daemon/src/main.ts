@@ -9,6 +9,7 @@ export async function runAgent(args: string[]): Promise<void> {
 
 async function runDaemon(args: string[]): Promise<void> {
   const { existsSync } = await import('node:fs')
+  const { dirname } = await import('node:path')
   const contract = await import('@svc/contract/daemon/control')
   const { daemonPort, daemonSocketPath, egressPort, egressSocketPath, relayPort, relaySocketPath, runtimePort } =
     contract
@@ -21,7 +22,9 @@ async function runDaemon(args: string[]): Promise<void> {
     forbidInspection()
   }
   const log = (message: string) => void process.stderr.write(`svc-agent: ${message}\n`)
-  const egress = existsSync(egressSocketPath) ? { port: egressPort, socketPath: egressSocketPath } : null
+  const leaseSeconds = Number(args[args.indexOf('--lease') + 1] ?? 0)
+  const lease = args.includes('--lease') ? { seconds: leaseSeconds, ended: () => process.exit(0) } : null
+  const egress = existsSync(dirname(egressSocketPath)) ? { port: egressPort, socketPath: egressSocketPath } : null
   const kind = process.env[contract.sandboxKindName]
   if (kind === 'app' || kind === 'check') {
     const { startAppDaemon } = await import('./app/serve.ts')
@@ -32,6 +35,7 @@ async function runDaemon(args: string[]): Promise<void> {
       paths: sandboxPaths,
       program: ['/usr/local/bin/svc-agent'],
       socketPath: daemonSocketPath,
+      lease,
       egress,
       log,
     })
@@ -45,7 +49,7 @@ async function runDaemon(args: string[]): Promise<void> {
     credentialHelper: '/usr/local/bin/svc-agent',
     programs: { agent: ['/usr/local/bin/svc-agent'], client: ['/usr/local/bin/svc'] },
     runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
-    listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath },
+    listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath, lease },
     relay: { port: relayPort, socketPath: relaySocketPath },
     egress,
     log,

@@ -11,10 +11,12 @@ export interface SandboxSpec {
   limits: SandboxLimits
   /**
    * Unix socket on the host behind the sandbox's relay on 127.0.0.1:61080 (API, git gateway, model gateway); null for
-   * a sandbox that does not reach the service.
+   * a sandbox that does not reach the service. It is called relay.sock and alone in its folder, which the sandbox sees:
+   * a later server that listens at the same path serves the same sandbox. Every sandbox may connect to it, so only the
+   * server's user may enter the folder above.
    */
   relaySocket: string | null
-  /** Unix socket on the host of the egress proxy, which the sandbox reaches at 127.0.0.1:61081. */
+  /** The same for the egress proxy, called egress.sock, which the sandbox reaches at 127.0.0.1:61081. */
   egressSocket?: string | null
   /** The project's own image, if the driver supports images; otherwise the driver uses its default. */
   image?: ProjectImage | null
@@ -62,6 +64,11 @@ export type ProbeOutcome =
 
 export interface SandboxDriver {
   readonly name: string
+  /**
+   * Whether sandboxes go on without their server, until the next one adopts them. Otherwise they end with it, even
+   * with one that is killed.
+   */
+  readonly outlives: boolean
   /** Whether this machine can isolate sandboxes. Runs at server start and before each create. */
   probe(): Promise<ProbeOutcome>
   /**
@@ -80,7 +87,9 @@ export interface SandboxDriver {
   memoryTrouble(sandboxId: string): Promise<string | null>
   /** Subscribes to sandboxes that end by themselves (not by `stop`). Returns the unsubscriber. */
   onExit(listener: (exit: SandboxExit) => void): () => void
-  /** Removes what a killed server left behind. Runs once at start, before the first create. */
+  /** Takes over the live sandboxes of an earlier server. Runs once at start, before the sweep. */
+  adopt(): Promise<Sandbox[]>
+  /** Removes what a killed server left behind, except for live sandboxes. Runs once at start, before the first create. */
   sweep(): Promise<void>
 }
 

@@ -4,8 +4,9 @@
  */
 export const runDir = '/run/svc'
 export const daemonSocketName = 'daemon.sock'
-export const relaySocketName = 'relay.sock'
-export const egressSocketName = 'egress.sock'
+/** Folders below `runDir`: the host's folders with the sockets of the server. */
+export const relayFolderName = 'relay'
+export const egressFolderName = 'egress'
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const attachmentsDir = '/opt/svc/attachments'
@@ -49,8 +50,17 @@ export const etcFiles: Record<string, string> = {
 }
 
 /** The agent's uid gets fewer processes than the sandbox, so that the daemon still answers during a fork bomb. */
-export function agentProcessesOf({ processesMax }: { processesMax: number }): number {
+function agentProcessesOf({ processesMax }: { processesMax: number }): number {
   return Math.max(16, Math.floor(processesMax - Math.min(96, processesMax / 4)))
+}
+
+/**
+ * Arguments of PID 1. With a lease the sandbox ends after so long without a server. Without one the server holds a pipe
+ * on the standard input of PID 1, which exits when the pipe closes.
+ */
+export function entrypointArguments({ limits }: { limits: { processesMax: number } }, leaseSeconds: number): string[] {
+  const end = leaseSeconds > 0 ? ['--lease', String(leaseSeconds)] : ['--lifeline']
+  return [...end, '--agent-processes', String(agentProcessesOf(limits))]
 }
 
 /** The limit that was reached. Files share it: programs may use the limit plus the unused disk size. */

@@ -13,10 +13,18 @@ interface Machine<Own> {
   /** How long a daemon may take to answer for the first time. */
   bootMs: number
   pollMs: number
+  /** How long a sandbox goes on without a server; 0 when it ends with the server. */
+  leaseSeconds: number
   log: (message: string, facts?: Record<string, unknown>) => void
   blank(spec: SandboxSpec): Own
   /** Starts the first process. */
-  start(entry: Entry & Own, signal: AbortSignal): Promise<void>
+  start(entry: Entry & Own, spec: SandboxSpec, signal: AbortSignal): Promise<void>
+  /** Called once the daemon answers. */
+  started(entry: Entry & Own): void
+  /** The live sandboxes of an earlier server. */
+  leftBehind(): Promise<(Held & { own: Own })[]>
+  /** Reports the end of a sandbox that another server started, by calling `ended`. */
+  watch(entry: Entry & Own): void
   /** Ends a start that was aborted, where `remove` alone would wait for it. */
   kill?(entry: Entry & Own): void
   /** The error of a sandbox that ended before its daemon answered. */
@@ -33,8 +41,10 @@ interface Machine<Own> {
   sweep(isLive: (sandboxId: string) => boolean): Promise<void>
 }
 
+type Held = Pick<SandboxSpec, 'sandboxId' | 'limits'>
+
 export interface Entry {
-  spec: SandboxSpec
+  spec: Held
   running: boolean
   stopping: boolean
   ended: boolean
@@ -42,7 +52,10 @@ export interface Entry {
   cleaned: Promise<void> | null
 }
 
-type Shared = Pick<SandboxDriver, 'create' | 'find' | 'list' | 'stop' | 'sweep' | 'memoryTrouble' | 'onExit'>
+type Shared = Pick<
+  SandboxDriver,
+  'outlives' | 'create' | 'adopt' | 'find' | 'list' | 'stop' | 'sweep' | 'memoryTrouble' | 'onExit'
+>
 
 export function createLifecycle<Own extends object>(
   machine: Machine<Own>,
@@ -51,9 +64,10 @@ export function createLifecycle<Own extends object>(
   ended(entry: Entry & Own, how: string): Promise<void>
   removeFolder(sandboxId: string): Promise<void>
 } {
-  const { runRoot } = machine
+  const { runRoot, leaseSeconds } = machine
   const live = new Map<string, Entry & Own>()
   const exits = createExits(machine.log)
+  let renewing: NodeJS.Timeout | null = null
 
   const asSandbox = (entry: Entry & Own): Sandbox => ({
     sandboxId: entry.spec.sandboxId,
@@ -64,8 +78,10 @@ export function createLifecycle<Own extends object>(
   async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     refuseBadSpec(spec)
     if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
-    const entry = { ...machine.blank(spec), spec, running: false, stopping: false, ended: false, cleaned: null }
-    live.set(spec.sandboxId, entry)
+    const { sandboxId, limits } = spec
+    const held = { sandboxId, limits }
+    const entry = { ...machine.blank(spec), spec: held, running: false, stopping: false, ended: false, cleaned: null }
+    live.set(sandboxId, entry)
     const isStopped = () => signal.aborted || entry.stopping
     const throwIfStopped = () => {
       if (isStopped()) throw aborted()
@@ -74,9 +90,11 @@ export function createLifecycle<Own extends object>(
     signal.addEventListener('abort', onAbort)
     try {
       throwIfStopped()
-      await machine.start(entry, signal)
+      await machine.start(entry, spec, signal)
       await untilDaemonAnswers(entry, throwIfStopped)
       entry.running = true
+      machine.started(entry)
+      renewLeases()
       return asSandbox(entry)
     } catch (error) {
       const reason = isStopped() ? aborted() : machine.explain(error, entry)
@@ -85,6 +103,29 @@ export function createLifecycle<Own extends object>(
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
+  }
+
+  async function adopt(): Promise<Sandbox[]> {
+    const adopted = (await machine.leftBehind()).map(({ sandboxId, limits, own }) => {
+      const spec = { sandboxId, limits }
+      return { ...own, spec, running: true, stopping: false, ended: false, cleaned: null }
+    })
+    for (const entry of adopted) {
+      live.set(entry.spec.sandboxId, entry)
+      machine.watch(entry)
+    }
+    renewLeases()
+    return adopted.map(asSandbox)
+  }
+
+  /** A lease counts the time without a request of a server. */
+  function renewLeases(): void {
+    if (leaseSeconds === 0 || renewing !== null || live.size === 0) return
+    const everyMs = Math.min(60_000, (leaseSeconds * 1000) / 4)
+    renewing = setInterval(() => {
+      for (const { running, spec } of live.values()) if (running) void answersHealth(socketIn(runRoot, spec.sandboxId))
+    }, everyMs)
+    renewing.unref()
   }
 
   async function untilDaemonAnswers(entry: Entry & Own, throwIfStopped: () => void): Promise<void> {
@@ -105,18 +146,23 @@ export function createLifecycle<Own extends object>(
       entry.running = false
       await machine.remove(entry)
       live.delete(entry.spec.sandboxId)
+      if (live.size > 0 || renewing === null) return
+      clearInterval(renewing)
+      renewing = null
     })()
     return entry.cleaned
   }
 
-  /** With the record that some drivers keep beside it. */
+  /** With the files that some drivers keep beside it. */
   async function removeFolder(sandboxId: string): Promise<void> {
     await rm(join(runRoot, sandboxId), { recursive: true, force: true })
-    await rm(join(runRoot, `${sandboxId}.json`), { force: true })
+    for (const suffix of besides) await rm(join(runRoot, `${sandboxId}${suffix}`), { force: true })
   }
 
   return {
+    outlives: leaseSeconds > 0,
     create,
+    adopt,
     removeFolder,
     async ended(entry, how) {
       entry.ended = true
@@ -143,7 +189,7 @@ export function createLifecycle<Own extends object>(
     async sweep() {
       await machine.sweep((sandboxId) => live.has(sandboxId))
       for (const name of await readdir(runRoot).catch(() => [])) {
-        const sandboxId = name.replace(/\.json$/, '')
+        const sandboxId = name.slice(0, name.includes('.') ? name.indexOf('.') : undefined)
         if (live.has(sandboxId)) continue
         await removeFolder(sandboxId)
         machine.log('removed a sandbox that an earlier server left behind', { sandbox_id: sandboxId })
@@ -156,6 +202,9 @@ export function createLifecycle<Own extends object>(
     onExit: exits.onExit,
   }
 }
+
+/** The record and the output of a sandbox. */
+const besides = ['.json', '.json.new', '.log']
 
 export const socketIn = (runRoot: string, sandboxId: string): string => join(runRoot, sandboxId, daemonSocketName)
 

@@ -1,23 +1,24 @@
 /** The last output of a sandbox's PID 1, which shows why the sandbox ended. */
-import type { ChildProcess } from 'node:child_process'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 const bytesMax = 4096
 const linesInSentence = 5
 
-export type OutputTail = ReturnType<typeof createOutputTail>
-
-export function createOutputTail() {
-  let text = ''
-  const add = (chunk: Buffer) => {
-    text = (text + chunk.toString('utf8')).slice(-bytesMax)
+/** "Its last lines: …", or an empty string without output. */
+export function lastLinesOf(file: string): string {
+  const bytes = Buffer.alloc(bytesMax)
+  let fd: number
+  try {
+    fd = openSync(file, 'r')
+  } catch {
+    // The sandbox was removed, or it never started.
+    return ''
   }
-  return {
-    follow(child: ChildProcess): void {
-      child.stdout?.on('data', add)
-      child.stderr?.on('data', add)
-    },
-    /** "Its last lines: …", or an empty string without output. */
-    asSentence: () => plainLines(text),
+  try {
+    const from = Math.max(0, fstatSync(fd).size - bytesMax)
+    return plainLines(bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytesMax, from)))
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -65,7 +65,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
-      relaySocket: join(runDir, 'relay.sock'),
+      relaySocket: join(runDir, 'relay', 'relay.sock'),
       heartbeat: new Heartbeat(),
       log,
       undeclaredError: (route, code) => log.warn({ route, code }, 'a route answered with an undeclared error code'),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, rename } from 'node:fs/promises'
+import { chmod, mkdir, rename } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
+import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { errorStatus, ServiceError } from '@svc/contract'
@@ -103,12 +104,16 @@ export class Listener {
     return typeof address === 'object' && address !== null ? address.port : port
   }
 
-  /** Only this user can open the socket: a sandbox reaches it where the driver binds it. */
+  /**
+   * Alone in its folder, which the driver mounts into sandboxes. Their users differ from ours, so everyone may connect
+   * who gets that far: only this server's user may enter the folder above.
+   */
   async onSocket(path: string): Promise<void> {
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 })
     // Renamed into place: between a removal and a bind another server on this folder could take the name.
     const own = `${path}.${randomBytes(4).toString('hex')}`
     await listening(this.server, () => this.server.listen(own), own)
-    await chmod(own, 0o600)
+    await chmod(own, 0o666)
     await rename(own, path)
   }
 

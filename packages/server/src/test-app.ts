@@ -207,7 +207,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     redaction,
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     metrics: new Metrics(),
-    relaySocket: join(config.dataDir, 'relay.sock'),
+    relaySocket: join(config.dataDir, 'relay', 'relay.sock'),
     // No heartbeat runs here, so its clock stands still.
     heartbeat: new Heartbeat(() => 0),
     log,

@@ -13,10 +13,10 @@ export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const runDir = '/run/svc'
 export const daemonSocketPath = `${runDir}/daemon.sock`
-/** The host's end of the relay, bound into the sandbox by the driver. */
-export const relaySocketPath = `${runDir}/relay.sock`
-/** The host's end of the egress proxy. Each sandbox has its own socket, which identifies it. Absent without a proxy. */
-export const egressSocketPath = `${runDir}/egress.sock`
+/** The host's end of the relay. The driver mounts its folder, so that the socket of the next server appears in it. */
+export const relaySocketPath = `${runDir}/relay/relay.sock`
+/** The host's end of the egress proxy. Each sandbox has its own, which identifies it. The folder is absent without a proxy. */
+export const egressSocketPath = `${runDir}/egress/egress.sock`
 export const agentUid = 1000
 
 export type { BootEnvironment } from './sandbox-environment.ts'

@@ -18,6 +18,7 @@ import {
 
 import { type Access, createAccess, type RequestHead } from '../http/access.ts'
 import type { AgentIdentity, DaemonPaths } from '../config.ts'
+import type { Lease } from '../http/lease.ts'
 import { openListeners } from '../http/listeners.ts'
 import { nothingListens, type Upstream } from '../http/proxy.ts'
 import { startRelay } from '../http/relay.ts'
@@ -39,6 +40,7 @@ interface AppDaemonOptions {
   /** The command that starts this program as the agent. */
   program: string[]
   socketPath: string
+  lease?: Lease | null
   egress: { port: number; socketPath: string } | null
   pausesMs?: number[]
   log: (message: string) => void
@@ -124,7 +126,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
   }
 
   const listeners = await openListeners(
-    { tcp: null, socketPath: options.socketPath },
+    { tcp: null, socketPath: options.socketPath, lease: options.lease ?? null },
     {
       ports: ownPorts,
       serviceKey: () => token,

@@ -6,12 +6,16 @@ import type { Duplex } from 'node:stream'
 
 import type { RequestHead } from './access.ts'
 import { proxyRequest, proxyUpgrade, type UpgradeUpstream, type Upstream, writeErrorHead } from './proxy.ts'
+import { type Lease, watchLease } from './lease.ts'
 import { ignoreDisconnects, sendError, toControlError } from './reply.ts'
 import { type OwnPorts, type Target, targetOf } from './target.ts'
 
 export interface Addresses {
   tcp: { host: string; port: number } | null
+  /** Only the server reaches this one. */
   socketPath: string | null
+  /** Ends the sandbox after so long without a request of the server. */
+  lease?: Lease | null
 }
 
 /** The requests that a daemon answers itself, and the requests and upgrades that it passes to each program. */
@@ -57,12 +61,16 @@ async function onUpgrade(req: IncomingMessage, socket: Duplex, first: Buffer, ro
 
 export async function openListeners(at: Addresses, routes: Routes): Promise<{ close(): void }> {
   const servers: Server[] = []
-  const open = async (options: ListenOptions) => {
-    const server = createServer({ keepAlive: true }, (req, res) => void onRequest(req, res, routes))
-    server.on(
-      'upgrade',
-      (req: IncomingMessage, socket: Duplex, head: Buffer) => void onUpgrade(req, socket, head, routes),
-    )
+  const held = at.lease == null ? null : watchLease(at.lease, routes.log)
+  const open = async (options: ListenOptions, used: ((by: ServerResponse | Duplex) => void) | undefined) => {
+    const server = createServer({ keepAlive: true }, (req, res) => {
+      used?.(res)
+      void onRequest(req, res, routes)
+    })
+    server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+      used?.(socket)
+      void onUpgrade(req, socket, head, routes)
+    })
     // CONNECT would open a tunnel to any host name.
     server.on('connect', (_req, socket: Duplex) => socket.destroy())
     server.on('clientError', (_error, socket) => {
@@ -83,14 +91,15 @@ export async function openListeners(at: Addresses, routes: Routes): Promise<{ cl
     // Only the daemon's uid may connect. The agent uses the TCP port, where every request is authenticated.
     const umask = process.umask(0o177)
     try {
-      await open({ path: at.socketPath })
+      await open({ path: at.socketPath }, held?.used)
     } finally {
       process.umask(umask)
     }
   }
-  if (at.tcp !== null) await open(at.tcp)
+  if (at.tcp !== null) await open(at.tcp, undefined)
   return {
     close() {
+      held?.stop()
       for (const server of servers) {
         server.close()
         server.closeAllConnections()

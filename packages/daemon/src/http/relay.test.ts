@@ -82,9 +82,22 @@ test('a reset on one side ends the other', async () => {
   await ended
 })
 
-test('a server that is away ends the connection at once', async () => {
+test('a connection waits for the next server, with what the program sent meanwhile', async () => {
   const port = await freePort()
-  open.push(await startRelay({ port, socketPath: '/nowhere/relay.sock' }))
+  const socketPath = join(mkdtempSync(join(tmpdir(), 'svc-relay-')), 'later.sock')
+  open.push(await startRelay({ port, socketPath }))
+  const client = connect(port, '127.0.0.1', () => client.end('sent before there was a server'))
+  const answered = new Promise<string>((resolve) => client.on('data', (data) => resolve(String(data))))
+  await new Promise((resolve) => client.once('connect', resolve))
+  const server = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket))
+  open.push(server)
+  server.listen(socketPath)
+  expect(await answered).toBe('sent before there was a server')
+})
+
+test('a connection ends when no server came', async () => {
+  const port = await freePort()
+  open.push(await startRelay({ port, socketPath: '/nowhere/relay.sock', waitMs: 10 }))
   const client = connect(port, '127.0.0.1')
   client.on('error', () => {})
   await new Promise((resolve) => client.on('close', resolve))

@@ -25,7 +25,7 @@ export const kernelProbes: Record<string, string> = {
   ),
   'bind over the programs': 'sys mount /tmp /usr/local/bin none 4096 0',
   'uncover the programs': 'sys umount2 /usr/local/bin/svc 2 || sys umount2 /usr/local/bin 2',
-  'uncover the sockets': 'sys umount2 /run/svc 2 || sys umount2 /run/svc/relay.sock 2',
+  'uncover the sockets': 'sys umount2 /run/svc 2 || sys umount2 /run/svc/relay 2',
   'change the flags of a mount': perl(
     '$a=pack("Q4",0,1,0,0);exit(syscall($ARGV[0],-100,"/usr",0,$a,32)==0?0:1)',
     'mount_setattr',

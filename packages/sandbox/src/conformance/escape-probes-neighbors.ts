@@ -42,9 +42,10 @@ export const neighborProbes: Record<string, string> = {
     'sendmsg',
   ),
 
-  'replace the socket of the relay': 'rm -f /run/svc/relay.sock && test ! -e /run/svc/relay.sock',
-  'move the socket of the relay away': 'mv /run/svc/relay.sock /tmp/relay.sock',
-  'a way out of our own': 'ln -s /tmp/x /run/svc/egress.sock || touch /run/svc/egress.sock.new',
+  'replace the socket of the relay': 'rm -f /run/svc/relay/relay.sock && test ! -e /run/svc/relay/relay.sock',
+  'move the socket of the relay away':
+    'mv /run/svc/relay/relay.sock /tmp/relay.sock || mv /run/svc/relay /run/svc/away',
+  'a way out of our own': 'ln -s /tmp/x /run/svc/egress || touch /run/svc/relay/new || touch /run/svc/egress/new',
   'open the socket of the daemon to all': 'chmod 777 /run/svc/daemon.sock || chmod 777 /run/svc',
   'the way out of another sandbox': 'ls "$STATE_FOLDER"/../egress || ls "$OTHER_FOLDER"/egress.sock',
   'the socket of another daemon': 'test -S "$OTHER_FOLDER/daemon.sock"',

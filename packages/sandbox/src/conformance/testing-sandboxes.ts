@@ -1,8 +1,8 @@
 /** Shared by the drivers' tests: a small PID 1 that runs commands, and helpers to call it. */
 import { expect } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import type { DriverUnderTest } from './conformance.ts'
 import type { Sandbox, SandboxDriver } from '../driver.ts'
@@ -26,7 +26,9 @@ export async function compileStub(folder: string): Promise<string> {
 /** Stands in for the service's relay: a listener that sends nothing. */
 export async function listenAsRelay(socket: string): Promise<Server> {
   const server = createServer((connection) => connection.end())
+  mkdirSync(dirname(socket), { recursive: true, mode: 0o755 })
   await new Promise<void>((listening) => server.listen(socket, listening))
+  chmodSync(socket, 0o666)
   return server
 }
 

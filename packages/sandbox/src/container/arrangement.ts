@@ -1,13 +1,15 @@
 /** Builds the engine's configuration of a container. Pure. */
+import { dirname } from 'node:path'
+
 import type { SandboxSpec } from '../driver.ts'
 import {
-  agentProcessesOf,
   attachmentsDir,
   baseEnvironment,
   binDir,
-  egressSocketName,
+  egressFolderName,
+  entrypointArguments,
   isLoaderName,
-  relaySocketName,
+  relayFolderName,
   runDir,
   runtimeHome,
   workspaceDir,
@@ -20,6 +22,8 @@ interface ContainerParts {
   runFolder: string
   svcBinary: string
   runtimeBinary: string
+  /** How long the sandbox goes on without a server; 0 when it ends with the server. */
+  leaseSeconds: number
   /** The profile itself (Docker) or the path of a file with it (Podman). */
   seccomp: string
 }
@@ -31,7 +35,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
   return {
     Image: parts.image,
     Labels: parts.labels,
-    Entrypoint: [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcessesOf(spec.limits))],
+    Entrypoint: [`${binDir}/svc-entrypoint`, ...entrypointArguments(spec, parts.leaseSeconds)],
     Cmd: [],
     Env: Object.entries({ ...baseEnvironment, ...withoutLoaderNames(spec.env) }).map(
       ([name, value]) => `${name}=${value}`,
@@ -40,9 +44,9 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
     WorkingDir: '/',
     Hostname: 'sandbox',
     NetworkDisabled: true,
-    // The server holds this pipe. When it closes, the server is gone and PID 1 exits.
-    OpenStdin: true,
-    StdinOnce: true,
+    // Without a lease the server holds this pipe. When it closes, the server is gone and PID 1 exits.
+    OpenStdin: parts.leaseSeconds === 0,
+    StdinOnce: parts.leaseSeconds === 0,
     Tty: false,
     HostConfig: {
       NetworkMode: 'none',
@@ -75,8 +79,8 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       Tmpfs: writableFolders(spec),
       Binds: [
         `${parts.runFolder}:${runDir}:rw`,
-        ...(spec.relaySocket === null ? [] : [`${spec.relaySocket}:${runDir}/${relaySocketName}:rw`]),
-        ...(spec.egressSocket ? [`${spec.egressSocket}:${runDir}/${egressSocketName}:rw`] : []),
+        ...(spec.relaySocket === null ? [] : [`${dirname(spec.relaySocket)}:${runDir}/${relayFolderName}:ro`]),
+        ...(spec.egressSocket ? [`${dirname(spec.egressSocket)}:${runDir}/${egressFolderName}:ro`] : []),
         ...['svc', 'svc-agent', 'svc-entrypoint'].map((name) => `${parts.svcBinary}:${binDir}/${name}:ro`),
         `${parts.runtimeBinary}:${binDir}/opencode:ro`,
       ],

@@ -22,7 +22,7 @@ const isMissing = typeof engine === 'string'
 if (isMissing) console.log(`The container driver is not tested: ${engine}`)
 const sockets = isMissing ? [] : [engine.socket]
 const folder = await mkdtemp(join(tmpdir(), 'svc-ctr-'))
-const relaySocket = join(folder, 'relay.sock')
+const relaySocket = join(folder, 'relay', 'relay.sock')
 let relay: Server | null = null
 let program = ''
 if (!isMissing) {

@@ -3,8 +3,14 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
-import { lendSocket } from '../lend-socket.ts'
-import { type MissingLimit, type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxSpec } from '../driver.ts'
+import {
+  type MissingLimit,
+  type ProbeOutcome,
+  type SandboxDriver,
+  SandboxError,
+  type SandboxLimits,
+  type SandboxSpec,
+} from '../driver.ts'
 import { type Finding, good, missing, weak } from '../finding.ts'
 import { memorySentence } from '../layout.ts'
 import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
@@ -27,6 +33,8 @@ interface ContainerDriverOptions {
   buildNetwork?: 'none' | 'default'
   log: (message: string, facts?: Record<string, unknown>) => void
   bootMs?: number
+  /** How long a sandbox goes on without a server. 0, the default: it ends with the server. */
+  leaseSeconds?: number
 }
 
 interface Own {
@@ -37,12 +45,23 @@ interface Own {
 }
 type Live = Entry & Own
 
+interface OwnContainer {
+  Id: string
+  Labels: Record<string, string>
+  State: string
+  /** Unix seconds. */
+  Created: number
+}
+
 const socketPathMax = 108
 const labelOf = 'svc.sandbox'
+/** The limits as JSON, for the next server. */
+const limitsLabel = 'svc.limits'
 
 export function createContainerDriver(options: ContainerDriverOptions): SandboxDriver {
   const stateDir = resolve(options.stateDir)
   const runRoot = join(stateDir, 'containers')
+  const leaseSeconds = options.leaseSeconds ?? 0
   const owner = Bun.hash(stateDir).toString(16).padStart(16, '0')
   let found: Engine | null = null
   let lacking: { engine: string; missing: MissingLimit[] } | null = null
@@ -52,9 +71,13 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     runRoot,
     bootMs: options.bootMs ?? 30_000,
     pollMs: 10,
+    leaseSeconds,
     log: options.log,
     blank: () => ({ container: null, madeAt: Math.floor(Date.now() / 1000), input: null }),
     start,
+    started() {},
+    leftBehind,
+    watch: (entry) => void follow(found!, entry, entry.container!),
     endedEarly,
     explain,
     externalId: ({ container }) => (container ?? '').slice(0, 12),
@@ -164,8 +187,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     return ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
   }
 
-  async function start(entry: Live, signal: AbortSignal): Promise<void> {
-    const { spec } = entry
+  async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const { sandboxId } = spec
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
@@ -173,15 +195,16 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     const image = await imageFor(engine, spec, signal)
     if (signal.aborted || entry.stopping) throw aborted()
     chmodSync(dirname(prepareFolder(sandboxId)), 0o700)
-    for (const path of [spec.relaySocket, spec.egressSocket]) if (path) lendSocket(path, 0)
     const profile = seccompProfile()
     const file = join(stateDir, 'seccomp.json')
     writeFileSync(file, profile)
+    const absolute = (path: string | null | undefined) => (path ? resolve(path) : null)
     const config = containerConfig(
-      { ...spec, relaySocket: spec.relaySocket === null ? null : resolve(spec.relaySocket) },
+      { ...spec, relaySocket: absolute(spec.relaySocket), egressSocket: absolute(spec.egressSocket) },
       {
         image,
-        labels: { [labelOf]: sandboxId, 'svc.server': owner },
+        leaseSeconds,
+        labels: { [labelOf]: sandboxId, [limitsLabel]: JSON.stringify(spec.limits), 'svc.server': owner },
         runFolder: join(runRoot, sandboxId),
         svcBinary: resolve(options.svcBinary),
         runtimeBinary: resolve(options.runtimeBinary),
@@ -192,7 +215,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     const made = await engine.json<{ Id: string }>('POST', `/containers/create?name=${name}`, { body: config })
     entry.container = made.Id
     if (entry.stopping) throw aborted()
-    entry.input = await engine.holdInput(made.Id)
+    if (leaseSeconds === 0) entry.input = await engine.holdInput(made.Id)
     await (await engine.request('POST', `/containers/${made.Id}/start`)).arrayBuffer()
     void follow(engine, entry, made.Id)
   }
@@ -250,9 +273,21 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     await lifecycle.removeFolder(spec.sandboxId)
   }
 
-  async function ownContainers(engine: Engine): Promise<{ Id: string; Labels: Record<string, string> }[]> {
+  async function ownContainers(engine: Engine): Promise<OwnContainer[]> {
     const filters = encodeURIComponent(JSON.stringify({ label: [`svc.server=${owner}`] }))
     return engine.json('GET', `/containers/json?all=1&filters=${filters}`)
+  }
+
+  async function leftBehind() {
+    const outcome = await probe()
+    if (outcome.kind !== 'ready' || found === null || leaseSeconds === 0) return []
+    const containers = await ownContainers(found)
+    return containers.flatMap(({ Id, Labels, State, Created }) => {
+      const limits = Labels[limitsLabel]
+      if (State !== 'running' || limits === undefined) return []
+      const own = { container: Id, madeAt: Created, input: null }
+      return [{ sandboxId: Labels[labelOf] ?? '', limits: JSON.parse(limits) as SandboxLimits, own }]
+    })
   }
 
   async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {

@@ -139,6 +139,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
 
   const driver: FakeDriver = {
     name: 'fake',
+    outlives: false,
     options,
     failures: [],
     probeOutcome: { kind: 'ready', warnings: [], missingLimits: [] },
@@ -159,6 +160,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
     examine: async () => [],
     onExit: exits.onExit,
     // Nothing survives this process.
+    adopt: async () => [],
     sweep: async () => {},
     seen(sandboxId) {
       const spec = specs.get(sandboxId)

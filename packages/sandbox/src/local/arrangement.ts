@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import type { SandboxSpec } from '../driver.ts'
 import type { HiddenPath } from './hidden-paths.ts'
 import {
-  agentProcessesOf,
   baseEnvironment,
   binDir,
-  egressSocketName,
+  egressFolderName,
+  entrypointArguments,
   etcFiles,
   isLoaderName,
-  relaySocketName,
+  relayFolderName,
   runDir,
   runtimeHome,
   workspaceDir,
@@ -23,9 +23,9 @@ export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6, watched: 7 } 
 /** Sources of the sandbox's mounts, as paths that bubblewrap can reach under its own ids. */
 export interface Sources {
   run: string
-  /** Null for a sandbox that does not reach the service. */
+  /** The folder of the server's socket; null for a sandbox that does not reach the service. */
   relay: string | null
-  /** Null for a sandbox without egress. */
+  /** The folder of the proxy's socket; null for a sandbox without egress. */
   egress: string | null
   svc: string
   runtime: string
@@ -63,11 +63,12 @@ const tmpfs = (path: string, mode: string, bytes: number) => [
 export function bubblewrapArguments(
   spec: SandboxSpec,
   from: Sources,
-  options: { singleUid: boolean; hidden?: readonly HiddenPath[] },
+  options: { singleUid: boolean; outlives: boolean; hidden?: readonly HiddenPath[] },
 ): string[] {
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-ipc', '--unshare-cgroup-try'],
-    ...['--die-with-parent', '--new-session', '--as-pid-1', '--hostname', 'sandbox'],
+    ...(options.outlives ? [] : ['--die-with-parent']),
+    ...['--new-session', '--as-pid-1', '--hostname', 'sandbox'],
     ...['--info-fd', String(fds.info), '--seccomp', String(fds.seccomp)],
     ...(options.singleUid ? ['--uid', '1000', '--gid', '1000'] : twoUids),
 
@@ -91,8 +92,8 @@ export function bubblewrapArguments(
     ...[...dir(workspaceDir), ...dir(runtimeHome, '0700')],
 
     ...[...dir('/run'), '--bind', from.run, runDir],
-    ...(from.relay === null ? [] : ['--bind', from.relay, join(runDir, relaySocketName)]),
-    ...(from.egress === null ? [] : ['--bind', from.egress, join(runDir, egressSocketName)]),
+    ...(from.relay === null ? [] : ['--ro-bind', from.relay, join(runDir, relayFolderName)]),
+    ...(from.egress === null ? [] : ['--ro-bind', from.egress, join(runDir, egressFolderName)]),
 
     // /usr is read-only, so the mount points of our programs come from a tmpfs over the host's folder.
     ...tmpfs(binDir, '0755', megabyte),
@@ -117,9 +118,8 @@ const twoUids = [
   ...['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_CHOWN'].flatMap((capability) => ['--cap-add', capability]),
 ]
 
-/** Arguments of PID 1. The server holds the pipe on its standard input; when it closes, PID 1 exits. */
-export function entrypointCommand(spec: SandboxSpec): string[] {
-  return [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcessesOf(spec.limits))]
+export function entrypointCommand(spec: SandboxSpec, leaseSeconds: number): string[] {
+  return [`${binDir}/svc-entrypoint`, ...entrypointArguments(spec, leaseSeconds)]
 }
 
 /** Values go through a file descriptor, never through argv, which every user of the host can read. */

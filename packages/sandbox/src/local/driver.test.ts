@@ -24,7 +24,7 @@ let relay: Server
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-drv-'))
   program = await compileStub(folder)
-  relaySocket = join(folder, 'relay.sock')
+  relaySocket = join(folder, 'relay', 'relay.sock')
   relay = await listenAsRelay(relaySocket)
 })
 afterAll(async () => {

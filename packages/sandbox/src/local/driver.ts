@@ -1,13 +1,14 @@
 /**
- * Runs sandboxes on a plain Linux machine with bubblewrap. A sandbox is a child process with all its descendants: it
- * exists only in memory, ends with this server, and leaves only an empty folder and empty groups for `sweep`.
+ * Runs sandboxes on a plain Linux machine with bubblewrap. A sandbox is a process with all its descendants: it exists
+ * only in memory. With a lease it outlives its server, and the next one adopts it by its record (docs/decisions/0046);
+ * without one it ends with its server and leaves only an empty folder and empty groups for `sweep`.
  */
 import { type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 
-import { type ProbeOutcome, type SandboxDriver, SandboxError } from '../driver.ts'
+import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxSpec } from '../driver.ts'
 import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
 import { etcFiles, memorySentence, sharedMemorySentence } from '../layout.ts'
 import { emptyName, fds, type Sources } from './arrangement.ts'
@@ -15,11 +16,11 @@ import { killProcess, openCgroups } from './cgroups.ts'
 import { examineLocal } from './examine.ts'
 import { hiddenFrom } from './hidden-paths.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
-import { launch, LaunchFailed, stagedNames } from './launch.ts'
-import { lendSocket } from '../lend-socket.ts'
+import { launch, LaunchFailed, stagedFiles, stagedFolders } from './launch.ts'
 import { aborted, noIsolation } from '../spec.ts'
-import { createOutputTail, type OutputTail } from '../output-tail.ts'
+import { lastLinesOf } from '../output-tail.ts'
 import { findProgram, probeMachine } from './probe.ts'
+import { isAlive, readLiveRecord, startTime, writeRecord } from './record.ts'
 import { seccompFilter } from './seccomp.ts'
 
 export interface LocalDriverOptions {
@@ -34,13 +35,17 @@ export interface LocalDriverOptions {
   hiddenPaths?: readonly string[]
   /** How long a daemon may take to answer for the first time. */
   bootMs?: number
+  /** How long a sandbox goes on without a server. 0, the default: it ends with the server. */
+  leaseSeconds?: number
 }
 
 interface Own {
   slot: number
+  /** Null in a server that adopted the sandbox. */
   child: ChildProcess | null
-  innerPid: number | null
-  output: OutputTail
+  /** PID 1 of the sandbox. */
+  inner: { pid: number; started: string } | null
+  release(): void
   /** Resolves once the last process has ended. */
   gone: Promise<void>
 }
@@ -52,7 +57,9 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   const stateDir = resolve(options.stateDir)
   const runRoot = join(stateDir, 'run')
   const filterFile = join(stateDir, 'seccomp.bpf')
-  const stage = join(stateDir, 'stage')
+  const stage = join(stateDir, 'mounts')
+  const leaseSeconds = options.leaseSeconds ?? 0
+  const outputOf = (sandboxId: string) => join(runRoot, `${sandboxId}.log`)
   const slots = createSlots()
   const identity = readIdentity()
   // Two servers on one machine have different state folders, so their groups differ too.
@@ -63,21 +70,19 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     runRoot,
     bootMs: options.bootMs ?? 20_000,
     pollMs: 4,
+    leaseSeconds,
     log: options.log,
-    blank: () => ({
-      slot: slots.take(),
-      child: null,
-      innerPid: null,
-      output: createOutputTail(),
-      gone: Promise.resolve(),
-    }),
+    blank: () => ({ slot: slots.take(), child: null, inner: null, release() {}, gone: Promise.resolve() }),
     start,
+    started: (entry) => entry.release(),
+    leftBehind,
+    watch,
     kill,
     endedEarly: ({ child }) => new LaunchFailed(child?.exitCode ?? null, child?.signalCode ?? null),
-    explain,
-    externalId: ({ innerPid }) => String(innerPid),
+    explain: (error, { spec }) => explain(error, lastLinesOf(outputOf(spec.sandboxId))),
+    externalId: ({ inner }) => String(inner?.pid),
     memoryTrouble,
-    lastLines: ({ output }) => output.asSentence(),
+    lastLines: ({ spec }) => lastLinesOf(outputOf(spec.sandboxId)),
     remove,
     sweep,
   })
@@ -97,8 +102,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     return outcome
   }
 
-  async function start(entry: Live): Promise<void> {
-    const { spec } = entry
+  async function start(entry: Live, spec: SandboxSpec): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
     mkdirSync(runRoot, { recursive: true, mode: 0o700 })
@@ -109,7 +113,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
         hint: 'Free some disk space.',
       })
     }
-    const sources = prepareFolders(entry)
+    const sources = prepareFolders(entry, spec)
     const groups = await cgroups
     const cgroupFiles = await groups.create(spec.sandboxId, spec.limits)
     if (entry.stopping) throw aborted()
@@ -117,10 +121,24 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     const limitingPrefix = groups.prefix(spec.sandboxId, spec.limits)
     const hidden = hiddenFrom(options.hiddenPaths ?? [])
     const running = await launch(
-      { spec, sources, hidden, stage, identity, slot: entry.slot, bubblewrap, filterFile, cgroupFiles, limitingPrefix },
+      {
+        ...{
+          spec,
+          sources,
+          hidden,
+          stage,
+          identity,
+          bubblewrap,
+          filterFile,
+          cgroupFiles,
+          limitingPrefix,
+          leaseSeconds,
+        },
+        slot: entry.slot,
+        outputFile: outputOf(spec.sandboxId),
+      },
       (child) => {
         entry.child = child
-        entry.output.follow(child)
         entry.gone = new Promise((resolveGone) => {
           child.once('error', () => {
             entry.ended = true
@@ -136,20 +154,42 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
         if (entry.stopping) kill(entry)
       },
     )
-    entry.innerPid = running.innerPid
-    // For the sweep after a kill -9 of this server. The start time distinguishes this process from a later one with
-    // the same pid.
-    writeFileSync(
-      join(runRoot, `${spec.sandboxId}.json`),
-      JSON.stringify({ pid: running.innerPid, started: await startTime(running.innerPid) }),
-    )
+    const started = startTime(running.innerPid)
+    if (started === null) throw new LaunchFailed(null, null)
+    entry.inner = { pid: running.innerPid, started }
+    entry.release = running.release
+    writeRecord(runRoot, spec.sandboxId, { ...entry.inner, slot: entry.slot, limits: spec.limits })
   }
 
-  function prepareFolders({ spec, slot }: Live): Sources {
+  async function leftBehind() {
+    const names = await readdir(runRoot).catch((): string[] => [])
+    return names.flatMap((name) => {
+      const sandboxId = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+      const record = readLiveRecord(runRoot, sandboxId)
+      if (record === null || leaseSeconds === 0) return []
+      const { slot, limits, ...inner } = record
+      slots.reserve(slot)
+      return [{ sandboxId, limits, own: { slot, child: null, inner, release() {}, gone: Promise.resolve() } }]
+    })
+  }
+
+  /** The kernel reports the end of a process only to its parent, so this asks twice a second. */
+  function watch(entry: Live): void {
+    const { inner } = entry
+    if (inner === null) return
+    const timer = setInterval(() => {
+      if (isAlive(inner)) return
+      clearInterval(timer)
+      void lifecycle.ended(entry, 'with an unknown exit code')
+    }, 500)
+    timer.unref()
+  }
+
+  function prepareFolders({ slot }: Live, spec: SandboxSpec): Sources {
     writeFileSync(filterFile, seccompFilter())
     mkdirSync(join(stage, 'etc'), { recursive: true, mode: 0o755 })
-    mkdirSync(join(stage, 'run'), { recursive: true, mode: 0o755 })
-    for (const name of stagedNames) if (name !== 'run') writeFileSync(join(stage, name), '', { flag: 'a' })
+    for (const name of stagedFolders) mkdirSync(join(stage, name), { recursive: true, mode: 0o755 })
+    for (const name of stagedFiles) writeFileSync(join(stage, name), '', { flag: 'a' })
     writeFileSync(join(stage, 'etc', emptyName), '', { mode: 0o644 })
     for (const [name, text] of Object.entries(etcFiles)) writeFileSync(join(stage, 'etc', name), text, { mode: 0o644 })
 
@@ -158,13 +198,11 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     if (identity.kind === 'ranges') {
       const owner = firstUidOf(slot)
       chownSync(folder, owner, owner)
-      if (spec.relaySocket !== null) lendSocket(spec.relaySocket, owner)
-      if (spec.egressSocket) lendSocket(spec.egressSocket, owner)
     }
     return {
       run: folder,
-      relay: spec.relaySocket === null ? null : resolve(spec.relaySocket),
-      egress: spec.egressSocket ? resolve(spec.egressSocket) : null,
+      relay: spec.relaySocket === null ? null : dirname(resolve(spec.relaySocket)),
+      egress: spec.egressSocket ? dirname(resolve(spec.egressSocket)) : null,
       svc: resolve(options.svcBinary),
       runtime: resolve(options.runtimeBinary),
       etc: join(stage, 'etc'),
@@ -178,11 +216,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   }
 
   function kill(entry: Live): void {
+    const { child, inner } = entry
+    if (child === null && inner !== null && isAlive(inner)) return killProcess(inner.pid)
     // PID 1 first: the kernel then ends its whole namespace before bubblewrap, which waits for it, exits. bubblewrap
     // is our child and not reaped yet, so neither pid can belong to another process.
-    const child = entry.child
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-    killProcess(entry.innerPid ?? -child.pid)
+    killProcess(inner?.pid ?? -child.pid)
   }
 
   async function remove(entry: Live): Promise<void> {
@@ -190,6 +229,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     // bubblewrap hangs only if PID 1 cannot die; killing bubblewrap then also kills PID 1.
     const insist = setTimeout(() => entry.child?.pid !== undefined && killProcess(-entry.child.pid), 3000)
     await entry.gone
+    if (entry.child === null && entry.inner !== null)
+      while (isAlive(entry.inner)) await new Promise((again) => setTimeout(again, 5))
     clearTimeout(insist)
     await (await cgroups).remove(entry.spec.sandboxId)
     await lifecycle.removeFolder(entry.spec.sandboxId)
@@ -201,8 +242,11 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     for (const sandboxId of await groups.list()) {
       if (!isLive(sandboxId)) await groups.remove(sandboxId)
     }
-    for (const name of await readdir(runRoot).catch(() => []))
-      if (name.endsWith('.json') && !isLive(name.slice(0, -'.json'.length))) await killRecorded(join(runRoot, name))
+    for (const name of await readdir(runRoot).catch(() => [])) {
+      const sandboxId = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+      const record = isLive(sandboxId) ? null : readLiveRecord(runRoot, sandboxId)
+      if (record !== null) killProcess(record.pid)
+    }
   }
 
   return {
@@ -213,29 +257,15 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   }
 }
 
-function explain(error: unknown, entry: Live): SandboxError {
+function explain(error: unknown, lastLines: string): SandboxError {
   if (error instanceof SandboxError && error.kind !== 'boot-failed') return error
   const code = (error as NodeJS.ErrnoException).code
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new SandboxError('no-space', 'The disk is full.', { hint: 'Free some disk space.', cause: error })
   }
   const what = error instanceof Error ? error.message : String(error)
-  const message = `The sandbox did not start: ${what.replace(/\.$/, '')}. ${entry.output.asSentence()}`.trim()
+  const message = `The sandbox did not start: ${what.replace(/\.$/, '')}. ${lastLines}`.trim()
   return new SandboxError('boot-failed', message, { cause: error })
-}
-
-async function startTime(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The second field is the program's name, which may contain spaces and brackets; the 22nd is the start time.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
-}
-
-async function killRecorded(file: string): Promise<void> {
-  const record = await readFile(file, 'utf8')
-    .then((text) => JSON.parse(text) as { pid?: unknown; started?: unknown })
-    .catch(() => null)
-  if (typeof record?.pid !== 'number' || record.pid <= 1 || typeof record.started !== 'string') return
-  if ((await startTime(record.pid)) === record.started) killProcess(record.pid)
 }
 
 /** The watcher waits for this server's end; closing its pipe ends it with this sandbox. */

@@ -34,7 +34,7 @@ const slotsMax = 32_768
 export const firstUidOf = (slot: number): number => firstUid + slot * idsPerSandbox
 
 /** Allocates the lowest free range. */
-export function createSlots(): { take(): number; give(slot: number): void } {
+export function createSlots(): { take(): number; reserve(slot: number): void; give(slot: number): void } {
   const taken = new Set<number>()
   return {
     take() {
@@ -44,6 +44,9 @@ export function createSlots(): { take(): number; give(slot: number): void } {
         return slot
       }
       throw new Error(`All ${slotsMax} uid ranges are in use.`)
+    },
+    reserve(slot) {
+      taken.add(slot)
     },
     give(slot) {
       taken.delete(slot)

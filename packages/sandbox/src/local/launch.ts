@@ -28,25 +28,32 @@ interface Launch {
   cgroupFiles: string[]
   /** Command prefix that limits the sandbox where no such files exist. */
   limitingPrefix: string[]
+  /** Receives the output of the sandbox's PID 1. */
+  outputFile: string
+  /** How long the sandbox goes on without a server; 0 when it ends with the server. */
+  leaseSeconds: number
 }
 
 export interface Running {
   child: ChildProcess
   /** The host's pid of the sandbox's PID 1, whose death ends the whole sandbox. */
   innerPid: number
+  /** Lets the sandbox go on when this server ends. Until then it ends with the server. */
+  release(): void
 }
 
 /**
  * Enters the groups before bubblewrap starts, so that the limits always apply. A limit of open files that is too high
  * for the machine does not prevent the start. Works in any POSIX sh. The watcher covers a server that is killed while
  * bubblewrap starts: between its clone and the moment it is bound to its parent's life, bubblewrap's child would wait
- * forever. Descriptor 7 closes when the server ends or is done with this sandbox. The watcher is in the process group
- * that it kills, so the group's number cannot have been reused.
+ * forever. Descriptor 7 closes when the server ends or is done with this sandbox; a line on it means that the sandbox
+ * has started and outlives the server. The watcher is in the process group that it kills, so the group's number cannot
+ * have been reused.
  */
 const enterScript = `set -e
 while [ "$1" != -- ]; do echo 0 > "$1"; shift; done
 shift
-(read -r end <&7 || true; kill -s KILL -- -$$) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &
+(if read -r released <&7; then exit 0; fi; kill -s KILL -- -$$) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &
 exec 7<&-
 ulimit -c 0
 ulimit -n 65536 2>/dev/null || true
@@ -71,12 +78,14 @@ const launcherEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C'
 
 /** `onStart` gets the child at once, so that an abort can kill it. */
 export async function launch(options: Launch, onStart: (child: ChildProcess) => void): Promise<Running> {
-  const { spec, identity } = options
+  const { spec, identity, leaseSeconds } = options
+  const outlives = leaseSeconds > 0
   const filter = openSync(options.filterFile, 'r')
+  const output = openSync(options.outputFile, 'a', 0o600)
   try {
     const first = firstUidOf(options.slot)
     const seen = identity.kind === 'ranges' ? stagedFor(options.sources) : options.sources
-    const bubblewrap = [options.bubblewrap, '--args', String(fds.args), '--', ...entrypointCommand(spec)]
+    const bubblewrap = [options.bubblewrap, '--args', String(fds.args), '--', ...entrypointCommand(spec, leaseSeconds)]
     const [program, ...args] = [
       ...options.limitingPrefix,
       ...(identity.kind === 'ranges'
@@ -91,8 +100,8 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
     const child = spawn(program, args, {
       env: launcherEnvironment,
       cwd: '/',
-      // 0 is the lifeline: its end tells PID 1 that the server is gone.
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
+      // 0 is the lifeline of a sandbox without a lease: its end tells PID 1 that the server is gone.
+      stdio: [outlives ? 'ignore' : 'pipe', output, output, 'pipe', 'pipe', filter, 'pipe', 'pipe'],
       // In its own process group, for the watcher and for aborted starts.
       detached: true,
     })
@@ -104,26 +113,37 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
     // Handled by the races below; later rejections have no listener and must not be reported as unhandled.
     failed.catch(reportedToCaller)
     const pipe = (fd: number) => child.stdio[fd] as Writable
-    for (const fd of [0, fds.mapsWritten, fds.args, fds.watched]) {
+    for (const fd of [...(outlives ? [] : [0]), fds.mapsWritten, fds.args, fds.watched]) {
       // EPIPE: bubblewrap ended early; its exit reports the error.
       pipe(fd).on('error', reportedToCaller)
     }
     pipe(fds.args).end(
-      `${bubblewrapArguments(spec, seen, { singleUid: identity.kind === 'single', ...(options.hidden ? { hidden: options.hidden } : {}) }).join('\0')}\0`,
+      `${bubblewrapArguments(spec, seen, { singleUid: identity.kind === 'single', outlives, ...(options.hidden ? { hidden: options.hidden } : {}) }).join('\0')}\0`,
     )
     const innerPid = await Promise.race([readInnerPid(child.stdio[fds.info] as Readable), failed])
-    // From here on bubblewrap ends with this server. If the server ends earlier, the child has no maps, reads the end
-    // of this pipe, and cannot continue.
+    // If the server ends earlier, the child has no maps, reads the end of this pipe, and cannot continue. From here on
+    // bubblewrap ends with this server, or the sandbox has its lease.
     if (identity.kind !== 'single') await Promise.race([writeMaps(innerPid, identity, first), failed])
     pipe(fds.mapsWritten).end('.')
-    return { child, innerPid }
+    return {
+      child,
+      innerPid,
+      release() {
+        if (!outlives) return
+        pipe(fds.watched).end('released\n')
+        child.unref()
+      },
+    }
   } finally {
     closeSync(filter)
+    closeSync(output)
   }
 }
 
 /** `etc` is in the stage itself and needs no mount. */
-export const stagedNames = ['run', 'relay', 'egress', 'svc', 'runtime'] as const
+export const stagedFolders = ['run', 'relay', 'egress'] as const
+export const stagedFiles = ['svc', 'runtime'] as const
+const stagedNames = [...stagedFolders, ...stagedFiles]
 const stagedFor = (sources: Sources): Sources => ({
   run: '/tmp/run',
   relay: sources.relay === null ? null : '/tmp/relay',

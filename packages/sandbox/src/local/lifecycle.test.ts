@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { escapeProbes, exhaustionProbes, probeScript } from '../conformance/escape-probes.ts'
+import { runIn } from '../conformance/testing-sandboxes.ts'
+import type { SandboxExit } from '../driver.ts'
 import { createLocalDriver } from './driver.ts'
 
 // Generous: the machines that run this are busy with everything else.
@@ -95,13 +97,14 @@ describe.if(isRoot)('a server killed with kill -9', () => {
     await next.sweep()
   })
 
-  test('at any moment of a create leaves no process that lives on', async () => {
-    const stateDir = join(folder, 'cut')
+  test.each([0, 1])('at any moment of a create leaves no process that lives on (lease %i s)', async (lease) => {
+    const stateDir = join(folder, `cut-${lease}`)
     const next = createLocalDriver({ stateDir, svcBinary: program, runtimeBinary: program, log: () => {} })
     for (let round = 0; round < 24; round++) {
-      await rm(join(stateDir, 'relay.sock'), { force: true })
+      await rm(join(stateDir, 'relay'), { recursive: true, force: true })
       await mkdir(stateDir, { recursive: true })
-      const child = Bun.spawn([process.execPath, server, stateDir, program], { stdout: 'pipe', stderr: 'ignore' })
+      const args = [server, stateDir, program, '', 'stay', String(lease)]
+      const child = Bun.spawn([process.execPath, ...args], { stdout: 'pipe', stderr: 'ignore' })
       // The probe's answer comes right before the create starts.
       for await (const line of lines(child.stdout)) if ('probe' in line) break
       await Bun.sleep(round * 3)
@@ -111,6 +114,75 @@ describe.if(isRoot)('a server killed with kill -9', () => {
       await next.sweep()
       expect(groupsOf(stateDir).folders).toEqual([])
     }
+  })
+})
+
+describe.if(isRoot)('a server killed with kill -9, whose sandboxes have a lease', () => {
+  async function killedServer(name: string, leaseSeconds: number) {
+    const stateDir = join(folder, name)
+    await mkdir(stateDir)
+    const command = 'echo kept > /workspace/kept; setsid sleep 3600 >/dev/null 2>&1 </dev/null & exit 0'
+    const args = [server, stateDir, program, command, 'stay', String(leaseSeconds)]
+    const child = Bun.spawn([process.execPath, ...args], { stdout: 'pipe', stderr: 'inherit' })
+    for await (const line of lines(child.stdout)) if ('ready' in line) break
+    child.kill('SIGKILL')
+    await child.exited
+    const makeNext = () =>
+      createLocalDriver({ stateDir, svcBinary: program, runtimeBinary: program, log: () => {}, leaseSeconds })
+    return { stateDir, makeNext }
+  }
+
+  test('leaves them running for the next server, which adopts, limits and ends them like its own', async () => {
+    const { stateDir, makeNext } = await killedServer('adopted', 600)
+    const driver = makeNext()
+    const [sandbox] = await driver.adopt()
+    await driver.sweep()
+    expect(await driver.find('one')).toEqual(sandbox!)
+    expect((await runIn(sandbox!, ['cat', '/workspace/kept'])).stdout).toBe('kept\n')
+    // Another sandbox beside it gets uids of its own.
+    const limits = { memoryBytesMax: 256 * 1024 ** 2, cpuMax: 2, processesMax: 128, diskBytesMax: 64 * 1024 ** 2 }
+    const relaySocket = join(stateDir, 'relay', 'relay.sock')
+    const other = await driver.create({ sandboxId: 'two', env: {}, limits, relaySocket }, new AbortController().signal)
+    const uids = await Promise.all([sandbox!, other].map((one) => runIn(one, ['cat', '/proc/self/uid_map'])))
+    expect(uids[0]!.stdout).not.toBe(uids[1]!.stdout)
+    const before = groupsOf(stateDir).pids.length
+    await driver.stop('one')
+    expect(groupsOf(stateDir).pids.length).toBeLessThan(before)
+    expect(readdirSync(join(stateDir, 'run')).filter((name) => name.startsWith('one'))).toEqual([])
+    await driver.stop('two')
+    expect(groupsOf(stateDir)).toEqual({ folders: [], pids: [] })
+  })
+
+  test('hears of an adopted sandbox that ends by itself', async () => {
+    const { stateDir, makeNext } = await killedServer('ends', 600)
+    const driver = makeNext()
+    const [sandbox] = await driver.adopt()
+    const ended = new Promise<SandboxExit>((resolve) => driver.onExit(resolve))
+    await fetch('http://daemon/exit?code=7', { unix: sandbox!.daemonSocket })
+    expect((await ended).reason).toContain('with an unknown exit code. Its last lines: the stub was told to end')
+    expect(await driver.find('one')).toBeNull()
+    await until('the processes to be gone', () => groupsOf(stateDir).pids.length === 0)
+  })
+
+  test('leaves nothing once the lease is over', async () => {
+    const { stateDir, makeNext } = await killedServer('over', 1)
+    await until('the processes to be gone', () => groupsOf(stateDir).pids.length === 0)
+    const driver = makeNext()
+    expect(await driver.adopt()).toEqual([])
+    await driver.sweep()
+    expect(readdirSync(join(stateDir, 'run'))).toEqual([])
+    expect(groupsOf(stateDir).folders).toEqual([])
+  })
+
+  test('has a next one renew the lease for as long as it runs', async () => {
+    const { stateDir, makeNext } = await killedServer('renewed', 2)
+    const driver = makeNext()
+    const [sandbox] = await driver.adopt()
+    // Counted by the sandbox's own clock, so that a slow machine only makes this longer.
+    await runIn(sandbox!, ['sleep', '5'])
+    expect((await runIn(sandbox!, ['cat', '/workspace/kept'])).stdout).toBe('kept\n')
+    await driver.stop('one')
+    expect(groupsOf(stateDir).pids).toEqual([])
   })
 })
 

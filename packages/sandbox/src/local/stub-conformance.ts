@@ -13,7 +13,7 @@ const stateDir = process.env['SVC_TEST_STATE']!
 const program = process.env['SVC_TEST_PROGRAM']!
 
 driverConformance('local, without root', async () => {
-  const relaySocket = join(stateDir, 'relay.sock')
+  const relaySocket = join(stateDir, 'relay', 'relay.sock')
   const relay = await listenAsRelay(relaySocket)
   const options = { stateDir, svcBinary: program, runtimeBinary: program, log: () => {}, bootMs: 90_000 }
   return underTest(createLocalDriver(options), relaySocket, () => {

@@ -27,7 +27,11 @@ async function run(order: Order): Promise<Response> {
   return Response.json({ code: await child.exited, stdout, stderr })
 }
 
+const leaseMs = 1000 * Number(process.argv[process.argv.indexOf('--lease') + 1])
+let askedAt = performance.now()
+
 async function answer(req: Request): Promise<Response> {
+  askedAt = performance.now()
   const url = new URL(req.url)
   if (url.pathname === '/svc/health') return Response.json({ daemon: 'ok', status: 'ready' })
   if (url.pathname === '/run') return run((await req.json()) as Order)
@@ -46,6 +50,9 @@ if (process.env['STUB_DIES'] !== undefined) {
 }
 // Like the real PID 1: the end of this pipe means that the server has ended.
 if (process.argv.includes('--lifeline')) process.stdin.on('end', () => process.exit(0)).resume()
+// And a lease: without requests, no server is left.
+if (process.argv.includes('--lease'))
+  setInterval(() => performance.now() - askedAt > leaseMs && process.exit(0), leaseMs / 10)
 // Only its own uid may connect, as with the real daemon.
 process.umask(0o177)
 Bun.serve({ unix: '/run/svc/daemon.sock', fetch: answer })

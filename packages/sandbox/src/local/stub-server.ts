@@ -1,21 +1,21 @@
 /** A server for tests that kill it or run it as another user: creates one sandbox, prints it, and waits. */
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 
+import { listenAsRelay } from '../conformance/testing-sandboxes.ts'
 import { createLocalDriver } from './driver.ts'
 
-const [stateDir = '', program = '', command = ''] = process.argv.slice(2)
+const [stateDir = '', program = '', command = '', end = '', lease = '0'] = process.argv.slice(2)
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`)
 
-const relaySocket = join(stateDir, 'relay.sock')
-const relay = createServer((socket) => socket.end())
-await new Promise<void>((listening) => relay.listen(relaySocket, listening))
+const relaySocket = join(stateDir, 'relay', 'relay.sock')
+await listenAsRelay(relaySocket)
 const driver = createLocalDriver({
   stateDir,
   svcBinary: program,
   runtimeBinary: program,
   log: () => {},
   bootMs: 90_000,
+  leaseSeconds: Number(lease),
 })
 say({ probe: await driver.probe() })
 const limits = { memoryBytesMax: 256 * 1024 ** 2, cpuMax: 2, processesMax: 128, diskBytesMax: 64 * 1024 ** 2 }
@@ -25,7 +25,7 @@ if (command !== '') {
   say(await (await fetch('http://daemon/run', { unix: sandbox.daemonSocket, method: 'POST', body })).json())
 }
 say({ ready: sandbox.daemonSocket })
-if (process.argv[5] === 'end') {
+if (end === 'end') {
   await driver.stop('one')
   process.exit(0)
 }

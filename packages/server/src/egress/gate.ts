@@ -1,7 +1,7 @@
 /** Opens and closes one egress proxy per sandbox. Each has a socket of its own, which identifies the sandbox. */
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type EgressRule, parseEgressPattern } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Logger } from 'pino'
@@ -15,8 +15,8 @@ export interface EgressGate {
   /** Replaces the egress list of a running sandbox, if it has egress. */
   allow(sandboxId: string, patterns: readonly string[]): void
   close(sandboxId: string): Promise<void>
-  /** Removes the sockets of an earlier server. */
-  sweep(): Promise<void>
+  /** Removes the folders of an earlier server, except those that live sandboxes have mounted. */
+  sweep(live: readonly string[]): Promise<void>
 }
 
 /** The number of refused hosts logged per sandbox. Further ones are refused without a log entry. */
@@ -37,7 +37,7 @@ export function makeEgressGate(options: {
     const egress = open.get(sandboxId)
     open.delete(sandboxId)
     await egress?.proxy.close()
-    if (egress !== undefined) await rm(egress.path, { force: true })
+    if (egress !== undefined) await rm(dirname(egress.path), { recursive: true, force: true })
   }
 
   return {
@@ -47,8 +47,10 @@ export function makeEgressGate(options: {
       if (operator === 'none') return null
       await close(sandboxId)
       await mkdir(options.folder, { recursive: true, mode: 0o700 })
-      // Short, because a socket path may have only 107 bytes.
-      const path = join(options.folder, createHash('sha256').update(sandboxId).digest('hex').slice(0, 16))
+      // Short, because a socket path may have only 107 bytes. Each is alone in its folder, which the driver mounts.
+      const folder = join(options.folder, folderName(sandboxId))
+      await mkdir(folder, { recursive: true, mode: 0o755 })
+      const path = join(folder, 'egress.sock')
       await rm(path, { force: true })
       const refused = new Set<string>()
       const proxy = new EgressProxy({
@@ -67,15 +69,20 @@ export function makeEgressGate(options: {
         proxy.server.once('error', reject)
         proxy.server.listen(path, resolve)
       })
-      await chmod(path, 0o600)
+      // The users of a sandbox are not ours. Only ours may enter the folder above.
+      await chmod(path, 0o666)
       open.set(sandboxId, { proxy, path })
       return path
     },
-    async sweep() {
-      if (open.size === 0) await rm(options.folder, { recursive: true, force: true })
+    async sweep(live) {
+      const kept = new Set([...live, ...open.keys()].map(folderName))
+      for (const name of await readdir(options.folder).catch((): string[] => []))
+        if (!kept.has(name)) await rm(join(options.folder, name), { recursive: true, force: true })
     },
   }
 }
+
+const folderName = (sandboxId: string) => createHash('sha256').update(sandboxId).digest('hex').slice(0, 16)
 
 /** Ignores invalid patterns, which svc.toml reports as issues. */
 function rulesOf(patterns: readonly string[]): EgressRule[] {
@@ -96,7 +103,7 @@ export function withEgressCleanup(driver: SandboxDriver, gate: EgressGate): Sand
     },
     async sweep() {
       await driver.sweep()
-      await gate.sweep()
+      await gate.sweep((await driver.list()).map(({ sandboxId }) => sandboxId))
     },
   }
 }

@@ -140,12 +140,12 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
     const { dataDir } = machine()
     const runDir = await makeRunDir({ dataDir, runtimeDir: null })
     const relay = new Listener({ fromSandbox: true })
-    await relay.onSocket(join(runDir, 'relay.sock'))
+    await relay.onSocket(join(runDir, 'relay', 'relay.sock'))
     const log = pino({ level: 'silent' })
     const gate = makeEgressGate({ folder: join(runDir, 'egress'), operator: 'any', log })
     const egress = (await gate.open('a-sandbox', [], {}))!
     try {
-      for (const path of [dataDir, runDir, join(runDir, 'relay.sock'), join(runDir, 'egress'), egress])
+      for (const path of [dataDir, runDir, join(runDir, 'relay', 'relay.sock'), join(runDir, 'egress'), egress])
         for (const attempt of [
           'ls "$1"/',
           'cat "$1"',
@@ -157,7 +157,7 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
           'curl --silent --max-time 5 --unix-socket "$1" http://localhost/v1/health',
         ])
           expect([attempt, path, (await asStranger(attempt, path)) !== 0]).toEqual([attempt, path, true])
-      expect([isPrivate(runDir), lstatSync(join(runDir, 'relay.sock')).isSocket()]).toEqual([true, true])
+      expect([isPrivate(runDir), lstatSync(join(runDir, 'relay', 'relay.sock')).isSocket()]).toEqual([true, true])
     } finally {
       await gate.close('a-sandbox')
       await relay.close()
