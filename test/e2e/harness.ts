@@ -188,6 +188,8 @@ export class Server extends ServerProcess {
         SVC_LOG: 'json',
         // Their runtimes would take the machine from the tests; those of warm sandboxes ask for them.
         SVC_WARM_SANDBOXES: '0',
+        // The server of a test is alone: what it leaves behind is ended with it.
+        SVC_SANDBOX_LEASE_SECONDS: '0',
         ...env,
       },
       around,
@@ -198,8 +200,8 @@ export class Server extends ServerProcess {
   }
 
   /** Starts the program on the data that is there and waits until it is ready. */
-  async boot(): Promise<void> {
-    if (!(await this.launch([...this.#around, program, 'server'], this.env)))
+  async boot(build = program): Promise<void> {
+    if (!(await this.launch([...this.#around, build, 'server'], this.env)))
       throw new Error(`The server ended during its start:\n${this.output}`)
     // The port stays the same over a restart, as it does for a real operator.
     this.env.SVC_PORT = new URL(this.url).port

@@ -69,6 +69,7 @@ export class TortureServer extends ServerProcess {
       SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
       SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
       SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
+      SVC_SANDBOX_LEASE_SECONDS: '0',
       SVC_LOG: 'json',
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
       ...(clockFile === undefined ? {} : { TORTURE_CLOCK_FILE: clockFile }),

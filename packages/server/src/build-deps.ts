@@ -74,6 +74,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       deps,
       async close() {
         disk.end()
+        await egress.end()
         await deps.events.close()
         await endPooledGit()
         await database.close()

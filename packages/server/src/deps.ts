@@ -40,7 +40,7 @@ export interface Deps {
   checks: CheckRunner
   /** Unix socket on which this server answers the requests of sandboxes. */
   relaySocket: string
-  /** Identifies this run of the server; sandboxes of the local driver end with it. */
+  /** Identifies this run of the server. */
   instanceId: string
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
@@ -74,7 +74,8 @@ export interface SessionRunner {
   cancelPrompts(sessionId: string): Promise<void>
   deliverAnswers(sessionId: string): Promise<void>
   endOrphans(): Promise<void>
-  close(): Promise<void>
+  /** Resolves with the number of sessions that go on without this server. */
+  close(how: { endsSandboxes: boolean }): Promise<number>
 }
 
 export interface WarmSandboxes {

@@ -35,6 +35,11 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
       process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
       return
     }
+    if (args.includes('--end-sandboxes')) {
+      const { endSandboxes } = await import('./startup/end-sandboxes.ts')
+      process.stdout.write(`${JSON.stringify({ ended: await endSandboxes(config) })}\n`)
+      return
+    }
     if (args.includes('--rotate-key')) {
       const { rotateKeyOf } = await import('./keyring/rotate-command.ts')
       process.stdout.write(`${JSON.stringify(await rotateKeyOf(config))}\n`)
@@ -74,13 +79,14 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
     heartbeat = await startHeartbeat(deps)
+    await deps.sandboxes?.adopt()
     await deps.sandboxes?.sweep()
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
-    owners = await serveOwnerSocket(deps)
+    owners = await serveOwnerSocket(deps, () => stopping.abort(withSessions))
     listener.answerWith(
       (request, env) => app.fetch(request, env),
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
@@ -96,7 +102,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       listener.close(),
       deps.apps.close(),
       deps.checks.close(),
-      deps.sessions.close(),
+      deps.sessions.close({ endsSandboxes: stopping.signal.reason === withSessions }).then(showLeft),
       deps.events.close(),
     ])
     await working
@@ -105,6 +111,17 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await heartbeat?.end()
     await built.close()
   }
+}
+
+/** The reason of a stop that ends sessions, too. */
+const withSessions = 'stop with sessions'
+
+function showLeft(sessions: number): void {
+  if (sessions === 0) return
+  const one = sessions === 1
+  process.stdout.write(
+    `\n  ${sessions} ${one ? 'session goes' : 'sessions go'} on without the server, which continues ${one ? 'it' : 'them'} at its next start.\n  To end ${one ? 'it' : 'them'}: ${commandName()} self-host stop --sessions\n`,
+  )
 }
 
 /** In parallel: requests are answered while the question is open. */

@@ -266,7 +266,7 @@ export async function serve(deps: Deps) {
     async close() {
       await deps.apps.close()
       await deps.checks.close()
-      await deps.sessions.close()
+      await deps.sessions.close({ endsSandboxes: true })
       await deps.events.close()
     },
   }

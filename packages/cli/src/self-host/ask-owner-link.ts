@@ -9,6 +9,7 @@ import {
   ownerSocketPath,
   serverInfoPath,
   type ServerInfo,
+  stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
@@ -35,6 +36,13 @@ export async function askServer(ctx: Context): Promise<ServerInfo | null> {
   const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '' })
   const answer = await asked.catch(noServer)
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
+}
+
+/** Asks the server to end with its sessions. Null when none listens, or an older one that ends them in any case. */
+export async function askStopWithSessions(ctx: Context): Promise<ServerInfo | null> {
+  const asked = ask(await dataDirHere(ctx), { method: 'POST', path: stopWithSessionsPath, body: '' })
+  const answer = await asked.catch(noServer)
+  return answer?.status === 202 ? (JSON.parse(answer.text) as ServerInfo) : null
 }
 
 /** No folder, no socket, or a socket without a server. */

@@ -10,7 +10,7 @@ const run = promisify(execFile)
 /** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
-  flag: '--doctor' | '--rotate-key',
+  flag: '--doctor' | '--end-sandboxes' | '--rotate-key',
   { ms, otherwise }: { ms: number; otherwise: string },
 ): Promise<T> {
   const [program, ...args] = serverCommand()

@@ -4,6 +4,8 @@ export const ownerSocketName = 'owner.sock'
 export const ownerSocketPath = '/owner-link'
 /** GET returns the server that uses the data folder. */
 export const serverInfoPath = '/server'
+/** POST ends the server, and its sessions with it. */
+export const stopWithSessionsPath = '/stop-with-sessions'
 
 /** A file of the data folder that records that the first start asked for a model. */
 export const modelQuestionName = 'model-question'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { driverConformance } from '../conformance/conformance.ts'
-import type { SandboxDriver } from '../driver.ts'
+import type { SandboxDriver, SandboxExit } from '../driver.ts'
 import { compileStub, listenAsRelay, runIn, testLimits, underTest, until } from '../conformance/testing-sandboxes.ts'
 import { sandboxIsolation } from '../conformance/isolation.ts'
 import { createContainerDriver } from './driver.ts'
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const makeDriver = (name: string): SandboxDriver =>
+const makeDriver = (name: string, leaseSeconds = 0): SandboxDriver =>
   createContainerDriver({
     stateDir: join(folder, name),
     svcBinary: program,
@@ -44,7 +44,23 @@ const makeDriver = (name: string): SandboxDriver =>
     sockets,
     log: () => {},
     bootMs: 90_000,
+    leaseSeconds,
   })
+
+/** A server that makes a sandbox called "one" and is killed. */
+async function killServer(name: string, leaseSeconds: number): Promise<void> {
+  const script = `
+    const { createContainerDriver } = await import('${import.meta.dir}/driver.ts')
+    const driver = createContainerDriver({ stateDir: '${join(folder, name)}', svcBinary: '${program}', runtimeBinary: '${program}', sockets: ${JSON.stringify(sockets)}, log() {}, bootMs: 90000, leaseSeconds: ${leaseSeconds} })
+    await driver.create({ sandboxId: 'one', env: {}, limits: ${JSON.stringify(testLimits)}, relaySocket: '${relaySocket}' }, new AbortController().signal)
+    console.log('ready')
+    await new Promise(() => {})`
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' })
+  const reader = child.stdout.getReader()
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('ready\n')
+  child.kill('SIGKILL')
+  await child.exited
+}
 
 describe.skipIf(isMissing)('with an engine', () => {
   driverConformance('container', async () =>
@@ -59,21 +75,38 @@ describe.skipIf(isMissing)('with an engine', () => {
   }))
 
   test('a container ends with its server, and a sweep takes what is left', async () => {
-    const script = `
-      const { createContainerDriver } = await import('${import.meta.dir}/driver.ts')
-      const driver = createContainerDriver({ stateDir: '${join(folder, 'killed')}', svcBinary: '${program}', runtimeBinary: '${program}', sockets: ${JSON.stringify(sockets)}, log() {}, bootMs: 90000 })
-      await driver.create({ sandboxId: 'one', env: {}, limits: ${JSON.stringify(testLimits)}, relaySocket: '${relaySocket}' }, new AbortController().signal)
-      console.log('ready')
-      await new Promise(() => {})`
-    const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' })
-    const reader = child.stdout.getReader()
-    expect(new TextDecoder().decode((await reader.read()).value)).toBe('ready\n')
-    child.kill('SIGKILL')
+    await killServer('killed', 0)
     await until('the container to end', async () => (await containers('running')).length === 0)
     const next = makeDriver('killed')
     await next.sweep()
     expect(await containers()).toEqual([])
     expect(await next.list()).toEqual([])
+  })
+
+  test('a container with a lease goes on for the next server, which adopts it, hears of its end and ends it', async () => {
+    await killServer('adopted', 600)
+    const next = makeDriver('adopted', 600)
+    const [one] = await next.adopt()
+    await next.sweep()
+    expect(await next.find('one')).toEqual(one!)
+    expect((await runIn(one!, ['echo', 'still here'])).stdout).toBe('still here\n')
+    const ended = new Promise<SandboxExit>((resolve) => next.onExit(resolve))
+    await fetch('http://daemon/exit?code=7', { unix: one!.daemonSocket })
+    expect((await ended).reason).toContain('with exit code 7. Its last lines: the stub was told to end')
+    await killServer('adopted', 600)
+    const third = makeDriver('adopted', 600)
+    expect((await third.adopt()).map(({ sandboxId }) => sandboxId)).toEqual(['one'])
+    await third.stop('one')
+    expect(await containers()).toEqual([])
+  })
+
+  test('a container ends when its lease is over', async () => {
+    await killServer('over', 1)
+    await until('the container to end', async () => (await containers('running')).length === 0)
+    const next = makeDriver('over', 1)
+    expect(await next.adopt()).toEqual([])
+    await next.sweep()
+    expect(await containers()).toEqual([])
   })
 
   test('a project brings an image of its own, built once from its files without a network', async () => {

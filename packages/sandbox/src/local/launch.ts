@@ -130,7 +130,9 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
       innerPid,
       release() {
         if (!outlives) return
-        pipe(fds.watched).end('released\n')
+        // Open pipes would keep this process from ending before the sandbox does.
+        const open = [fds.info, fds.mapsWritten, fds.args, fds.watched].map(pipe)
+        pipe(fds.watched).end('released\n', () => open.forEach((each) => each.destroy()))
         child.unref()
       },
     }

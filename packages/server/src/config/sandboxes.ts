@@ -29,6 +29,8 @@ export function readSandboxes(settings: Settings) {
       sockets: engineSockets(settings.text('DOCKER_HOST') ?? undefined, settings.text('XDG_RUNTIME_DIR') ?? undefined),
       buildNetwork: settings.choice('SVC_BUILD_NETWORK', ['none', 'default']),
     },
+    /** How long a sandbox goes on without a server; 0 when it ends with its server. */
+    sandboxLeaseSeconds: settings.integer('SVC_SANDBOX_LEASE_SECONDS', 3600, 0, 604_800),
     egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
     /** Paths of this machine that no sandbox may read. */
     hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),

@@ -15,6 +15,8 @@ export interface EgressGate {
   /** Replaces the egress list of a running sandbox, if it has egress. */
   allow(sandboxId: string, patterns: readonly string[]): void
   close(sandboxId: string): Promise<void>
+  /** Ends with the server. The folders stay, because sandboxes that go on have them mounted. */
+  end(): Promise<void>
   /** Removes the folders of an earlier server, except those that live sandboxes have mounted. */
   sweep(live: readonly string[]): Promise<void>
 }
@@ -73,6 +75,11 @@ export function makeEgressGate(options: {
       await chmod(path, 0o666)
       open.set(sandboxId, { proxy, path })
       return path
+    },
+    async end() {
+      const proxies = [...open.values()].map(({ proxy }) => proxy.close())
+      open.clear()
+      await Promise.all(proxies)
     },
     async sweep(live) {
       const kept = new Set([...live, ...open.keys()].map(folderName))

@@ -20,6 +20,16 @@ export async function updateSandbox(db: DbOrTransaction, sandboxId: string, set:
   await updateRows(db, 'session_sandboxes', { sandbox_id: sandboxId }, { ...set, updated_at: new Date() })
 }
 
+/** False when another server took it over first. */
+export async function takeOverSandbox(
+  db: DbOrTransaction,
+  { sandbox_id, instance_id }: Pick<SandboxRow, 'sandbox_id' | 'instance_id'>,
+  instanceId: string,
+): Promise<boolean> {
+  const alive = { sandbox_id, instance_id, status: ['provisioning', 'active'] as const }
+  return (await updateRows(db, 'session_sandboxes', alive, { instance_id: instanceId, updated_at: new Date() })) > 0
+}
+
 export async function sandboxesOf(db: DbOrTransaction, sessionId: string): Promise<SandboxRow[]> {
   return listRows(db, 'session_sandboxes', { session_id: sessionId }, 'generation')
 }

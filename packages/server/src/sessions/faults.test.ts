@@ -473,7 +473,7 @@ test('a server that closes ends its sandboxes and leaves a session that was star
     first.driver.options.bootMs = 60_000
     const { body } = await first.create()
     await until('it starts', async () => (await first.session(body.session_id)).sandbox !== null)
-    await first.deps.sessions.close()
+    await first.deps.sessions.close({ endsSandboxes: true })
     expect(await first.driver.list()).toEqual([])
     await letDie(first.deps)
     await reconcileSessions(second.deps)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
@@ -57,6 +58,13 @@ async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]>
   return warnings.map((warning) => `  Warning: ${warning}`)
 }
 
+/** In a container, everything ends with the container's first process. */
+function whatStops({ sandboxes }: Deps, command: string): string[] {
+  const isContainer = process.pid === 1 || ['/.dockerenv', '/run/.containerenv'].some((path) => existsSync(path))
+  if (sandboxes?.outlives !== true || isContainer) return ['  Ctrl-C stops everything.']
+  return [`  Ctrl-C stops the server; agents at work go on. To stop them, too: ${command} self-host stop --sessions`]
+}
+
 async function nextSteps(deps: Deps, command: string): Promise<string[]> {
   const probe = await deps.sandboxes?.probe()
   // For operators who read the log and not the terminal.
@@ -81,6 +89,6 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
     '',
     `      ${command} tour`,
     '',
-    '  Ctrl-C stops everything.',
+    ...whatStops(deps, command),
   ]
 }

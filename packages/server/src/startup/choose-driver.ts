@@ -23,6 +23,7 @@ export function makeDrivers(config: Config, runDir: string, log: Logger): Record
     stateDir: join(runDir, 'sandboxes'),
     svcBinary: process.execPath,
     runtimeBinary: findRuntime(config),
+    leaseSeconds: config.sandboxLeaseSeconds,
     log: (message: string, facts?: Record<string, unknown>) => log.info(facts ?? {}, message),
   }
   return {

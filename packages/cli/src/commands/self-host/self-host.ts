@@ -1,7 +1,7 @@
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
+import { askOwnerLink, askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { changedSettings, dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
@@ -112,21 +112,27 @@ const patienceMs = 30_000
 
 export const stop = command({
   summary: 'Stop the server that svc self-host started',
-  about: ['Its sessions stop, too; svc sessions restart continues one. Removes nothing.'],
+  about: [
+    'Agents go on working; the next start continues their sessions. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
+    '--sessions stops them, too, after it saved their unfinished work; svc sessions restart continues one. Removes nothing.',
+  ],
   scope: 'nothing',
-  examples: ['svc self-host stop', 'svc self-host stop --json'],
-  async run(ctx) {
+  flags: { sessions: { kind: 'switch', summary: 'Stop the sessions, too, also of a server that is stopped' } },
+  examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
+  async run(ctx, { flags }) {
     const { io, out } = ctx
     const server = await runningServer(ctx)
+    const asked = flags.sessions ? await askStopWithSessions(ctx) : null
     if (server === null) {
       await forgetServer(ctx)
-      const other = await askServer(ctx)
+      const other = asked ?? (await askServer(ctx))
+      if (flags.sessions && (asked !== null || other === null)) return endLeft(ctx, asked)
       if (out.json) return out.document({ stopped: false, pid: other?.pid ?? null })
       if (other !== null)
         return out.note(`Process ${other.pid} serves ${other.url}. Another program started it: stop it there.`)
       return out.note('No server started by svc self-host start is running.')
     }
-    process.kill(server.pid, 'SIGTERM')
+    if (asked === null) process.kill(server.pid, 'SIGTERM')
     const began = io.now()
     while ((await runningServer(ctx)) !== null) {
       if (io.now() - began > patienceMs)
@@ -141,6 +147,20 @@ export const stop = command({
     out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
   },
 })
+
+const endLeftMs = 60_000
+
+/** The sessions of a server that runs already end with it; those of a stopped one are ended here. */
+async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Promise<void> {
+  if (other !== null)
+    return ctx.out.done({ stopped: true, pid: other.pid }, `Process ${other.pid} stops with its sessions`)
+  const { ended } = await askServerProgram<{ ended: number }>(ctx, '--end-sandboxes', {
+    ms: endLeftMs,
+    otherwise: 'The sandboxes could not be ended.',
+  })
+  const what = ended === 1 ? 'Ended 1 sandbox' : `Ended ${ended} sandboxes`
+  ctx.out.done({ stopped: false, pid: null, ended }, `No server was running. ${what}`)
+}
 
 export const unit = command({
   summary: 'Print a systemd service that runs your server',
@@ -165,8 +185,10 @@ Restart=on-failure
 RestartSec=2
 # It drains within ten seconds.
 TimeoutStopSec=30
-# Sandboxes are given limits of their own.
+# Sandboxes are given limits of their own. They go on while the server restarts: svc self-host stop --sessions ends them.
 Delegate=yes
+DelegateSubgroup=server
+KillMode=process
 
 [Install]
 WantedBy=default.target

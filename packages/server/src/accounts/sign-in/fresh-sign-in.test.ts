@@ -108,7 +108,7 @@ describe('the socket in the data folder', () => {
     const root = await mkdtemp(join(tmpdir(), 'svc-owner-'))
     const dataDir = join(root, below)
     await mkdir(dataDir, { recursive: true })
-    const socket = await serveOwnerSocket({ ...app.deps, config: { ...app.deps.config, dataDir } })
+    const socket = await serveOwnerSocket({ ...app.deps, config: { ...app.deps.config, dataDir } }, () => {})
     try {
       const { mode } = await lstat(join(dataDir, ownerSocketName))
       expect(mode & 0o777).toBe(0o600)

@@ -1,12 +1,18 @@
 /**
- * The socket on which `svc self-host` requests a sign-in link or the server's process id. It is in the data folder
- * with mode 0600: the kernel admits only the server's user, and no API token is involved.
+ * The socket on which `svc self-host` requests a sign-in link, the server's process id, or the end of the server with
+ * its sessions. It is in the data folder with mode 0600: the kernel admits only the server's user, and no API token is involved.
  */
 import { chmod, open, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { errorStatus, ServiceError } from '@svc/contract'
-import { ownerSocketName, ownerSocketPath, serverInfoPath, type ServerInfo } from '@svc/contract/daemon/owner-socket'
+import {
+  ownerSocketName,
+  ownerSocketPath,
+  serverInfoPath,
+  type ServerInfo,
+  stopWithSessionsPath,
+} from '@svc/contract/daemon/owner-socket'
 import type { Deps } from '../../deps.ts'
 import { operatorsLink } from './owner-link.ts'
 
@@ -18,9 +24,10 @@ export interface OwnerSocket {
 
 type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log'>
 
-export async function serveOwnerSocket(deps: SocketDeps): Promise<OwnerSocket> {
+/** `stopWithSessions` begins the end of this server and of its sessions. */
+export async function serveOwnerSocket(deps: SocketDeps, stopWithSessions: () => void): Promise<OwnerSocket> {
   const path = join(deps.config.dataDir, ownerSocketName)
-  const server = createServer((request, response) => void answer(deps, request, response))
+  const server = createServer((request, response) => void answer(deps, request, response, stopWithSessions))
   server.requestTimeout = 10_000
   // A socket path may have 107 bytes. Going through the descriptor keeps it short for any data folder.
   const folder = await open(deps.config.dataDir, 'r')
@@ -49,13 +56,22 @@ export async function serveOwnerSocket(deps: SocketDeps): Promise<OwnerSocket> {
   }
 }
 
-async function answer(deps: SocketDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  deps: SocketDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+  stopWithSessions: () => void,
+): Promise<void> {
   const send = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))
   }
   try {
     if (request.method === 'GET' && request.url === serverInfoPath) return send(200, infoOf(deps))
+    if (request.method === 'POST' && request.url === stopWithSessionsPath) {
+      send(202, infoOf(deps))
+      return stopWithSessions()
+    }
     if (request.method !== 'POST' || request.url !== ownerSocketPath)
       throw new ServiceError('not_found', 'There is no such route.')
     send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))

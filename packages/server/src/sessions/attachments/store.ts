@@ -58,6 +58,10 @@ export async function* contentOf(
   }
 }
 
+export async function attachmentsOfSession(db: DbOrTransaction, sessionId: string): Promise<Attachment[]> {
+  return db.selectFrom('session_attachments').select(columns).where('session_id', '=', sessionId).execute()
+}
+
 export async function attachmentBytesOf(db: DbOrTransaction, sessionId: string): Promise<number> {
   const row = await db
     .selectFrom('session_attachments')

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod'
 import { storable } from '../../sandboxes/storable.ts'
 import type { AcceptedPrompt } from './prompt-store.ts'
+import type { StoredConversation } from './stored.ts'
 import type { TranscriptRedactor } from './transcript-redaction.ts'
 
 const textCharsMax = 512 * 1024
@@ -154,6 +155,12 @@ export class Conversation {
         .flatMap((part) => this.#attachedBy(info, part) ?? presentPart(part, this.#redactor, this.#isUnfinished(info)))
         .filter((part) => part !== null),
     }
+  }
+
+  /** Continues a conversation that another server followed. */
+  restore({ attachments, failures }: StoredConversation): void {
+    this.attach(attachments)
+    for (const { message_id: id, error } of failures) this.#failures.set(id, error)
   }
 
   attach(attachments: readonly Attachment[]): void {

@@ -12,6 +12,7 @@ import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
+import type { StoredConversation } from './stored.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
@@ -63,6 +64,8 @@ export class Follower {
   #prompt: AcceptedPrompt | null
   #storedBusy = false
   #followed: Promise<void> = Promise.resolve()
+  /** A turn may have begun or ended while no server followed. */
+  #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
 
   constructor(
@@ -74,6 +77,8 @@ export class Follower {
       turn: 'busy' | 'idle'
       /** The prompt of the current turn. */
       prompt: AcceptedPrompt | null
+      /** Null for a new conversation. */
+      stored: StoredConversation | null
       redactor: Redactor
       on: RuntimeEvents
     },
@@ -90,6 +95,11 @@ export class Follower {
     })
     this.turn = input.turn
     this.#prompt = input.prompt
+    if (input.stored !== null) {
+      this.#conversation.restore(input.stored)
+      this.#storedBusy = input.turn === 'busy'
+      this.#mayHaveMoved = true
+    }
     if (this.turn === 'busy') this.#storeSoon()
   }
 
@@ -140,14 +150,15 @@ export class Follower {
     await this.#checkRuntime()
   }
 
-  async stop(): Promise<void> {
+  /** `isOver`: the sandbox ended. Otherwise another server follows the conversation from here. */
+  async stop({ isOver }: { isOver: boolean } = { isOver: true }): Promise<void> {
     this.#stop.abort()
     await this.#followed
     await this.questions.finished()
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
     if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
     if (this.#storeTimer !== null) clearTimeout(this.#storeTimer)
-    for (const messageId of this.#conversation.end()) {
+    for (const messageId of isOver ? this.#conversation.end() : []) {
       this.#unpublished.add(messageId)
       this.#unstored.add(messageId)
     }
@@ -193,6 +204,7 @@ export class Follower {
     if (!response.ok) return
     const messageIds = this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax)))
     for (const messageId of messageIds) this.#touch(messageId)
+    if (this.#mayHaveMoved) return this.#catchUpWithServerless(id)
     const last = messageIds.at(-1)
     if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
   }
@@ -225,6 +237,13 @@ export class Follower {
     if (message?.role !== 'assistant' || message.completed_at === null) return
     const status = await this.#statusOf(runtimeSessionId)
     if (status === 'idle') this.#onTurn('idle', null)
+  }
+
+  async #catchUpWithServerless(runtimeSessionId: string): Promise<void> {
+    const status = await this.#statusOf(runtimeSessionId)
+    this.#mayHaveMoved = false
+    if (status === null || (status === 'idle') === (this.turn === 'idle')) return
+    this.#onTurn(status === 'idle' ? 'idle' : 'busy', null)
   }
 
   /** Null when the runtime does not support this request. */

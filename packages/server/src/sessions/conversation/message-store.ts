@@ -69,6 +69,16 @@ export async function upsertMessage(
     .execute()
 }
 
+export async function failuresOf(db: DbOrTransaction, sessionId: string) {
+  const rows = await db
+    .selectFrom('session_messages')
+    .select(['message_id', 'error'])
+    .where('session_id', '=', sessionId)
+    .where('error', 'is not', null)
+    .execute()
+  return rows as { message_id: string; error: string }[]
+}
+
 /** Rows of older servers have no figure. */
 export const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
 

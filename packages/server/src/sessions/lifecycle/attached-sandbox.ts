@@ -3,6 +3,7 @@ import type { Redactor } from '../../redaction/redaction.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
 import { Follower, type RuntimeEvents } from '../conversation/follow.ts'
+import type { StoredConversation } from '../conversation/stored.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
 
@@ -19,18 +20,26 @@ export interface AttachedSandbox {
 export function attachSandbox(
   deps: Omit<Deps, 'sessions'>,
   session: SessionWithSandbox,
-  input: { daemonSocket: string; sandboxId: string; runtimeSessionId: string | null; firstPrompt: string | null },
+  input: {
+    daemonSocket: string
+    sandboxId: string
+    runtimeSessionId: string | null
+    firstPrompt: string | null
+    /** What an earlier server stored of a conversation that goes on; null for a new one. */
+    stored: StoredConversation | null
+  },
   on: RuntimeEvents & { saveStateChanged: () => void },
 ): AttachedSandbox {
   const { session_id: sessionId, generation, created_at, created_by } = session
-  const { daemonSocket: socket, sandboxId, runtimeSessionId, firstPrompt: text } = input
+  const { daemonSocket: socket, sandboxId, runtimeSessionId, firstPrompt: text, stored } = input
   const daemon = { socket, sandboxKey: sandboxKey(deps, sandboxId), sessionId, generation }
   const redactor = deps.redaction.of(sessionId)
   const follower = new Follower(deps, daemon, {
     redactor,
     userId: created_by ?? '',
     runtimeSessionId,
-    turn: text === null ? 'idle' : 'busy',
+    turn: text !== null || (stored !== null && session.is_busy) ? 'busy' : 'idle',
+    stored,
     prompt: text === null ? null : { prompt_id: sessionId, created_at, attachments: [], text },
     on,
   })

@@ -6,6 +6,7 @@ import { modelCatalog } from '../../model-catalog/catalog.ts'
 import { readManifestAt } from '../../projects/manifest.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
+import { adoptSandbox } from './adopt.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from '../create/branch.ts'
 import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
@@ -80,6 +81,24 @@ export async function provision(
   const sandbox = await journal.run('sandbox', () => makeSandbox(deps, driver, making, signal))
   await setInForce(deps.db, session, inForce)
   await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
+  const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  return { sandbox, runtimeSessionId: runtime_session_id }
+}
+
+/** Waits for the boot of a sandbox that an earlier server made for this session. */
+export async function continueBoot(
+  deps: ProvisionDeps,
+  driver: SandboxDriver,
+  session: SessionWithSandbox,
+  signal: AbortSignal,
+): Promise<Provisioned> {
+  const adopted = await adoptSandbox(deps, driver, session)
+  // An unclaimed warm sandbox: the server that knew its commit is gone.
+  if (adopted === null || adopted.status === 'warm')
+    throw new SandboxError('boot-failed', 'The server that started this sandbox stopped.')
+  const { sandbox } = adopted
+  const journal = new PhaseJournal(deps, session)
+  await updateSandbox(deps.db, sandbox.sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
   const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
   return { sandbox, runtimeSessionId: runtime_session_id }
 }

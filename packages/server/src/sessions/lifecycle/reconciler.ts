@@ -1,6 +1,6 @@
 /** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
 import { availableParallelism } from 'node:os'
-import { SandboxError } from '@svc/sandbox'
+import { type Sandbox, SandboxError } from '@svc/sandbox'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
@@ -14,7 +14,9 @@ import { failureReason } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
-import { ClaimedElsewhere, provision } from './provision.ts'
+import { adoptSandbox } from './adopt.ts'
+import { readStored } from '../conversation/stored.ts'
+import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { claimWarm } from '../warm/claim.ts'
 import {
   beginGeneration,
@@ -46,6 +48,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
   #closed = false
+  #handsOver = false
 
   constructor(deps: Omit<Deps, 'sessions'>) {
     this.#deps = deps
@@ -117,15 +120,31 @@ export class SessionReconciler implements SessionRunner {
     if (questions !== undefined) await this.#deps.localLocks.run(`answers ${sessionId}`, () => questions.deliver())
   }
 
-  /** Ends every sandbox of this server, because none outlives it. */
-  async close(): Promise<void> {
+  /** Leaves the sandboxes of sessions to the next server if they outlive this one; otherwise ends them. */
+  async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<number> {
     this.#closed = true
+    this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
     for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
     await Promise.all(this.#running)
     await this.#deps.warm.close()
+    if (this.#handsOver) return this.#handOver()
     await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
     for (const sandbox of (await this.#deps.sandboxes?.list()) ?? [])
       await this.#deps.sandboxes?.stop(sandbox.sandboxId)
+    return 0
+  }
+
+  async #handOver(): Promise<number> {
+    const attached = [...this.#attached.values()]
+    this.#attached.clear()
+    await Promise.all(
+      attached.map(async ({ follower, wip }) => {
+        wip.release()
+        await follower.stop({ isOver: false })
+      }),
+    )
+    if (attached.length > 0) this.#deps.log.info({ sessions: attached.length }, 'sessions go on without this server')
+    return attached.length
   }
 
   async #reconcile(sessionId: string): Promise<void> {
@@ -147,6 +166,8 @@ export class SessionReconciler implements SessionRunner {
       return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
     const commit = this.#claims.get(session.session_id)
     this.#claims.delete(session.session_id)
+    if (session.sandbox !== null && commit === undefined && (await this.#findLeft(session)) !== null)
+      return this.#provision(session, null, true)
     if (session.sandbox !== null && commit !== undefined)
       return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
     if (session.sandbox !== null) {
@@ -159,21 +180,33 @@ export class SessionReconciler implements SessionRunner {
     return this.#provision(session)
   }
 
-  async #provision(session: SessionWithSandbox, warm: { sandboxId: string; commit: string } | null = null) {
+  /** The sandbox that an earlier server left for this session. */
+  async #findLeft({ sandbox }: SessionWithSandbox): Promise<Sandbox | null> {
+    const { sandboxes } = this.#deps
+    return sandboxes?.outlives && sandbox !== null ? sandboxes.find(sandbox.sandbox_id) : null
+  }
+
+  /** `isLeft`: an earlier server began the start, and its sandbox lives. */
+  async #provision(
+    session: SessionWithSandbox,
+    warm: { sandboxId: string; commit: string } | null = null,
+    isLeft = false,
+  ) {
     const { db, log } = this.#deps
     const driver = this.#deps.sandboxes
     if (driver === null || this.#closed) return
-    const sandboxId = warm?.sandboxId ?? session.next_sandbox_id
+    const sandboxId = warm?.sandboxId ?? (isLeft ? session.sandbox!.sandbox_id : session.next_sandbox_id)
     const abort = new AbortController()
     this.#provisioning.set(session.session_id, { sandboxId, abort })
     if (this.#interrupted.has(session.session_id)) this.interrupt(session.session_id)
     if (warm === null) this.#deps.warm.startBegins()
     else this.#deps.warm.isNeeded()
     try {
+      const boot = isLeft
+        ? () => continueBoot(this.#deps, driver, session, abort.signal)
+        : () => provision(this.#deps, driver, session, sandboxId, abort.signal)
       const { sandbox, runtimeSessionId } =
-        warm === null
-          ? await this.#boots.run(abort.signal, () => provision(this.#deps, driver, session, sandboxId, abort.signal))
-          : await claimWarm(this.#deps, driver, session, warm)
+        warm === null ? await this.#boots.run(abort.signal, boot) : await claimWarm(this.#deps, driver, session, warm)
       const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
       const begins = firstPrompt !== null
       const becameRunning = await db.transaction().execute(async (trx) => {
@@ -195,13 +228,16 @@ export class SessionReconciler implements SessionRunner {
       if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
       // The sandbox may have ended since it was ready, and its exit is reported only once.
       abort.signal.throwIfAborted()
-      this.#attach(session, { daemonSocket: sandbox.daemonSocket, sandboxId, runtimeSessionId, firstPrompt })
+      const { daemonSocket } = sandbox
+      this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt, stored: null })
       log.info({ session_id: session.session_id, sandbox_id: sandboxId }, 'a session is running')
       await this.#announce(session.session_id)
       await this.deliverPrompts(session.session_id)
     } catch (error) {
       // Another server makes the sandbox of this generation under the same id.
       if (error instanceof ClaimedElsewhere) return
+      // The next server continues a start whose daemon answers already.
+      if (this.#handsOver && (await driver.find(sandboxId)) !== null) return
       const memory = await driver.memoryTrouble(sandboxId)
       await driver.stop(sandboxId)
       // A closing server leaves the session as it is, for the next server.
@@ -209,7 +245,7 @@ export class SessionReconciler implements SessionRunner {
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
-      if (warm !== null) return await this.#startCold(session, error)
+      if (warm !== null || isLeft) return await this.#startCold(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
       await this.#fail(session, failureReason(error, starting, memory))
     } finally {
@@ -251,6 +287,7 @@ export class SessionReconciler implements SessionRunner {
       attached.missingSince ??= Date.now()
       if (Date.now() - attached.missingSince < exitReportMs) return
     }
+    if (attached === undefined && (await this.#adopt(session))) return
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     const current = rows.find((row) => row.generation === session.generation)
     const isOurs = current?.instance_id === this.#deps.instanceId
@@ -266,6 +303,24 @@ export class SessionReconciler implements SessionRunner {
     const reason =
       'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.'
     return this.#end(session, { to: 'stopped', sandbox: 'error', reason })
+  }
+
+  /** Goes on with the sandbox that an earlier server left; false when there is none. */
+  async #adopt(session: SessionWithSandbox): Promise<boolean> {
+    const { db, log, sandboxes: driver } = this.#deps
+    const left = await this.#findLeft(session)
+    if (driver === null || left === null || this.#closed) return false
+    const adopted = await adoptSandbox(this.#deps, driver, session)
+    if (adopted?.status !== 'ready') return false
+    const { session_id } = session
+    const { runtimeSessionId, sandbox } = adopted
+    const { daemonSocket, sandboxId } = sandbox
+    const stored = await readStored(db, session_id)
+    this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored })
+    log.info({ session_id, sandbox_id: sandboxId }, 'a session goes on with the sandbox of an earlier server')
+    await this.#announce(session_id)
+    await this.deliverPrompts(session_id)
+    return true
   }
 
   /** How many sandboxes ended other than by a stop, including the current one. */

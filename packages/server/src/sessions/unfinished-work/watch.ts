@@ -62,12 +62,17 @@ export class WipWatch {
     return outcome
   }
 
-  /** Runs the last save. */
-  async end(): Promise<void> {
-    if (this.#ended) return
+  /** Stops without a last save, because the sandbox goes on and the next server saves its work. */
+  release(): void {
     this.#ended = true
     this.#unsubscribe()
     if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+
+  /** Runs the last save. */
+  async end(): Promise<void> {
+    if (this.#ended) return
+    this.release()
     await withDeadline(this.saveNow(lastSaveMs, true), lastSaveMs + 500, () => null)
   }
 
