@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { relative } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
@@ -20,6 +21,8 @@ import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
+import { lockDataFolder } from './startup/folder-lock.ts'
+import { makeDataDir } from './startup/run-dir.ts'
 import { startupLine } from './startup/startup-error.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
@@ -55,6 +58,9 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   logUnhandledRejections(log)
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
+  // First of all, so that a second server fails before it touches data.
+  await makeDataDir(config.dataDir)
+  const folder = lockDataFolder(config.dataDir, randomUUID)
   const listener = new Listener({
     fromSandbox: false,
     network: config.network,
@@ -104,6 +110,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await Promise.all([listener.close(), relay.close(), owners?.close()])
     await heartbeat?.end()
     await built.close()
+    folder.release()
   }
 }
 
