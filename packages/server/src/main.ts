@@ -79,7 +79,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
-    heartbeat = await startHeartbeat(deps)
+    const onDeath = () => reconcileSessions(deps)
+    heartbeat = await startHeartbeat(deps, { folderId: folder.folderId, onDeath })
     await deps.sandboxes?.sweep()
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
