@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { relative } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
@@ -23,6 +22,7 @@ import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
 import { makeDataDir } from './startup/run-dir.ts'
+import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
@@ -56,8 +56,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const redaction = new Redaction(operatorSecrets(config))
   const log = makeLog(config.log, (text) => redaction.everything(text))
   logUnhandledRejections(log)
-  const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
+  const shutdown = new Shutdown({ log })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutdown.begin(signal))
   // First of all, so that a second server fails before it touches data.
   await makeDataDir(config.dataDir)
   const folder = lockDataFolder(config.dataDir, randomUUID)
@@ -69,7 +69,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const port = await listener.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
-  const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
+  const built = await shutdown.wait('the start', buildDeps(config, log, redaction)).catch(async (error: unknown) => {
     await listener.close()
     throw error
   })
@@ -80,8 +80,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
     const onDeath = () => reconcileSessions(deps)
-    heartbeat = await startHeartbeat(deps, { folderId: folder.folderId, onDeath })
-    await deps.sandboxes?.sweep()
+    heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
+    await shutdown.wait('leftover sandboxes', Promise.resolve(deps.sandboxes?.sweep()))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
@@ -93,26 +93,26 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
+    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
-      void offerModel(deps, hooks.askModel, stopping.signal)
+      void offerModel(deps, hooks.askModel, shutdown.signal)
     await reconcileSessions(deps)
-    if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
-    log.info({ signal: String(stopping.signal.reason) }, 'stopping')
+    await shutdown.requested()
     await Promise.all([
-      listener.close(),
-      deps.apps.close(),
-      deps.checks.close(),
-      deps.sessions.close(),
-      deps.events.close(),
+      shutdown.drain('open requests', listener.close()),
+      shutdown.drain('apps', deps.apps.close()),
+      shutdown.drain('checks', deps.checks.close()),
+      shutdown.drain('sessions', deps.sessions.close()),
+      shutdown.drain('readers of events', deps.events.close()),
+      shutdown.drain('background jobs', working),
     ])
-    await working
   } finally {
-    await Promise.all([listener.close(), relay.close(), owners?.close()])
-    await heartbeat?.end()
-    await built.close()
-    folder.release()
+    await shutdown.drain('requests of sandboxes', Promise.all([listener.close(), relay.close(), owners?.close()]))
+    await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
+    await shutdown.wait('the database', built.close())
   }
+  shutdown.over()
+  folder.release()
 }
 
 /** In parallel: requests are answered while the question is open. */

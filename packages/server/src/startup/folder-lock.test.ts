@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { migrate } from '../db/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
+import { type BootedServer, bootServer } from './testing-server.ts'
 
 /** Servers in processes of their own, on one data folder and a PostgreSQL of their operator. */
 
 let database: TestDatabase
 let dir: string
+const token = makeToken((count) => randomBytes(count))
 const started: Bun.Subprocess[] = []
 beforeAll(async () => {
   database = await createTestDatabase({ name: 'server', prepare: migrate })
@@ -23,50 +25,28 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 }, 60_000)
 
-const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null, knownSettings: async () => [] })`
-
-/** Resolves when the server listens, or when it has ended. */
-async function boot() {
-  const child = Bun.spawn([process.execPath, '--eval', program], {
-    stdout: 'pipe',
-    stderr: 'pipe',
-    env: {
-      PATH: '/usr/local/bin:/usr/bin:/bin',
-      DATABASE_URL: database.url,
-      SVC_DATA_DIR: join(dir, 'data'),
-      SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
-      SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
-      SVC_SANDBOX_DRIVER: 'none',
-      SVC_PORT: '0',
-      SVC_LOG: 'json',
-    },
-  })
-  started.push(child)
-  let output = ''
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    output += chunk
-    if (/Dashboard +http:\S+/.test(output)) return { child, isUp: true, errors: '' }
-  }
-  return { child, isUp: false, errors: await new Response(child.stderr).text() }
+async function boot(): Promise<BootedServer> {
+  const server = await bootServer({ dir, databaseUrl: database.url, token })
+  started.push(server.child)
+  return server
 }
 
 test('a second server on a data folder in use refuses with one line, and starts as soon as the first was killed', async () => {
   const first = await boot()
-  expect([first.isUp, first.errors]).toEqual([true, ''])
+  expect(first.url).toBeString()
   const second = await boot()
-  expect([second.isUp, await second.child.exited, second.errors]).toEqual([
-    false,
+  expect([second.url, await second.child.exited, await second.errors()]).toEqual([
+    null,
     1,
     `svc server: The data folder ${join(dir, 'data')} is in use by another server (process ${first.child.pid}). Stop that server first, or set SVC_DATA_DIR to another folder.\n`,
   ])
   // It names the holder, also after others were refused.
-  expect((await boot()).errors).toContain(`process ${first.child.pid}`)
+  expect(await (await boot()).errors()).toContain(`process ${first.child.pid}`)
   first.child.kill('SIGKILL')
   await first.child.exited
   const third = await boot()
-  expect([third.isUp, third.errors]).toEqual([true, ''])
-  expect((await boot()).errors).toContain(`process ${third.child.pid}`)
+  expect(third.url).toBeString()
+  expect(await (await boot()).errors()).toContain(`process ${third.child.pid}`)
 }, 60_000)
 
 test('a program that a killed server started does not hold its lock', async () => {
