@@ -1,6 +1,6 @@
 /** The real server from source in its own process, which can be killed and restarted on the same data. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdir, mkdtemp, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,7 +12,7 @@ const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
 export interface TortureServerOptions {
   /** A PostgreSQL other than the embedded one. */
   databaseUrl?: string
-  /** Data folder, keys and token of another server, for a second server beside it. */
+  /** Keys, token, repositories and mirrors of another server, for a second server beside it. */
   beside?: TortureServer
   /** Where it searches for programs. */
   path?: string
@@ -29,9 +29,12 @@ export class TortureServer extends ServerProcess {
   protected override readonly outputCharsMax = 200_000
   #port = '0'
 
-  private constructor(dir: string, token: string, options: TortureServerOptions) {
-    super(dir)
-    this.token = token
+  readonly dataDir: string
+
+  private constructor(place: { dir: string; dataDir: string; token: string }, options: TortureServerOptions) {
+    super(place.dir)
+    this.dataDir = place.dataDir
+    this.token = place.token
     this.#options = options
   }
 
@@ -39,13 +42,11 @@ export class TortureServer extends ServerProcess {
     const { beside } = options
     const dir = beside?.dir ?? (await mkdtemp(join(tmpdir(), 'svc-torture-')))
     const token = beside?.token ?? makeToken((count) => randomBytes(count))
-    const server = new TortureServer(dir, token, options)
-    if (beside === undefined && options.databaseUrl === undefined) await layDatabase(server.dataDir)
+    const dataDir = join(dir, beside === undefined ? 'data' : `data-${randomBytes(4).toString('hex')}`)
+    const server = new TortureServer({ dir, dataDir, token }, options)
+    if (beside !== undefined) await shareRepositories(beside.dataDir, dataDir)
+    else if (options.databaseUrl === undefined) await layDatabase(dataDir)
     return server
-  }
-
-  get dataDir(): string {
-    return join(this.dir, 'data')
   }
 
   /** Resolves when it answers requests, or with false when a failpoint ended it before that. */
@@ -116,5 +117,14 @@ export class TortureServer extends ServerProcess {
   async remove(): Promise<void> {
     if (this.isRunning) await this.kill('SIGTERM')
     await removeFolder(this.dir)
+  }
+}
+
+/** Each server has a data folder of its own, which it locks. As on a shared file system, the repositories are the same. */
+async function shareRepositories(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 })
+  for (const name of ['repositories', 'mirrors']) {
+    await mkdir(join(from, name), { recursive: true, mode: 0o700 })
+    await symlink(join(from, name), join(to, name))
   }
 }

@@ -11,6 +11,7 @@ import { Settings } from './config/settings.ts'
 import { addressOf, clientOf, type ListenedRequest } from './http/connections/client-address.ts'
 import { Connections } from './http/connections/connections.ts'
 import { type IngressHandler, writeResponse } from './http/ingress.ts'
+import { withDeadline } from './deadline.ts'
 import { ProxiedConnections } from './http/connections/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
 import { SlowBodies } from './http/bodies/slow-bodies.ts'
@@ -18,13 +19,16 @@ import type { Bindings } from './http/request-info.ts'
 import { StartupError } from './startup/startup-error.ts'
 
 const keepAliveMs = 65_000
-const drainMs = 8_000
+/** The end of the server has ten seconds for everything. */
+const drainMs = 5_000
+/** Upgraded connections may outlast the cut; they end with the process. */
+const cutMs = 500
 
 const defaults = readNetwork(new Settings({}))
 
 type Fetch = (request: Request, env: object) => Response | Promise<Response>
 
-/** A listener that is bound before it has handlers: taking the port first makes a second server fail before it touches any data. */
+/** A listener that is bound before it has handlers: a port in use is found out before the server starts anything. */
 export class Listener {
   readonly server: Server
   #listener: RequestListener = notReady
@@ -124,12 +128,11 @@ export class Listener {
       this.#proxied?.close(),
     ])
     this.server.closeIdleConnections()
-    const cut = setTimeout(() => {
+    await withDeadline(closed, drainMs, () => {
       this.server.closeAllConnections()
       this.#proxied?.cut()
-    }, drainMs)
-    await closed
-    clearTimeout(cut)
+      return withDeadline(closed, cutMs, () => null)
+    })
   }
 }
 

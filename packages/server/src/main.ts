@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { randomUUID } from 'node:crypto'
 import { relative } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
@@ -20,6 +20,9 @@ import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
+import { lockDataFolder } from './startup/folder-lock.ts'
+import { makeDataDir } from './startup/run-dir.ts'
+import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
@@ -58,8 +61,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const redaction = new Redaction(operatorSecrets(config))
   const log = makeLog(config.log, (text) => redaction.everything(text))
   logUnhandledRejections(log)
-  const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
+  const shutdown = new Shutdown({ log })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutdown.begin(signal))
+  // First of all, so that a second server fails before it touches data.
+  await makeDataDir(config.dataDir)
+  const folder = lockDataFolder(config.dataDir, randomUUID)
   const listener = new Listener({
     fromSandbox: false,
     network: config.network,
@@ -68,7 +74,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const port = await listener.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
-  const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
+  const built = await shutdown.wait('the start', buildDeps(config, log, redaction)).catch(async (error: unknown) => {
     await listener.close()
     throw error
   })
@@ -78,43 +84,52 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
-    heartbeat = await startHeartbeat(deps)
-    await deps.sandboxes?.adopt()
-    await deps.sandboxes?.sweep()
+    const onDeath = () => reconcileSessions(deps)
+    heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
+    await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
-    owners = await serveOwnerSocket(deps, () => stopping.abort(withSessions))
+    owners = await serveOwnerSocket(deps, () => shutdown.begin(withSessions))
     listener.answerWith(
       (request, env) => app.fetch(request, env),
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
+    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
-      void offerModel(deps, hooks.askModel, stopping.signal)
+      void offerModel(deps, hooks.askModel, shutdown.signal)
     await reconcileSessions(deps)
-    if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
-    log.info({ signal: String(stopping.signal.reason) }, 'stopping')
+    await shutdown.requested()
     await Promise.all([
-      listener.close(),
-      deps.apps.close(),
-      deps.checks.close(),
-      deps.sessions.close({ endsSandboxes: stopping.signal.reason === withSessions }).then(showLeft),
-      deps.events.close(),
+      shutdown.drain('open requests', listener.close()),
+      shutdown.drain('apps', deps.apps.close()),
+      shutdown.drain('checks', deps.checks.close()),
+      shutdown.drain(
+        'sessions',
+        deps.sessions.close({ endsSandboxes: shutdown.signal.reason === withSessions }).then(showLeft),
+      ),
+      shutdown.drain('readers of events', deps.events.close()),
+      shutdown.drain('background jobs', working),
     ])
-    await working
   } finally {
-    await Promise.all([listener.close(), relay.close(), owners?.close()])
-    await heartbeat?.end()
-    await built.close()
+    await shutdown.drain('requests of sandboxes', Promise.all([listener.close(), relay.close(), owners?.close()]))
+    await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
+    await shutdown.wait('the database', built.close())
   }
+  shutdown.over()
+  folder.release()
 }
 
 /** The reason of a stop that ends sessions, too. */
 const withSessions = 'stop with sessions'
+
+async function takeOverSandboxes({ sandboxes }: Deps): Promise<void> {
+  await sandboxes?.adopt()
+  await sandboxes?.sweep()
+}
 
 function showLeft(sessions: number): void {
   if (sessions === 0) return

@@ -1,6 +1,7 @@
 /** All SQL on apps and their deploys. Each change of a deploy records its event in the same transaction. */
 import type { AppDeployStatus, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
+import { isServerDead } from '../db/live-instance.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import {
   type Changes,
@@ -189,9 +190,7 @@ export async function claimDeploys(
 ): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
-  const isAlive = (column: string) =>
-    sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
-      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
+  const isDead = (column: string) => isServerDead(sql.ref(column), input.staleSeconds)
   const claim = sql<Claim>`
     update app_deploys d set
       instance_id = ${instanceId}, sandbox_id = null, next_attempt_at = null,
@@ -204,9 +203,9 @@ export async function claimDeploys(
       left join app_deploys l on l.deploy_id = a.live_deploy_id
       where d.status in ('queued', 'building', 'starting', 'running', 'restarting') and ${notInHand} and (
         -- The server that runs the live deploy also gets its replacement, so that one server makes the switch.
-        (d.status = 'queued' and (l.deploy_id is null or l.instance_id = ${instanceId} or not ${isAlive('l.instance_id')}))
+        (d.status = 'queued' and (l.deploy_id is null or l.instance_id = ${instanceId} or ${isDead('l.instance_id')}))
         or (d.status <> 'queued' and (d.next_attempt_at is null or d.next_attempt_at <= now())
-          and (d.instance_id = ${instanceId} or not ${isAlive('d.instance_id')})))
+          and (d.instance_id = ${instanceId} or ${isDead('d.instance_id')})))
       order by (d.status in ('running', 'restarting')) desc, d.created_at limit ${input.limit}
       for update of d skip locked) old
     where d.deploy_id = old.deploy_id

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
+import { isServerDead } from '../db/live-instance.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
@@ -139,8 +140,7 @@ async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow
       -- Our own heartbeat proves nothing: a machine that wakes from sleep has an old one.
       select r.run_id, r.account_id, r.created_at, r.status = 'running' and case
           when r.instance_id = ${input.instanceId} then not (r.run_id = any(${input.inHand}::uuid[]))
-          else not exists (select 1 from server_instances i where i.instance_id = r.instance_id
-            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer)) end as orphaned,
+          else ${isServerDead(sql.ref('r.instance_id'), input.staleSeconds)} end as orphaned,
         r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
       from check_runs r where r.status in ('queued', 'running')),
     busy as (select account_id, count(*) as running from open where not orphaned and not waits group by account_id),

@@ -1,18 +1,37 @@
+/** The conditions by which servers tell whether another server is dead, so that they may take over what it claimed. */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 
 /** The advisory lock that a server holds while it runs, keyed by its row's id. */
 export const instanceLock = sql`hashtextextended('svc instance ' || instance_id::text, 0)`
 
+/** A server replaces a lost connection within moments. One whose lock stays free for this long is dead. */
+export const lostSecondsMax = 5
+
 /**
- * Whether the server that claimed something is alive: its heartbeat is recent and its lock is held. A killed process
- * loses the lock at once with its connection; for a dead machine only the heartbeat tells. A lock taken before the
- * database last started is lost without its holder being dead, so it proves nothing. A lost connection is replaced
- * within moments, during which a live server may look dead: a caller must do no harm by taking over work that is
- * still running.
+ * Whether the server that claimed something is dead, so that work may be taken over that would run twice otherwise: it
+ * has ended, its lock has been free for five seconds, or its heartbeat is old. The lock ends with a killed process; for
+ * a dead machine only the heartbeat tells. `scheduler/watch-instances.ts` records since when a lock is free.
+ */
+export function isServerDead(instanceId: Expression<string>, deadAfterSeconds: number): RawBuilder<boolean> {
+  return sql<boolean>`not exists (select from server_instances where instance_id = ${instanceId}
+    and ${isRecent(deadAfterSeconds)})`
+}
+
+/** The same for a row of `server_instances` itself. */
+export function isRecent(deadAfterSeconds: number): RawBuilder<boolean> {
+  return sql<boolean>`heartbeat_at > now() - make_interval(secs => ${deadAfterSeconds})
+    and (lock_lost_at is null or lock_lost_at > now() - make_interval(secs => ${lostSecondsMax}))`
+}
+
+/** A lock that was taken before the database last started is lost without its holder being dead, so it proves nothing. */
+export const hasFreeLock = sql<boolean>`case when lock_taken_at > pg_postmaster_start_time()
+  then pg_try_advisory_xact_lock_shared(${instanceLock}) else false end`
+
+/**
+ * Whether the server that claimed something is alive, judged by the lock of this moment. While a live server replaces
+ * its connection it looks dead: a caller must do no harm by taking over work that is still running.
  */
 export function isServerAlive(instanceId: Expression<string>, deadAfterSeconds: number): RawBuilder<boolean> {
   return sql<boolean>`exists (select 1 from server_instances where instance_id = ${instanceId}
-    and heartbeat_at > now() - make_interval(secs => ${deadAfterSeconds})
-    and case when lock_taken_at > pg_postmaster_start_time()
-      then not pg_try_advisory_xact_lock_shared(${instanceLock}) else true end)`
+    and ${isRecent(deadAfterSeconds)} and not ${hasFreeLock})`
 }

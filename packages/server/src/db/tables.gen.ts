@@ -614,6 +614,8 @@ export interface Schema {
     heartbeat_at: Now
     lock_taken_at: Timestamp | null
     knows_root_key: Generated<boolean>
+    data_folder: string | null
+    lock_lost_at: Timestamp | null
   }
   session_attachments: {
     attachment_id: string

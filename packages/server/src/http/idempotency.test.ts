@@ -185,7 +185,7 @@ describe('a request that died', () => {
   test('with a server that holds no lock any more is taken over at once, however young its heartbeat', async () => {
     const first = await create('unlocked')
     const other = { ...app.deps, instanceId: randomUUID() }
-    const life = await startHeartbeat(other)
+    const life = await startHeartbeat(other, { folderId: randomUUID(), onDeath: async () => {} })
     await forgetAnswer('unlocked', other.instanceId)
     const living = await create('unlocked')
     expect([living.status, living.body.code]).toEqual([409, 'idempotency_in_progress'])

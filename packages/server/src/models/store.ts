@@ -1,5 +1,6 @@
 /** SQL on model usage, reservations of running calls, and caps. */
 import { sql } from 'kysely'
+import { isServerDead, lostSecondsMax } from '../db/live-instance.ts'
 import { insertRow, takeRow } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { Tokens } from './shapes.ts'
@@ -75,10 +76,10 @@ export async function addUsage(db: DbOrTransaction, row: Spender & { model: stri
 
 /** Reservations of crashed servers. Their output is unknown, but the upstream counted the input. */
 export async function orphanedReservations(db: DbOrTransaction, staleSeconds: number) {
-  const stale = sql`now() - make_interval(secs => ${staleSeconds})`
   const { rows } = await sql<Pick<Row<'model_reservations'>, 'reservation_id' | 'tokens_in'>>`
-    select reservation_id, tokens_in from model_reservations r where created_at < ${stale} and not exists (
-      select from server_instances i where i.instance_id = r.instance_id and i.heartbeat_at > ${stale})
+    select reservation_id, tokens_in from model_reservations r
+    where created_at < now() - make_interval(secs => ${lostSecondsMax})
+      and ${isServerDead(sql.ref('r.instance_id'), staleSeconds)}
     limit 500`.execute(db)
   return rows.map((row) => ({ reservation_id: row.reservation_id, tokens: { in: Number(row.tokens_in), out: 0 } }))
 }

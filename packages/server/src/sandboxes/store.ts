@@ -1,5 +1,6 @@
 /** All SQL on the sandboxes of sessions and their credentials. */
 import { sql } from 'kysely'
+import { isServerDead } from '../db/live-instance.ts'
 import { type Changes, findRow, insertIfNew, insertRow, listRows, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
@@ -40,10 +41,10 @@ export async function isRunElsewhere(
   input: { instanceId: string; staleSeconds: number },
 ): Promise<boolean> {
   const { rows } = await sql`
-    select from session_sandboxes s join server_instances i using (instance_id)
+    select from session_sandboxes s
     where s.session_id = ${session.session_id} and s.generation = ${session.generation}
-      and s.status in ('provisioning', 'active') and instance_id <> ${input.instanceId}
-      and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds})`.execute(db)
+      and s.status in ('provisioning', 'active') and s.instance_id <> ${input.instanceId}
+      and not ${isServerDead(sql.ref('s.instance_id'), input.staleSeconds)}`.execute(db)
   return rows.length > 0
 }
 

@@ -1,7 +1,11 @@
+import { lostSecondsMax } from '../db/live-instance.ts'
+
 /** A server without a heartbeat for this long counts as dead. */
 const staleSeconds = 20
 /** Two missed heartbeats: the database was unavailable, or this process was paused. */
 const lateMs = 10_000
+/** The time that servers have to take their locks again after the database was unavailable, and more. */
+const returnMs = 10_000
 
 /**
  * A server that could not write its own heartbeat could not read the others' either. That time does not count against
@@ -12,6 +16,8 @@ export class Heartbeat {
   #beatAt: number
   #gapMs = 0
   #gapEndedAt = Number.NEGATIVE_INFINITY
+  #lockLostAt: number | null = null
+  #lockTakenAgainAt = Number.NEGATIVE_INFINITY
 
   /** `now` in milliseconds, of a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
@@ -28,6 +34,27 @@ export class Heartbeat {
       this.#gapEndedAt = now
     }
     this.#beatAt = now
+  }
+
+  /** Call when this server's lock was lost. */
+  lockLost(): void {
+    this.#lockLostAt ??= this.#now()
+  }
+
+  /** Call when this server has taken its lock. */
+  lockTaken(): void {
+    if (this.#lockLostAt !== null) this.#lockTakenAgainAt = this.#now()
+    this.#lockLostAt = null
+  }
+
+  /** Whether this server may claim work. Without its lock, others take it for dead and take over what it claims. */
+  mayClaim(): boolean {
+    return this.#lockLostAt === null || this.#now() - this.#lockLostAt < lostSecondsMax * 1000
+  }
+
+  /** Whether a free lock of another server shows that it is dead. */
+  mayJudge(): boolean {
+    return this.#lockLostAt === null && this.#now() - this.#lockTakenAgainAt > returnMs
   }
 
   /** The age from which a server's heartbeat means that it is dead. */

@@ -1,7 +1,9 @@
-import type pg from 'pg'
+import pg from 'pg'
 import type { Deps } from '../deps.ts'
+import { handledElsewhere } from '../deadline.ts'
 import { pause } from '../pause.ts'
-import { deleteInstance, recordHeartbeat, recordLock } from './instance-store.ts'
+import { deleteEarlierInstances, deleteInstance, type Instance, recordHeartbeat, recordLock } from './instance-store.ts'
+import { watchInstances } from './watch-instances.ts'
 
 const heartbeatMs = 5_000
 /** Between two attempts to replace a lost connection. */
@@ -9,7 +11,14 @@ const retryMs = 250
 /** A connection that does not answer within this time counts as lost. */
 const answerMsMax = 5_000
 
-type InstanceDeps = Pick<Deps, 'db' | 'instanceId' | 'locks'>
+type InstanceDeps = Pick<Deps, 'db' | 'instanceId' | 'locks' | 'heartbeat'>
+
+export interface InstanceOptions {
+  /** The id of the data folder, whose lock this server holds. */
+  folderId: string
+  /** Called when another server has died. */
+  onDeath: () => Promise<void>
+}
 
 export interface RunningHeartbeat {
   end(): Promise<void>
@@ -19,18 +28,24 @@ export interface RunningHeartbeat {
  * Shows the other servers on this database that this one is alive, until `end`: by a row with a heartbeat, and by a lock
  * that PostgreSQL releases the moment this process dies. Then they take over what it claimed.
  */
-export async function startHeartbeat(deps: InstanceDeps & Pick<Deps, 'log' | 'heartbeat'>): Promise<RunningHeartbeat> {
+export async function startHeartbeat(
+  deps: InstanceDeps & Pick<Deps, 'log'>,
+  { folderId, onDeath }: InstanceOptions,
+): Promise<RunningHeartbeat> {
   const over = new AbortController()
-  let connection = await holdLock(deps)
+  const instance = { instanceId: deps.instanceId, folderId }
+  let connection = await holdLock(deps, instance)
+  const earlier = await deleteEarlierInstances(deps.db, instance)
+  if (earlier.length > 0) deps.log.info({ instances: earlier }, 'earlier servers of this data folder have ended')
   let isSilent = false
   const beating = (async () => {
     while (!over.signal.aborted) {
       await Promise.race([connection.lost, pause(heartbeatMs, over.signal)])
       try {
         if (over.signal.aborted) return
-        if (connection.isLost()) connection = await holdLock(deps)
+        if (connection.isLost()) connection = await holdLock(deps, instance)
         await connection.prove()
-        await recordHeartbeat(deps.db, deps.instanceId)
+        await recordHeartbeat(deps.db, instance)
         deps.heartbeat.recorded()
         if (isSilent) deps.log.info('heartbeat recorded again')
         isSilent = false
@@ -42,10 +57,11 @@ export async function startHeartbeat(deps: InstanceDeps & Pick<Deps, 'log' | 'he
       }
     }
   })()
+  const watching = watchInstances(deps, over.signal, onDeath)
   return {
     async end() {
       over.abort()
-      await beating
+      await Promise.all([beating, watching])
       connection.release()
       await deleteInstance(deps.db, deps.instanceId)
     },
@@ -61,20 +77,23 @@ interface LockedConnection {
   release(): void
 }
 
-async function holdLock(deps: InstanceDeps): Promise<LockedConnection> {
-  const client = await deps.locks.connect()
+/** On a connection of its own: one of the pool would have to wait while others use all of them. */
+async function holdLock({ db, locks, heartbeat }: InstanceDeps, instance: Instance): Promise<LockedConnection> {
+  const client = new pg.Client(locks.options)
   let isLost = false
   const lost = Promise.withResolvers<void>()
-  const lose = (error?: Error) => {
+  const lose = () => {
     if (isLost) return
     isLost = true
-    client.release(error ?? true)
+    client.end().catch(handledElsewhere)
     lost.resolve()
   }
   client.on('error', lose)
+  client.on('end', lose)
+  void lost.promise.then(() => heartbeat.lockLost())
   const orLose = async (work: Promise<unknown>) => {
     await work.catch((error: Error) => {
-      lose(error)
+      lose()
       throw error
     })
   }
@@ -83,7 +102,9 @@ async function holdLock(deps: InstanceDeps): Promise<LockedConnection> {
     return orLose(client.query(config))
   }
   // Another server holds it only for the moment in which it checks whether it is free.
-  await query(`select pg_advisory_lock(hashtextextended('svc instance ' || $1::uuid::text, 0))`, [deps.instanceId])
-  await orLose(recordLock(deps.db, deps.instanceId))
+  await orLose(client.connect())
+  await query(`select pg_advisory_lock(hashtextextended('svc instance ' || $1::uuid::text, 0))`, [instance.instanceId])
+  await orLose(recordLock(db, instance))
+  heartbeat.lockTaken()
   return { lost: lost.promise, isLost: () => isLost, prove: () => query('select 1', []), release: () => lose() }
 }

@@ -2,6 +2,7 @@ import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { isServerDead } from '../db/live-instance.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
 import { type Changes, findRow, firstRow, takeRow, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
@@ -194,9 +195,8 @@ export async function sessionsToReconcile(db: DbOrTransaction, staleSeconds: num
   const { rows } = await sql<{ session_id: string }>`
     select s.session_id from project_sessions s
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
-    left join server_instances i on i.instance_id = b.instance_id
-      and i.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
-    where s.status in ('provisioning', 'running') and (s.desired = 'stopped' or i.instance_id is null)
+    where s.status in ('provisioning', 'running')
+      and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)})
     limit 500`.execute(db)
   return rows.map((row) => row.session_id)
 }

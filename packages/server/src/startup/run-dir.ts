@@ -37,8 +37,8 @@ export async function recordedRunDir(config: Pick<Config, 'dataDir'>): Promise<s
   return text.startsWith('/') ? text : null
 }
 
-/** A user who owns or may change the data folder could replace our folders. */
-async function makeDataDir(dataDir: string): Promise<void> {
+/** Makes the data folder. A user who owns or may change it could replace our folders, so such a folder is refused. */
+export async function makeDataDir(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const { uid, mode } = await stat(dataDir)
   if (uid !== 0 && uid !== ownUid())

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isServerDead } from '../../db/live-instance.ts'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { type Changes, deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
@@ -51,9 +52,7 @@ export async function warmOf(db: DbOrTransaction, instanceId: string): Promise<W
 
 /** Deletes the rows of dead servers, whose sandboxes ended with them. */
 export async function deleteOrphanedWarm(db: DbOrTransaction, staleSeconds: number): Promise<void> {
-  await sql`
-    delete from warm_sandboxes w where not exists (select from server_instances i where i.instance_id = w.instance_id
-      and i.heartbeat_at > now() - make_interval(secs => ${staleSeconds}))`.execute(db)
+  await sql`delete from warm_sandboxes w where ${isServerDead(sql.ref('w.instance_id'), staleSeconds)}`.execute(db)
 }
 
 /** Projects with recent sessions on this server, the latest first, with the model of the newest session. */

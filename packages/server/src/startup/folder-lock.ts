@@ -1,0 +1,60 @@
+/** The lock of a data folder. The kernel holds it for the process, so it ends with the process, however that ends. */
+import { dlopen, FFIType } from 'bun:ffi'
+import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartupError } from './startup-error.ts'
+
+const lockName = 'server.lock'
+const LOCK_EX = 2
+const LOCK_NB = 4
+/** A program that inherited the file would hold the lock after this process has ended. Node.js names no constant for it. */
+const closeOnExec = process.platform === 'darwin' ? 0x1000000 : 0o2000000
+const contentBytesMax = 200
+
+export interface FolderLock {
+  /** The id of the folder, which stays when another server takes it. */
+  folderId: string
+  release(): void
+}
+
+/** Locks the data folder for this server. Throws when another server holds the lock. */
+export function lockDataFolder(dataDir: string, newId: () => string): FolderLock {
+  const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
+  const isOurs = tryLock(file)
+  const found = read(file)
+  if (!isOurs) {
+    closeSync(file)
+    throw new StartupError(
+      found === null
+        ? `The data folder ${dataDir} cannot be locked: another server uses it, or its file system has no locks. Stop that server, or set SVC_DATA_DIR to another folder.`
+        : `The data folder ${dataDir} is in use by another server (process ${found.pid}). Stop that server first, or set SVC_DATA_DIR to another folder.`,
+    )
+  }
+  const folderId = found?.folderId ?? newId()
+  ftruncateSync(file)
+  writeSync(file, `${process.pid} ${folderId}\n`, 0)
+  return { folderId, release: () => closeSync(file) }
+}
+
+/** The holder writes its process and the folder's id, for other servers to read. Null before the first server. */
+function read(file: number): { pid: number; folderId: string } | null {
+  const buffer = Buffer.alloc(contentBytesMax)
+  const text = buffer.toString('utf8', 0, readSync(file, buffer, 0, contentBytesMax, 0))
+  const [, pid, folderId] = /^(\d+) ([0-9a-f-]{36})\n$/.exec(text) ?? []
+  return folderId === undefined ? null : { pid: Number(pid), folderId }
+}
+
+function tryLock(file: number): boolean {
+  const functions = { flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const
+  for (const library of ['libc.so.6', 'libc.so', 'libSystem.B.dylib']) {
+    try {
+      return dlopen(library, functions).symbols.flock(file, LOCK_EX | LOCK_NB) === 0
+    } catch {
+      hasAnotherName()
+    }
+  }
+  throw new StartupError('The server found no C library on this machine, so it cannot lock its data folder.')
+}
+
+/** Other systems name their C library differently. */
+function hasAnotherName(): void {}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken, type Project } from '@svc/contract'
+import pg from 'pg'
+import { withDeadline } from '../deadline.ts'
+import { migrate } from '../db/migrate.ts'
+import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
+import { Shutdown } from './shutdown.ts'
+import { bootServer, type BootedServer } from './testing-server.ts'
+
+let database: TestDatabase
+let dir: string
+const token = makeToken((count) => randomBytes(count))
+const started: Bun.Subprocess[] = []
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'server', prepare: migrate })
+  dir = await mkdtemp(join(tmpdir(), 'svc-shutdown-'))
+}, 60_000)
+afterAll(async () => {
+  for (const child of started) child.kill('SIGKILL')
+  await Promise.all(started.map((child) => child.exited))
+  await database.drop()
+  await rm(dir, { recursive: true, force: true })
+}, 60_000)
+
+/** The exit code, or null when the server still runs after the time in which its supervisor would kill it. */
+async function terminate({ child }: BootedServer): Promise<number | null> {
+  child.kill('SIGTERM')
+  return withDeadline(child.exited, 10_000, () => null)
+}
+
+/** Accepts connections and never answers. */
+async function serveSilence() {
+  const sockets: Socket[] = []
+  const waiting: (() => void)[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => socket.destroy())
+    for (const call of waiting.splice(0)) call()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/repo.git`,
+    reached: () => new Promise<void>((resolve) => (sockets.length > 0 ? resolve() : waiting.push(resolve))),
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('a server that is asked to end ends in time although callers and a git host keep it waiting', async () => {
+  const server = await bootServer({ dir, databaseUrl: database.url, token })
+  started.push(server.child)
+  const url = new URL(server.url!)
+  const headers = { authorization: `Bearer ${token}` }
+  const silent = await serveSilence()
+  const cut = new AbortController()
+  try {
+    // A client that reads a stream, one that stops in the middle of its request, and one that waits for a git host.
+    const made = await fetch(`${server.url}/v1/projects`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'stopping' }),
+    })
+    const project = (await made.json()) as Project
+    expect(made.status).toBe(201)
+    const stream = await fetch(`${server.url}/v1/projects/${project.project_id}/events`, { headers })
+    expect(stream.status).toBe(200)
+    const half = connect(Number(url.port), url.hostname)
+    half.on('error', () => half.destroy())
+    half.write(`POST /v1/projects HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${token}\r\n`)
+    half.write('content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"name":')
+    const asking = fetch(`${server.url}/v1/projects`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ repo_url: silent.url }),
+      signal: cut.signal,
+    }).catch(() => null)
+    await silent.reached()
+    expect(await terminate(server)).toBe(0)
+    cut.abort()
+    await asking
+    half.destroy()
+  } finally {
+    silent.close()
+  }
+}, 60_000)
+
+test('a server that is asked to end during its start ends in time', async () => {
+  // The migrating process of another server holds this lock.
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query('select pg_advisory_lock(7346201)')
+  try {
+    const starting = bootServer({ dir, databaseUrl: database.url, token })
+    const waits = `select from pg_locks where locktype = 'advisory' and not granted and objid = 7346201`
+    for (const deadline = Date.now() + 45_000; (await client.query(waits)).rowCount === 0; await Bun.sleep(20))
+      if (Date.now() > deadline) throw new Error('The server never waited for the migration.')
+    const lock = await Bun.file(join(dir, 'data', 'server.lock')).text()
+    process.kill(Number(lock.split(' ')[0]), 'SIGTERM')
+    const server = await withDeadline(starting, 10_000, () => null)
+    expect(server?.url).toBeNull()
+    expect(await server?.child.exited).toBe(1)
+    expect(await server?.errors()).toContain('"unfinished":"the start"')
+  } finally {
+    await client.end()
+  }
+}, 90_000)
+
+test('what does not end by the deadline is named, and the process exits', async () => {
+  const lines: object[] = []
+  const exited = Promise.withResolvers<number>()
+  const log = { info() {}, error: (fields: object) => void lines.push(fields) }
+  const shutdown = new Shutdown({ log: log as never, exit: exited.resolve, endMs: 20 })
+  void shutdown.wait('the database', new Promise(() => {}))
+  await shutdown.wait('apps', Promise.resolve())
+  shutdown.begin('SIGTERM')
+  shutdown.begin('SIGINT')
+  await shutdown.requested()
+  expect([shutdown.signal.reason, await exited.promise, lines]).toEqual([
+    'SIGTERM',
+    1,
+    [{ unfinished: 'the database' }],
+  ])
+})
