@@ -63,15 +63,17 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   logUnhandledRejections(log)
   const shutdown = new Shutdown({ log })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutdown.begin(signal))
-  // First of all, so that a second server fails before it touches data.
-  await makeDataDir(config.dataDir)
-  const folder = lockDataFolder(config.dataDir, randomUUID)
   const listener = new Listener({
     fromSandbox: false,
     network: config.network,
     onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
   })
   const port = await listener.onPort(config.host, config.port)
+  // Before anything else of the start, so that a second server fails before it touches data.
+  const folder = await lockFolder(config.dataDir).catch(async (error: unknown) => {
+    await listener.close()
+    throw error
+  })
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
   const built = await shutdown.wait('the start', buildDeps(config, log, redaction)).catch(async (error: unknown) => {
@@ -125,6 +127,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
 
 /** The reason of a stop that ends sessions, too. */
 const withSessions = 'stop with sessions'
+
+async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFolder>> {
+  await makeDataDir(dataDir)
+  return lockDataFolder(dataDir, randomUUID)
+}
 
 async function takeOverSandboxes({ sandboxes }: Deps): Promise<void> {
   await sandboxes?.adopt()
