@@ -94,7 +94,7 @@ export async function withSandboxes<Report extends { problems: string[]; seen: P
     await server.start({ sandboxes: true })
     await world.makeProjects(kinds)
     const report = await work(world)
-    await server.kill('SIGTERM')
+    await server.stopWithSessions()
     report.problems.push(...leaksOnMachine(server.dataDir, report.seen))
     return report
   } finally {

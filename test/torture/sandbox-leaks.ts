@@ -1,6 +1,6 @@
 /** What sandboxes must not leave behind: processes, folders, groups, mounts, and rows that still grant rights. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { procFile, runningProcesses } from '../processes.ts'
 
@@ -14,6 +14,12 @@ export function processes(): Process[] {
   return [...runningProcesses()].map(([pid, { parent }]) => {
     return { pid, parent, command: procFile(pid, 'cmdline').replaceAll('\0', ' ') }
   })
+}
+
+/** Processes of every sandbox of this data folder, whichever server started it: they have its folder mounted. */
+export function sandboxProcesses(dataDir: string): Process[] {
+  const mounted = join(basename(dirname(dataDir)), basename(dataDir), 'run/sandboxes')
+  return processes().filter(({ pid }) => procFile(pid, 'mountinfo').includes(mounted))
 }
 
 /** All processes of `list` below this one. */

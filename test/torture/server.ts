@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
+import { ownerSocketName, stopWithSessionsPath } from '@svc/contract/daemon/owner-socket'
 import { embeddedDatabaseUrl, layDatabase, removeFolder, ServerProcess, startMsMax } from '../e2e/harness.ts'
 
 const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
@@ -50,7 +51,9 @@ export class TortureServer extends ServerProcess {
   }
 
   /** Resolves when it answers requests, or with false when a failpoint ended it before that. */
-  async start(options: { failpoints?: string; sandboxes?: boolean; warm?: boolean } = {}): Promise<boolean> {
+  async start(
+    options: { failpoints?: string; sandboxes?: boolean; warm?: boolean; leaseSeconds?: number } = {},
+  ): Promise<boolean> {
     const began = performance.now()
     const { program: built, clockFile, databaseUrl, path } = this.#options
     const loaded = clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
@@ -70,7 +73,7 @@ export class TortureServer extends ServerProcess {
       SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
       SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
       SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
-      SVC_SANDBOX_LEASE_SECONDS: '0',
+      SVC_SANDBOX_LEASE_SECONDS: String(options.leaseSeconds ?? 0),
       SVC_LOG: 'json',
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
       ...(clockFile === undefined ? {} : { TORTURE_CLOCK_FILE: clockFile }),
@@ -107,6 +110,13 @@ export class TortureServer extends ServerProcess {
 
   override kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     return super.kill(signal)
+  }
+
+  /** Ends the server and every sandbox that it made or adopted. */
+  async stopWithSessions(): Promise<void> {
+    const socket = join(this.dataDir, ownerSocketName)
+    await fetch(`http://server${stopWithSessionsPath}`, { unix: socket, method: 'POST' })
+    await this.exited
   }
 
   /** Where the database listens: the given one, or the embedded one. */

@@ -1,7 +1,7 @@
 /** Creates, prompts, stops, restarts and deletes sessions while everything below them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Session } from '@svc/contract'
-import { below, type Process, processes } from './sandbox-leaks.ts'
+import type { Message, Session } from '@svc/contract'
+import { type Process, processes, sandboxProcesses } from './sandbox-leaks.ts'
 import { pointsOf } from './scenarios.ts'
 import type { TortureServer } from './server.ts'
 import type { TortureProject, World } from './world.ts'
@@ -9,6 +9,8 @@ import { ignoreEnded } from '../ignored.ts'
 
 /** How long a session may take after the last event that affected it. */
 const settledMs = 60_000
+/** Longer than the pause between two servers, so that the next one finds the sandboxes. */
+const leaseSeconds = 120
 const statusesThatRest = new Set<string>(['running', 'stopped', 'failed'])
 
 export interface ChaosReport {
@@ -100,12 +102,23 @@ async function cycle(chaos: Chaos, project: TortureProject, n: number, random: (
       throw new Error(`${verb}: ${reply.status} ${JSON.stringify(reply.body)}`)
     await settled(chaos, path)
   }
+  await noPromptTwice(chaos, path)
   // Some stay, so that the end has something to check.
   if (random() < 0.1) return
   const gone = await world.insist('DELETE', path, null, `delete-${n}`)
   if (gone.status !== 200 && gone.status !== 404) throw new Error(`delete: ${gone.status} ${JSON.stringify(gone.body)}`)
   const after = await world.insist('GET', path, null, `look-${n}`)
   if (after.status !== 404) throw new Error(`deleted, and still there: ${after.status}`)
+}
+
+/** A prompt that a server delivered and did not record is delivered again, and must not run again. */
+async function noPromptTwice({ world }: Chaos, path: string): Promise<void> {
+  const { body } = await world.insist<{ messages: Message[] }>('GET', `${path}/transcript`, null, `read-${path}`)
+  const texts = body.messages
+    .filter(({ role }) => role === 'user')
+    .map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+  const twice = texts.find((text, at) => text !== '' && texts.indexOf(text) !== at)
+  if (twice !== undefined) throw new Error(`${path} has a prompt twice: ${twice}`)
 }
 
 async function settled(chaos: Chaos, path: string): Promise<Session> {
@@ -140,13 +153,14 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
     const isUp = await server.start({
       sandboxes: true,
       warm: true,
+      leaseSeconds,
       ...(point === null ? {} : { failpoints: `${point}=kill@${hit}` }),
     })
     chaos.disturbedAt = Date.now()
     if (isUp) {
       const until = Date.now() + (chaos.isCalm ? 30_000 : 2_000 + random() * 12_000)
       while (Date.now() < until && server.isRunning && !chaos.ended) {
-        report.seen.push(...below(server.pid).filter(isOfSandbox))
+        report.seen.push(...sandboxProcesses(server.dataDir).filter(isOfSandbox))
         await delay(100)
       }
     }
@@ -157,7 +171,7 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
     await server.exited
   }
   chaos.isCalm = false
-  if (!server.isRunning) await server.start({ sandboxes: true, warm: true })
+  if (!server.isRunning) await server.start({ sandboxes: true, warm: true, leaseSeconds })
   chaos.disturbedAt = Date.now()
 }
 
@@ -175,7 +189,7 @@ async function killInside(chaos: Chaos, random: () => number): Promise<void> {
     await delay(300 + random() * 1_500)
     if (!server.isRunning || chaos.isCalm) continue
     const [kind, pattern] = Object.entries(kinds)[Math.floor(random() * 4)]!
-    const found = below(server.pid).filter(({ command }) => pattern.test(command))
+    const found = sandboxProcesses(server.dataDir).filter(({ command }) => pattern.test(command))
     const victim = found[Math.floor(random() * found.length)]
     if (victim === undefined) continue
     // It may have ended meanwhile, and another process may have its number.

@@ -89,7 +89,7 @@ test('sessions end up running, stopped or failed, and leave nothing behind', asy
   const report = await sessionChaos(world, { cycles: 6, workers: 2, random: randomFrom(42), killServers: true })
   await rest(world, report)
   report.problems.push(...(await leaksInDatabase(await server.databaseUrl())))
-  await server.kill('SIGTERM')
+  await server.stopWithSessions()
   report.problems.push(...leaksOnMachine(server.dataDir, report.seen))
   expect(report.problems).toEqual([])
   expect(report.cycles).toBe(6)

@@ -217,11 +217,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
 
   function kill(entry: Live): void {
     const { child, inner } = entry
-    if (child === null && inner !== null && isAlive(inner)) return killProcess(inner.pid)
-    // PID 1 first: the kernel then ends its whole namespace before bubblewrap, which waits for it, exits. bubblewrap
-    // is our child and not reaped yet, so neither pid can belong to another process.
+    // PID 1 first: the kernel then ends its whole namespace before bubblewrap, which waits for it, exits. With a lease
+    // it outlives a bubblewrap that was killed.
+    if (inner !== null && isAlive(inner)) return killProcess(inner.pid)
+    // Our child and not reaped yet, so its pid cannot belong to another process.
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-    killProcess(inner?.pid ?? -child.pid)
+    killProcess(-child.pid)
   }
 
   async function remove(entry: Live): Promise<void> {
