@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
@@ -58,11 +58,22 @@ async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]>
   return warnings.map((warning) => `  Warning: ${warning}`)
 }
 
-/** In a container, everything ends with the container's first process. */
+/** As the first process of a container, the server ends the container, and every sandbox in it. */
 function whatStops({ sandboxes }: Deps, command: string): string[] {
-  const isContainer = process.pid === 1 || ['/.dockerenv', '/run/.containerenv'].some((path) => existsSync(path))
-  if (sandboxes?.outlives !== true || isContainer) return ['  Ctrl-C stops everything.']
+  const isFirst = sandboxes?.name === 'local' && sessionOf('self') === sessionOf('1')
+  if (sandboxes?.outlives !== true || isFirst) return ['  Ctrl-C stops everything.']
   return [`  Ctrl-C stops the server; agents at work go on. To stop them, too: ${command} self-host stop --sessions`]
+}
+
+/** The session of processes, in the sense of POSIX: a container's command and what it runs have that of its first process. */
+function sessionOf(pid: string): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3] ?? null
+  } catch {
+    // Systems other than Linux.
+    return null
+  }
 }
 
 async function nextSteps(deps: Deps, command: string): Promise<string[]> {
