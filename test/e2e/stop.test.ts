@@ -1,29 +1,8 @@
 /** SIGTERM is answered within its ten seconds, also when a sandbox does not answer any more. */
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
 import { withDeadline } from '../../packages/server/src/deadline.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
-
-/** The processes below `pid` whose command contains `text`. */
-function below(pid: number, text: string): number[] {
-  const found: number[] = []
-  const parents = [pid]
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  for (const parent of parents)
-    for (const name of all) {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-        if (stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] !== String(parent)) continue
-        parents.push(Number(name))
-        if (readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').includes(text)) found.push(Number(name))
-      } catch {
-        hasEnded()
-      }
-    }
-  return found
-}
-
-function hasEnded(): void {}
+import { below, isAlive } from './processes.ts'
 
 test('a sandbox that does not answer keeps no server from ending in time', async () => {
   const server = await Server.start()
@@ -53,12 +32,3 @@ test('a sandbox that does not answer keeps no server from ending in time', async
     await server.end()
   }
 }, 240_000)
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1403,7 +1403,7 @@ export interface paths {
         };
         /**
          * Get the unfinished work of a session
-         * @description Files that were not committed and commits that were not pushed, as they were saved last.
+         * @description Files that were not committed and commits that were not pushed, as they were saved last. Waits a few seconds for a save that is under way; a note says when the newest state is not saved.
          */
         get: operations["getUnfinishedWork"];
         put?: never;

@@ -33,6 +33,17 @@ const call = (under: DaemonUnderTest, path: string, body: unknown) =>
     body: JSON.stringify(body),
   })
 
+/** Sends a prompt until the runtime takes it, and returns the codes of the refusals before. */
+async function sendUntilTaken(under: DaemonUnderTest, body: object): Promise<string[]> {
+  const refusals: string[] = []
+  await until('the runtime to take the prompt', async () => {
+    const reply = await call(under, '/svc/prompt', body)
+    if (!reply.ok) refusals.push(((await reply.json()) as { code: string }).code)
+    return reply.ok
+  })
+  return refusals
+}
+
 async function origin(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-origin-'))
   await $`git init -q -b main ${folder} && cd ${folder} && git config user.name t && git config user.email t@t.invalid && mkdir -p .svc/runtime/agents && echo main > .svc/runtime/agents/a.md && echo 1 > f && git add -A && git commit -q -m 1 && git checkout -q -b session-1 && echo session > .svc/runtime/agents/a.md && git commit -qam session`
@@ -154,6 +165,32 @@ describe('the runtime', () => {
       return starts > before && runtime === 'ready'
     })
     expect((await call(under, '/svc/prompt', { text: 'again' })).status).toBe(200)
+  })
+
+  test('makes a prompt wait that comes while it dies', async () => {
+    const under = await start()
+    await under.daemon.booted
+    await fetch(`http://127.0.0.1:${under.runtimePort}/die`).catch(() => {})
+    const refusals = await sendUntilTaken(under, { text: 'next', prompt_id: 'p1' })
+    expect(new Set(refusals)).toEqual(new Set(['runtime_booting']))
+  })
+
+  test('and took a prompt without an answer gets the same one again, which replaces the first', async () => {
+    const under = await start()
+    await under.daemon.booted
+    const body = { text: 'die once', note: 'a note', prompt_id: 'p2' }
+    expect(new Set(await sendUntilTaken(under, body))).toEqual(new Set(['runtime_booting']))
+    const lines = readFileSync(join(under.folder, 'workspace/taken.jsonl'), 'utf8').trim().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toBe(lines[1])
+    const prompt = JSON.parse(lines[0]!) as { messageID: string; parts: { id: string }[] }
+    expect(prompt.messageID).toMatch(/^msg_[0-9a-f]{12}[0-9A-Za-z]{14}$/)
+    expect(prompt.parts.map(({ id }) => id)).toEqual([expect.stringMatching(/^prt_/), expect.stringMatching(/^prt_/)])
+    expect((await call(under, '/svc/prompt', { ...body, prompt_id: 'p3' })).status).toBe(200)
+    const [, , third] = readFileSync(join(under.folder, 'workspace/taken.jsonl'), 'utf8').split('\n')
+    const other = JSON.parse(third!) as { messageID: string }
+    // The runtime orders messages by their ids.
+    expect(other.messageID > prompt.messageID).toBeTrue()
   })
 })
 

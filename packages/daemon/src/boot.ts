@@ -14,6 +14,7 @@ import {
 
 import { handledLater } from './child.ts'
 import { createAccess } from './http/access.ts'
+import { ControlError } from './http/reply.ts'
 import { type AgentRuntime, createAgentRuntime } from './runtime/agent-runtime.ts'
 import { writeAttachment } from './runtime/attachments.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
@@ -200,7 +201,10 @@ export async function startDaemon(options: DaemonOptions) {
     const text = config.initialPrompt
     if (config.openSessionAtBoot)
       await timeline.step('prompt', () =>
-        text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt', null),
+        onceRestarted(session.runtime, async () => {
+          if (text === null) await conversation.open()
+          else await conversation.prompt(text, 'svc-initial-prompt', null)
+        }),
       )
     status = 'ready'
     // Not awaited: a prompt that arrives first loads the same things.
@@ -244,6 +248,22 @@ function createRuntime(
     port,
     log: options.log,
   })
+}
+
+/** Between the end of the runtime and its next start. */
+const restartLookMs = 50
+
+/** The runtime may end and be restarted during the act. Once it has failed for good, the act says so. */
+async function onceRestarted(runtime: AgentRuntime, act: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof ControlError) || error.code !== 'runtime_booting') throw error
+    }
+    await Bun.sleep(restartLookMs)
+    await runtime.whenReady().catch(handledLater)
+  }
 }
 
 const runtimeVariables = (config: DaemonConfig, options: DaemonOptions, secrets: Record<string, string>) => ({

@@ -68,7 +68,9 @@ export interface SessionRunner {
   /** Null when this server does not run the session's sandbox, as with `followerOf` and `wipOf`. */
   daemonOf(sessionId: string): DaemonAddress | null
   followerOf(sessionId: string): { storeNow(): Promise<void>; runtimeRestarted(): Promise<void> } | undefined
-  wipOf(sessionId: string): { saveNow(): Promise<SaveOutcome> } | null
+  wipOf(
+    sessionId: string,
+  ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null
   daemons(): DaemonAddress[]
   deliverPrompts(sessionId: string): Promise<void>
   cancelPrompts(sessionId: string): Promise<void>

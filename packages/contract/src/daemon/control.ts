@@ -61,6 +61,8 @@ export interface AttachmentBody {
 export interface PromptReply {
   ok: true
   runtime_session_id: string
+  /** Which start of the agent runtime took the prompt. Absent in a daemon of an earlier version. */
+  runtime_starts?: number | undefined
 }
 export interface RefreshBody {
   /** `[runtime] config_dir` from now on. */

@@ -81,7 +81,8 @@ const actions = {
     )
       throw invalid('"note" must be a non-empty string of at most 512 KiB.')
     if (parts.conversation === null || parts.warm !== null) throw runtimeBooting()
-    return { ok: true, runtime_session_id: await parts.conversation.prompt(text, promptId ?? null, note ?? null) }
+    const { sessionId, starts } = await parts.conversation.prompt(text, promptId ?? null, note ?? null)
+    return { ok: true, runtime_session_id: sessionId, runtime_starts: starts }
   },
 
   async attachment(body: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true }> {

@@ -145,6 +145,11 @@ export function createAgentRuntime(options: RuntimeOptions) {
       tries = 0
       launch()
     },
+    /** Whether that start of the runtime has ended. Its connections close a moment before its exit is known. */
+    async hasEnded(start: number, withinMs: number): Promise<boolean> {
+      if (start !== starts || state !== 'ready' || child === null) return true
+      return Promise.race([child.exited.then(() => true), Bun.sleep(withinMs).then(() => false)])
+    },
     /** Resolves once the runtime answers; rejects when it has failed for good. */
     whenReady: () => waiting.promise,
     async restart(): Promise<void> {

@@ -3,12 +3,15 @@ import { modelProvider } from '@svc/contract/schemas/model-names'
 
 import type { AgentRuntime } from './agent-runtime.ts'
 import { ControlError, runtimeBooting } from '../http/reply.ts'
+import { runtimeId } from './runtime-id.ts'
 
 export type Conversation = ReturnType<typeof createConversation>
 
 const promptsKept = 2000
 const callMs = 30_000
 const rehearsalMs = 60_000
+/** A busy machine may take this long to report the exit of a killed process. */
+const exitMs = 2_000
 
 export function createConversation(options: {
   runtime: AgentRuntime
@@ -23,19 +26,23 @@ export function createConversation(options: {
   let opening: Promise<string> | null = null
   let agentChecked = false
   let modelsLoaded: Promise<void> | null = null
-  const delivered = new Map<string, Promise<string>>()
+  const delivered = new Map<string, Promise<Delivery>>()
+  /** The ids of prompts that the runtime did not confirm. Sent again under the same ids, such a prompt replaces itself. */
+  const unconfirmed = new Map<string, PromptIds>()
 
   async function call(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body?: unknown,
     timeoutMs = callMs,
-  ): Promise<Response> {
+  ): Promise<string> {
     if (runtime.state === 'failed') {
       throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime is not running.')
     }
     if (runtime.state !== 'ready') throw runtimeBooting()
+    const start = runtime.starts
     let reply: Response
+    let text: string
     try {
       reply = await fetch(`http://127.0.0.1:${runtime.port}${path}`, {
         method,
@@ -43,20 +50,23 @@ export function createConversation(options: {
         signal: AbortSignal.timeout(timeoutMs),
         keepalive: false,
       })
+      text = await reply.text()
     } catch (cause) {
+      // The daemon restarts it, or gives up and says so to the next call.
+      if (await runtime.hasEnded(start, exitMs)) throw runtimeBooting()
       throw new ControlError(502, 'runtime_failed', 'The agent runtime closed the connection.', { cause })
     }
     if (!reply.ok) {
-      const text = (await reply.text()).slice(0, 500)
-      throw new ControlError(502, 'runtime_failed', `The agent runtime answered ${reply.status} to ${path}: ${text}`)
+      const said = text.slice(0, 500)
+      throw new ControlError(502, 'runtime_failed', `The agent runtime answered ${reply.status} to ${path}: ${said}`)
     }
-    return reply
+    return text
   }
 
   /** The runtime accepts an unknown agent and then never finishes, so check first. */
   async function checkAgent(): Promise<void> {
     if (agentChecked || agentName === null) return
-    const agents = (await (await call('GET', '/agent')).json()) as { name?: unknown; mode?: unknown }[]
+    const agents = JSON.parse(await call('GET', '/agent')) as { name?: unknown; mode?: unknown }[]
     const names = agents.filter((agent) => agent.mode !== 'subagent').map((agent) => String(agent.name))
     if (!names.includes(agentName)) {
       throw new ControlError(409, 'agent_not_found', `There is no agent called "${agentName}".`, {
@@ -67,7 +77,7 @@ export function createConversation(options: {
   }
 
   async function make(title: string): Promise<string> {
-    const made = (await (await call('POST', '/session', { title })).json()) as { id?: unknown }
+    const made = JSON.parse(await call('POST', '/session', { title })) as { id?: unknown }
     if (typeof made.id !== 'string')
       throw new ControlError(502, 'runtime_failed', 'The agent runtime returned no session.')
     return made.id
@@ -84,15 +94,28 @@ export function createConversation(options: {
   }
 
   /** Readers of the conversation see a note as text from the service, not from a person. */
-  async function deliver(text: string, note: string | null): Promise<string> {
+  async function deliver(text: string, note: string | null, ids: PromptIds): Promise<Delivery> {
     await checkAgent()
     const id = await open()
+    const { starts } = runtime
     await call('POST', `/session/${encodeURIComponent(id)}/prompt_async`, {
       ...(agentName === null ? {} : { agent: agentName }),
       ...(options.model === null ? {} : { model: { providerID: modelProvider, modelID: options.model } }),
-      parts: [{ type: 'text', text }, ...(note === null ? [] : [{ type: 'text', text: note, synthetic: true }])],
+      messageID: ids.message,
+      parts: [
+        { type: 'text', id: ids.text, text },
+        ...(note === null ? [] : [{ type: 'text', id: ids.note, text: note, synthetic: true }]),
+      ],
     })
-    return id
+    return { sessionId: id, starts }
+  }
+
+  async function deliverOnce(promptId: string, text: string, note: string | null): Promise<Delivery> {
+    const ids = unconfirmed.get(promptId) ?? newIds()
+    unconfirmed.set(promptId, ids)
+    const delivery = await deliver(text, note, ids)
+    unconfirmed.delete(promptId)
+    return delivery
   }
 
   return {
@@ -100,16 +123,19 @@ export function createConversation(options: {
       return sessionId
     },
     open,
-    /** A prompt delivered twice under one id runs once. */
-    prompt(text: string, promptId: string | null, note: string | null): Promise<string> {
-      if (promptId === null) return deliver(text, note)
+    /**
+     * A prompt delivered twice under one id runs once. The run of one that the runtime took without a confirmation has
+     * ended with the runtime.
+     */
+    prompt(text: string, promptId: string | null, note: string | null): Promise<Delivery> {
+      if (promptId === null) return deliver(text, note, newIds())
       const before = delivered.get(promptId)
       if (before !== undefined) return before
-      const now = deliver(text, note)
+      const now = deliverOnce(promptId, text, note)
       delivered.set(promptId, now)
       // A failed prompt did not run, so the same id may be sent again.
       now.catch(() => delivered.delete(promptId))
-      if (delivered.size > promptsKept) delivered.delete(delivered.keys().next().value!)
+      for (const kept of [delivered, unconfirmed]) if (kept.size > promptsKept) kept.delete(kept.keys().next().value!)
       return now
     },
     async abort(): Promise<void> {
@@ -144,3 +170,17 @@ export function createConversation(options: {
     },
   }
 }
+
+/** The conversation, and which start of the runtime took the prompt. */
+interface Delivery {
+  sessionId: string
+  starts: number
+}
+
+interface PromptIds {
+  message: string
+  text: string
+  note: string
+}
+
+const newIds = (): PromptIds => ({ message: runtimeId('msg'), text: runtimeId('prt'), note: runtimeId('prt') })

@@ -1,13 +1,17 @@
 /**
  * A fake agent runtime for the daemon's tests: the routes the daemon calls, an event stream, an echo, and an upgrade.
  */
+import { appendFileSync, existsSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 
 import { headersOf } from '../testing.ts'
 
 const port = Number(process.argv[2])
 const seen: { method: string; url: string; headers: Record<string, string> }[] = []
 const prompts: unknown[] = []
+/** Outlives the process. */
+const taken = join(process.cwd(), 'taken.jsonl')
 
 const server = createServer(async (req, res) => {
   const url = req.url ?? ''
@@ -43,7 +47,14 @@ const server = createServer(async (req, res) => {
     ])
   else if (url === '/session' && req.method === 'POST') json({ id: 'ses_stand_in' })
   else if (url === '/session/ses_stand_in/prompt_async') {
-    prompts.push(JSON.parse(Buffer.concat(chunks).toString()))
+    const body = Buffer.concat(chunks).toString()
+    prompts.push(JSON.parse(body))
+    // Takes the prompt and dies before it answers, the first time.
+    if (body.includes('die once')) {
+      const isFirst = !existsSync(taken)
+      appendFileSync(taken, `${body}\n`)
+      if (isFirst) process.exit(4)
+    }
     res.writeHead(204)
     res.end()
   } else if (url === '/session/ses_stand_in/abort') json(true)

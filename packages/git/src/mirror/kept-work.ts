@@ -79,16 +79,63 @@ export async function listKeptWork(repo: Repository): Promise<{ name: string; co
   })
 }
 
-/** The commit under `refs/svc/<name>` as a bundle, without the commits in `have`. Unknown ids in `have` are ignored. */
+const headerBytesMax = 1024 * 1024
+
+/**
+ * The commit under `refs/svc/<name>` as a bundle, without the commits in `have`. Unknown ids in `have` are ignored.
+ * Null when git finds no such commit under that name: a save may have moved the ref. A stream that is returned has
+ * begun with the commit.
+ */
 export async function bundleWork(
   repo: Repository,
-  work: { name: string; have: Sha[]; signal: AbortSignal },
-): Promise<ReadableStream<Uint8Array>> {
+  work: { name: string; commit: Sha; have: Sha[]; signal: AbortSignal },
+): Promise<ReadableStream<Uint8Array> | null> {
   work.have.forEach(requireSha)
   const missing = new Set(work.have.length === 0 ? [] : await missingObjects(repo, work.have))
-  const known = work.have.filter((sha) => !missing.has(sha))
+  // git refuses to make an empty bundle, also for a caller that has the commit already.
+  const known = work.have.filter((sha) => !missing.has(sha) && sha !== work.commit)
   const args = ['bundle', 'create', '--quiet', '-', `refs/svc/${work.name}`, ...known.map((sha) => `^${sha}`)]
   const child = await startGit(repo.dir, args, { lane: 'serve', signal: work.signal })
   child.stdin.end()
-  return streamChild(child, { args })
+  const stream = streamChild(child, { args })
+  const reader = stream.getReader()
+  const header = await readHeader(reader)
+  if (!header.toString('latin1').includes(`\n${work.commit} `)) {
+    await reader.cancel().catch(gitHasFailed)
+    return null
+  }
+  return startingWith(header, reader)
+}
+
+/** The first bytes of a bundle, which name its commits. Fewer when git fails. */
+async function readHeader(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Buffer> {
+  let header = Buffer.alloc(0)
+  try {
+    while (header.length < headerBytesMax && !header.includes('\n\n')) {
+      const { done, value } = await reader.read()
+      if (done) break
+      header = Buffer.concat([header, value])
+    }
+  } catch {
+    gitHasFailed()
+  }
+  return header
+}
+
+/** The ref or its objects are not there; the caller looks elsewhere. */
+function gitHasFailed(): void {}
+
+function startingWith(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(first),
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
 }

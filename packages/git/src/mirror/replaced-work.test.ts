@@ -96,12 +96,20 @@ describe('snapshots that were replaced', () => {
   })
 
   test('go while the newest is being read, and it is read to its end', async () => {
-    const bundle = await bundleWork(store, { name: 'wip/s1', have: [], signal: new AbortController().signal })
+    const { signal } = new AbortController()
+    const bundle = await bundleWork(store, { name: 'wip/s1', commit: second, have: [second], signal })
     await pruneReplacedWork(store, later())
     const path = join(store.dir, 'read.bundle')
     await Bun.write(path, await new Response(bundle).bytes())
     await git(store.dir, ['bundle', 'verify', '--quiet', path])
     expect((await stat(path)).size).toBeGreaterThan(100)
+  })
+
+  test('are no bundle under a name that has another commit, or none', async () => {
+    const { signal } = new AbortController()
+    const read = (name: string, commit: string) => bundleWork(store, { name, commit, have: [], signal })
+    expect(await read('wip/s1', first)).toBeNull()
+    expect(await read('wip/nobody', second)).toBeNull()
   })
 
   test('joined with other packs, are taken out of those', async () => {

@@ -28,6 +28,8 @@ const refreshMs = 2 * 60_000
 /** At most a month; no boot lasts longer. */
 const millis = z.number().min(0).max(2_678_400_000)
 
+const starts = z.number().int().min(0).max(1_000_000)
+
 const health = z.object({
   daemon: z.literal('ok'),
   status: z.enum(['booting', 'ready', 'failed', 'warm']),
@@ -40,9 +42,9 @@ const health = z.object({
   boot: z.array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable() })).max(50),
   error: text(20_000).nullable(),
   runtime_session_id: text(200).nullable().default(null),
-  runtime_starts: z.number().int().min(0).max(1_000_000).default(1),
+  runtime_starts: starts.default(1),
 })
-const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200) })
+const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200), runtime_starts: starts.optional() })
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
 const envReply = z.object({ ok: z.literal(true), changed: z.array(text(1000)).max(10_000) })
 const refreshReply = z.object({ ok: z.literal(true), before: text(64), after: text(64) })

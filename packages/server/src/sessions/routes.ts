@@ -48,9 +48,9 @@ import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
 import { getSession, listSessions, requireSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { presentInList, presentSession } from './present.ts'
-import { recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
+import { readNewestWip, recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
 import { readTranscript } from './conversation/message-store.ts'
-import { listWip, readWip, streamWip } from './unfinished-work/wip.ts'
+import { listWip, streamWip } from './unfinished-work/wip.ts'
 
 export function sessionRoutes(deps: Deps): Mounted[] {
   return [...lifecycleRoutes(deps), ...conversationRoutes(deps), ...unfinishedWorkRoutes(deps), ...accessRoutes(deps)]
@@ -168,7 +168,7 @@ function conversationRoutes(deps: Deps): Mounted[] {
 function unfinishedWorkRoutes(deps: Deps): Mounted[] {
   const onSession = sessionHandler(deps)
   return [
-    onSession(getUnfinishedWorkRoute, async ({ session }) => readWip(deps, session)),
+    onSession(getUnfinishedWorkRoute, async ({ session }) => readNewestWip(deps, session)),
     onSession(saveUnfinishedWorkRoute, async ({ session, caller }) => saveWipNow(deps, { session, caller })),
     onSession(bundleUnfinishedWorkRoute, async ({ project, session, query, request }) =>
       streamWip(deps, { project, sessionId: session.session_id, ...query, signal: request.signal }),

@@ -1,5 +1,5 @@
 /** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
-import { type Message, parseJson } from '@svc/contract'
+import { type Message, parseJson, type PromptReply } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../../deps.ts'
 import { setBusy } from '../activity-store.ts'
@@ -62,6 +62,11 @@ export class Follower {
   readonly #ended: (TurnFailure | null)[] = []
   /** The prompt of the current turn. */
   #prompt: AcceptedPrompt | null
+  /** The turn has begun for readers, and its prompt waits for the runtime. */
+  #isUndelivered = false
+  /** The start of the runtime that took the latest prompt. */
+  #takenBy: number | null = null
+  #turnBeganAt = 0
   #storedBusy = false
   #followed: Promise<void> = Promise.resolve()
   /** A turn may have begun or ended while no server followed. */
@@ -107,8 +112,11 @@ export class Follower {
     this.#followed = this.#follow()
   }
 
-  adopt(runtimeSessionId: string): void {
-    this.#conversation.runtimeSessionId = runtimeSessionId
+  /** The runtime has taken the prompt. */
+  delivered(reply: Pick<PromptReply, 'runtime_session_id' | 'runtime_starts'>): void {
+    this.#isUndelivered = false
+    this.#takenBy = reply.runtime_starts ?? null
+    this.#conversation.runtimeSessionId = reply.runtime_session_id
   }
 
   /** False when a turn is running already. */
@@ -117,6 +125,8 @@ export class Follower {
     this.#conversation.attach(prompt.attachments)
     if (begins) {
       this.#prompt = prompt
+      this.#isUndelivered = true
+      this.#turnBeganAt = Date.now()
       this.#conversation.beginTurn()
     }
     this.#turnsBegun++
@@ -130,7 +140,14 @@ export class Follower {
   }
 
   failTurn(failure: TurnFailure): void {
+    this.#isUndelivered = false
     this.#setTurn('error', failure)
+  }
+
+  /** Ends the turn of a prompt that was cancelled before the runtime took it. */
+  cancelTurn(prompt: AcceptedPrompt, reason: string): void {
+    if (this.#isUndelivered && this.#prompt?.prompt_id === prompt.prompt_id)
+      this.failTurn({ code: abortedCode, message: reason })
   }
 
   /** Adds a prompt that the agent never received, with the reason, and stores it. */
@@ -223,8 +240,10 @@ export class Follower {
     const isInTrouble = runtime !== 'ready' && error !== null
     if (isInTrouble !== this.#isInTrouble) this.#on.trouble(isInTrouble ? `${error} The runtime is restarting.` : null)
     this.#isInTrouble = isInTrouble
-    // The turn ended with the old runtime, which sends no event for it.
-    if (before !== null && starts > before && this.turn === 'busy')
+    // The turn ended with the old runtime, which sends no event for it. A prompt that still waits goes to the new one,
+    // which may have taken it before this follower knows of the restart.
+    const ranIn = Math.max(before ?? starts, this.#takenBy ?? 0)
+    if (starts > ranIn && this.turn === 'busy' && !this.#isUndelivered)
       this.#setTurn('error', {
         code: 'runtime_ended',
         message: 'The agent runtime ended during this turn and was restarted.',
@@ -235,6 +254,8 @@ export class Follower {
   async #catchUpWithTurn(runtimeSessionId: string, lastMessageId: string): Promise<void> {
     const message = this.#conversation.message(lastMessageId)
     if (message?.role !== 'assistant' || message.completed_at === null) return
+    // Of an earlier turn: the runtime has not begun this one.
+    if (Date.parse(message.completed_at) < this.#turnBeganAt) return
     const status = await this.#statusOf(runtimeSessionId)
     if (status === 'idle') this.#onTurn('idle', null)
   }

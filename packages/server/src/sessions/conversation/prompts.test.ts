@@ -116,6 +116,7 @@ describe('the prompts of a session', () => {
     const { body } = await prompt(session.session_id, 'never mind')
     expect(body.status).toBe('accepted')
     expect((await app.request('POST', app.path(session.session_id, 'abort'))).status).toBe(200)
+    await idleAgain(session)
     delete app.driver.options.refuse
     await app.deps.sessions.deliverPrompts(session.session_id)
     expect(await promptsOf(session.session_id)).toMatchObject([

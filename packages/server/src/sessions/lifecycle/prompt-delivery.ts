@@ -20,7 +20,7 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
     const begins = follower.beginTurn(prompt)
     const outcome = await deliver(deps, daemon, prompt)
     if (outcome.kind === 'ok') {
-      follower.adopt(outcome.value.runtime_session_id)
+      follower.delivered(outcome.value)
       // A prompt that was cancelled meanwhile must not run.
       if (!(await finish(deps, attached, prompt, 'delivered', null))) await abortRun(daemon, {})
       follower.promptFinished()
@@ -51,8 +51,10 @@ async function deliver(deps: Pick<Deps, 'db'>, daemon: DaemonAddress, prompt: Ac
 
 export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
   const reason = { code: 'cancelled', message: 'Cancelled before the agent received it.' }
-  for (const prompt of await acceptedPrompts(deps.db, attached.daemon.sessionId))
-    await finish(deps, attached, prompt, 'cancelled', reason)
+  for (const prompt of await acceptedPrompts(deps.db, attached.daemon.sessionId)) {
+    const isCancelled = await finish(deps, attached, prompt, 'cancelled', reason)
+    if (isCancelled) attached.follower.cancelTurn(prompt, reason.message)
+  }
 }
 
 async function finish(

@@ -40,6 +40,8 @@ const exitReportMs = 15_000
 export class SessionReconciler implements SessionRunner {
   readonly #deps: Omit<Deps, 'sessions'>
   readonly #attached = new Map<string, AttachedSandbox>()
+  /** Sandboxes whose last save is under way. */
+  readonly #ending = new Map<string, WipWatch>()
   readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
   /** Sessions whose stop was requested after their last reconciliation read the row. */
   readonly #interrupted = new Set<string>()
@@ -97,9 +99,9 @@ export class SessionReconciler implements SessionRunner {
     return [...this.#attached.values()].map(({ daemon }) => daemon)
   }
 
-  /** Saves the unfinished work of the session. Null unless this server runs the sandbox. */
+  /** Saves the unfinished work of the session. Null unless this server runs the sandbox, or is ending it. */
   wipOf(sessionId: string): WipWatch | null {
-    return this.#attached.get(sessionId)?.wip ?? null
+    return this.#attached.get(sessionId)?.wip ?? this.#ending.get(sessionId) ?? null
   }
 
   async deliverPrompts(sessionId: string): Promise<void> {
@@ -382,10 +384,16 @@ export class SessionReconciler implements SessionRunner {
   async #release(sessionId: string): Promise<void> {
     const attached = this.#attached.get(sessionId)
     this.#attached.delete(sessionId)
-    // Rejected questions end the turn, so that the last save is complete.
-    await attached?.follower.questions.reject(unansweredReason)
-    await attached?.wip.end()
-    await attached?.follower.stop()
+    if (attached === undefined) return
+    this.#ending.set(sessionId, attached.wip)
+    try {
+      // Rejected questions end the turn, so that the last save is complete.
+      await attached.follower.questions.reject(unansweredReason)
+      await attached.wip.end()
+      await attached.follower.stop()
+    } finally {
+      this.#ending.delete(sessionId)
+    }
   }
 
   async #announce(sessionId: string): Promise<void> {

@@ -8,6 +8,9 @@ import type { SessionWithSandbox } from '../store.ts'
 import { markRecovered, wipOf } from './store.ts'
 import { readWip } from './wip.ts'
 
+/** A save takes longer only in a large work tree or in a sandbox that does not answer. */
+const staleMsMax = 5_000
+
 interface OnSession {
   session: SessionWithSandbox
   caller: Caller
@@ -27,6 +30,16 @@ export async function saveWipNow(
     })
   await recordAudit(deps.db, caller, auditOf(session, 'save'))
   return readWip(deps, session)
+}
+
+/** Waits for a save of the latest changes, such as at the end of a turn or a stop, and says so when it has none. */
+export async function readNewestWip(
+  deps: Pick<Deps, 'config' | 'db' | 'sessions' | 'keyring' | 'log'>,
+  session: SessionWithSandbox,
+) {
+  const stale = (await deps.sessions.wipOf(session.session_id)?.whyStale(staleMsMax)) ?? null
+  const work = await readWip(deps, session)
+  return stale === null ? work : { ...work, notes: [...work.notes, stale] }
 }
 
 /** Hides work that the caller recovered elsewhere. */

@@ -1,9 +1,11 @@
 /** Saves the unfinished work of one running sandbox: at the end of every turn, soon after the agent used a tool, every minute, and before the sandbox ends. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { withDeadline } from '../../deadline.ts'
 import type { SaveOutcome } from './save-outcome.ts'
+import { setUnsavedWork } from './snapshot-store.ts'
 import { saveWip } from './wip.ts'
 
 type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
@@ -15,6 +17,7 @@ const saveMsMax = 120_000
 const restFactor = 20
 /** SIGTERM leaves ten seconds for everything. */
 const lastSaveMs = 6_000
+const lookMs = 20
 
 export class WipWatch {
   readonly #deps: WatchDeps
@@ -24,6 +27,9 @@ export class WipWatch {
   #dueAt = Infinity
   #restUntil = 0
   #running: Promise<SaveOutcome> | null = null
+  /** Calls of `saveNow` that have not ended. */
+  #saves = 0
+  #lastOutcome: SaveOutcome | null = null
   #tools = new Map<string, number>()
   #ended = false
   #hadSpace = true
@@ -40,6 +46,26 @@ export class WipWatch {
 
   /** Saves now. During a running save, waits for it and saves again. */
   async saveNow(limitMs = saveMsMax, isLast = false): Promise<SaveOutcome> {
+    this.#saves++
+    try {
+      return (this.#lastOutcome = await this.#save(limitMs, isLast))
+    } finally {
+      this.#saves--
+    }
+  }
+
+  /** Waits for a save that runs or is due. Returns why the stored work may be older than the sandbox's, or null. */
+  async whyStale(limitMs: number): Promise<string | null> {
+    const deadline = performance.now() + limitMs
+    while (this.#saves > 0 || this.#dueAt <= performance.now()) {
+      if (performance.now() > deadline) return 'A newer state is still being saved.'
+      await delay(lookMs)
+    }
+    const outcome = this.#lastOutcome
+    return outcome?.kind === 'failed' ? `The newest state is not saved: ${outcome.reason}` : null
+  }
+
+  async #save(limitMs: number, isLast: boolean): Promise<SaveOutcome> {
     while (this.#running !== null) await this.#running
     // The last save has run, so the sandbox may be gone.
     if (this.#ended && !isLast) return { kind: 'failed', reason: 'The sandbox has ended.' }
@@ -65,6 +91,7 @@ export class WipWatch {
   /** Stops without a last save, because the sandbox goes on and the next server saves its work. */
   release(): void {
     this.#ended = true
+    this.#dueAt = Infinity
     this.#unsubscribe()
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
@@ -73,7 +100,19 @@ export class WipWatch {
   async end(): Promise<void> {
     if (this.#ended) return
     this.release()
-    await withDeadline(this.saveNow(lastSaveMs, true), lastSaveMs + 500, () => null)
+    const late: SaveOutcome = { kind: 'failed', reason: 'It took longer than a stop may wait.' }
+    const outcome = await withDeadline(this.saveNow(lastSaveMs, true), lastSaveMs + 500, () => late)
+    if (outcome.kind === 'failed') await this.#recordUnsaved(outcome.reason)
+  }
+
+  /** The session shows it, so that its end does not look as if everything had been saved. */
+  async #recordUnsaved(why: string): Promise<void> {
+    const reason = `The last changes of this session may not be saved. ${why} An earlier state is saved, if there was one.`
+    try {
+      await setUnsavedWork(this.#deps.db, this.#daemon, reason)
+    } catch (error) {
+      this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'recording unsaved work failed')
+    }
   }
 
   #reportSpace(outcome: SaveOutcome): void {

@@ -8,7 +8,6 @@ import {
   keepRef,
   keepWork,
   noteReplacedWork,
-  readKeptRef,
   type Repository,
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
@@ -36,6 +35,8 @@ const packBytesMax = 600 * megabyte
 /** How many earlier generations of a session keep their work. */
 const earlierMax = 5
 const haveMax = 200
+/** A save may replace the work while it is looked for. */
+const findsMax = 3
 
 const refOf = (sessionId: string) => `wip/${sessionId}`
 const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
@@ -236,35 +237,42 @@ function present(row: WipRow) {
   }
 }
 
-/** A git bundle of the newest work, recovered or not, or of one generation. */
-export async function streamWip(
-  deps: WipDeps,
-  input: {
-    project: ProjectRow
-    sessionId: string
-    have?: string | undefined
-    generation?: number | undefined
-    signal: AbortSignal
-  },
-): Promise<Response> {
+interface WantedWork {
+  project: ProjectRow
+  sessionId: string
+  have?: string | undefined
+  generation?: number | undefined
+  signal: AbortSignal
+}
+
+/** A git bundle of the newest work, recovered or not, or of one generation. It is found before the answer begins. */
+export async function streamWip(deps: WipDeps, input: WantedWork): Promise<Response> {
   const store = storeOf(deps, input.project)
-  const rows = await wipOf(deps.db, input.sessionId)
-  const wanted = input.generation === undefined ? rows[0] : rows.find((row) => row.generation === input.generation)
-  if (wanted === undefined)
-    throw new ServiceError('not_found', 'This session has no unfinished work.', {
-      hint: 'Everything is committed and pushed, or nothing changed.',
-    })
-  const newest = (await readKeptRef(store, refOf(input.sessionId))) === wanted.commit_sha
-  const body = await bundleWork(store, {
-    name: newest ? refOf(input.sessionId) : earlierRefOf(wanted),
-    have: (input.have ?? '').split(',').filter(isSha).slice(0, haveMax),
-    signal: input.signal,
+  for (let tries = 0; tries < findsMax; tries++) {
+    const rows = await wipOf(deps.db, input.sessionId)
+    const wanted = input.generation === undefined ? rows[0] : rows.find((row) => row.generation === input.generation)
+    if (wanted === undefined)
+      throw new ServiceError('not_found', 'This session has no unfinished work.', {
+        hint: 'Everything is committed and pushed, or nothing changed.',
+      })
+    const body = await bundleOf(store, wanted, input)
+    if (body === null) continue
+    const headers = { 'content-type': 'application/x-git-bundle', 'cache-control': 'no-store' }
+    return new Response(body, { headers: { ...headers, 'x-svc-commit': wanted.commit_sha } })
+  }
+  throw new ServiceError('unavailable', 'The saved work of this session was not found in its repository.', {
+    hint: 'Try again: a running session saves its work every minute.',
   })
-  return new Response(body, {
-    headers: {
-      'content-type': 'application/x-git-bundle',
-      'cache-control': 'no-store',
-      'x-svc-commit': wanted.commit_sha,
-    },
-  })
+}
+
+/** Null when a save replaced the work since its row was read. */
+async function bundleOf(store: Repository, row: WipRow, { have, signal }: WantedWork) {
+  const commit = row.commit_sha
+  const known = (have ?? '').split(',').filter(isSha).slice(0, haveMax)
+  const read = (name: string) => bundleWork(store, { name, commit, have: known, signal })
+  const body = (await read(refOf(row.session_id))) ?? (await read(earlierRefOf(row)))
+  if (body !== null || !(await hasObjects(store, [commit]))) return body
+  // A server that died between the ref and the row of a save leaves the row's commit without a name.
+  await keepRef(store, earlierRefOf(row), commit)
+  return read(earlierRefOf(row))
 }

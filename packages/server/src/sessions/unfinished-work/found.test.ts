@@ -1,0 +1,149 @@
+/** Unfinished work is looked for before an answer begins. Snapshots come from a daemon of our own, which can be held. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
+import { gitText } from '../../change-requests/testing.ts'
+import { serve } from '../../test-app.ts'
+import { makeSessionApp, type SessionApp } from '../testing.ts'
+import { updateRows } from '../../db/rows.ts'
+import { SessionFeed } from '../conversation/feed.ts'
+import { WipWatch } from './watch.ts'
+
+interface Work {
+  commit: string | null
+  files: number
+  notes: string[]
+}
+
+let app: SessionApp
+let work: TestRepository
+let dir: string
+let daemon: ReturnType<typeof serveWork>
+/** What the agent has changed; null: the daemon fails. */
+let snapshot: string | null = null
+/** The daemon answers when it resolves. */
+let gate: Promise<void> = Promise.resolve()
+/** Resolves at the next request of the daemon. */
+let requested = Promise.withResolvers<void>()
+
+beforeAll(async () => {
+  app = await makeSessionApp()
+  dir = await mkdtemp(join(tmpdir(), 'svc-found-'))
+  work = await makeRepo({})
+  daemon = serveWork(join(dir, 'd.sock'))
+  await gitText(work, 'fetch', '--quiet', app.repo.dir, '+refs/heads/*:refs/heads/*')
+}, 120_000)
+afterAll(async () => {
+  await daemon.stop(true)
+  await app.close()
+  await work.remove()
+  await rm(dir, { recursive: true, force: true })
+})
+
+function serveWork(unix: string) {
+  return Bun.serve({
+    unix,
+    async fetch(request) {
+      const { have, pushed } = (await request.json()) as { have: string[]; pushed: string[] }
+      requested.resolve()
+      await gate
+      if (snapshot === null) return Response.json({ error: 'The disk is broken.', code: 'wip_failed' }, { status: 500 })
+      const state = { state: 'saved', commit: snapshot, base: pushed[0] ?? null, pack: true }
+      const line = `${JSON.stringify({ ...state, files: 1, paths: ['a.txt'], unpushed: 0, notes: [] })}\n`
+      const revs = [snapshot, ...[...have, ...pushed].map((sha) => `^${sha}`), ''].join('\n')
+      const packing = Bun.spawn(['git', '-C', work.dir, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
+        stdin: Buffer.from(revs),
+        stdout: 'pipe',
+        stderr: 'ignore',
+      })
+      return new Response(
+        Buffer.concat([Buffer.from(line), Buffer.from(await new Response(packing.stdout).arrayBuffer())]),
+      )
+    },
+  })
+}
+
+async function edit(name: string): Promise<string> {
+  snapshot = await commit(work, `${name}-${randomUUID()}`, { 'a.txt': `${name}\n`.repeat(50) })
+  return snapshot
+}
+
+/** A session whose sandbox is the daemon of this file, behind a server that runs it. */
+async function watched() {
+  const { session_id: sessionId } = await app.running()
+  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation: 1 }
+  // A feed of its own: the fake sandbox of the session has nothing to save.
+  const feed = new SessionFeed()
+  const watch = new WipWatch({ ...app.deps, feed }, address, () => {})
+  const sessions = { wipOf: () => watch } as never
+  const server = await serve({ ...app.deps, instanceId: randomUUID(), sessions })
+  const read = async () =>
+    (await server.request<Work>('GET', app.path(sessionId, 'wip'), { token: app.ownerToken })).body
+  const bundle = () => server.request('GET', app.path(sessionId, 'wip/bundle'), { token: app.ownerToken })
+  const endTurn = () => feed.publish(sessionId, { type: 'turn', status: 'idle', error: null })
+  return { sessionId, watch, read, bundle, endTurn }
+}
+
+test('what was changed until the end of a turn is in the answer that comes right after it', async () => {
+  const { watch, read, endTurn } = await watched()
+  const first = await edit('first')
+  await watch.saveNow()
+  expect(await read()).toMatchObject({ commit: first, notes: [] })
+  const second = await edit('second')
+  const open = Promise.withResolvers<void>()
+  gate = open.promise
+  requested = Promise.withResolvers()
+  endTurn()
+  const answer = read()
+  await requested.promise
+  open.resolve()
+  expect(await answer).toMatchObject({ commit: second, files: 1, notes: [] })
+  await watch.end()
+})
+
+test('a save that fails, and one that takes too long, are in the notes of the work from before', async () => {
+  const { watch, read, endTurn } = await watched()
+  const first = await edit('first')
+  await watch.saveNow()
+  snapshot = null
+  await watch.saveNow()
+  expect(await read()).toMatchObject({ commit: first, notes: ['The newest state is not saved: The disk is broken.'] })
+  const open = Promise.withResolvers<void>()
+  gate = open.promise
+  await edit('second')
+  endTurn()
+  expect(await read()).toMatchObject({ commit: first, notes: ['A newer state is still being saved.'] })
+  open.resolve()
+  await watch.end()
+}, 60_000)
+
+test('a sandbox that ends without its last save is no session that ended well', async () => {
+  const { sessionId, watch } = await watched()
+  await edit('first')
+  await watch.saveNow()
+  snapshot = null
+  await watch.end()
+  expect((await app.session(sessionId)).error).toContain('may not be saved. The disk is broken.')
+})
+
+test('a bundle is found before the answer: also when a server died between the snapshot and its row', async () => {
+  const { sessionId, watch, bundle } = await watched()
+  const first = await edit('first')
+  await watch.saveNow()
+  const second = await edit('second')
+  await watch.saveNow()
+  await watch.end()
+  const newest = await bundle()
+  expect([newest.status, newest.headers.get('x-svc-commit')]).toEqual([200, second])
+  await updateRows(app.deps.db, 'session_wip', { session_id: sessionId }, { commit_sha: first })
+  const before = await bundle()
+  expect([before.status, before.headers.get('x-svc-commit')]).toEqual([200, first])
+  expect(before.text).toContain(`\n${first} refs/svc/wip-earlier/${sessionId}/1\n`)
+
+  await updateRows(app.deps.db, 'session_wip', { session_id: sessionId }, { commit_sha: '1'.repeat(40) })
+  const lost = await bundle()
+  expect([lost.status, lost.body]).toEqual([503, expect.objectContaining({ code: 'unavailable' })])
+})
