@@ -131,8 +131,8 @@ export class SessionReconciler implements SessionRunner {
     await this.#deps.warm.close()
     if (this.#handsOver) return this.#handOver()
     await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
-    for (const sandbox of (await this.#deps.sandboxes?.list()) ?? [])
-      await this.#deps.sandboxes?.stop(sandbox.sandboxId)
+    const left = (await this.#deps.sandboxes?.list()) ?? []
+    await Promise.all(left.map(({ sandboxId }) => this.#deps.sandboxes?.stop(sandboxId)))
     return 0
   }
 
