@@ -107,6 +107,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.requested()
     await Promise.all([
       shutdown.drain('open requests', listener.close()),
+      // Beside the others: a model's answer may take as long as it may, and the agent asks for it again.
+      shutdown.drain('requests of sandboxes', relay.close()),
       shutdown.drain('apps', deps.apps.close()),
       shutdown.drain('checks', deps.checks.close()),
       shutdown.drain(
@@ -117,7 +119,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('background jobs', working),
     ])
   } finally {
-    await shutdown.drain('requests of sandboxes', Promise.all([listener.close(), relay.close(), owners?.close()]))
+    await shutdown.drain('connections', Promise.all([listener.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
     await shutdown.wait('the database', built.close())
   }
