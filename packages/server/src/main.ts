@@ -14,6 +14,7 @@ import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
 import { deleteOtherInstances } from './scheduler/instance-store.ts'
+import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
@@ -86,7 +87,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
+    const waker = new JobWaker(deps)
+    const working = config.roles.worker ? runJobs(jobs(deps, waker), stopping.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, stopping.signal)
     await reconcileSessions(deps)

@@ -56,8 +56,8 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
   }
   const pool = make(20, 30_000)
   // No statement timeout: a waiter waits as long as the holder works. One connection holds the server's liveness
-  // lock, and one listens for events.
-  const locks = make(12, 0)
+  // lock, one listens for events, and one wakes the jobs.
+  const locks = make(13, 0)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

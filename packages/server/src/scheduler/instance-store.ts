@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isServerAlive } from '../db/live-instance.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { deleteRows, insertRow } from '../db/rows.ts'
 
@@ -34,4 +35,17 @@ export async function deleteInstance(db: DbOrTransaction, instanceId: string): P
 /** With the embedded database this server is alone on its data, so every other row belongs to a dead server. */
 export async function deleteOtherInstances(db: DbOrTransaction, instanceId: string): Promise<void> {
   await deleteRows(db, 'server_instances', { instance_id: sql`<> ${instanceId}` })
+}
+
+export async function sendProbe(db: DbOrTransaction, channel: string, text: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${text})`.execute(db)
+}
+
+/** One text that changes when a server starts, ends or dies: by its lock at once, by its heartbeat later. */
+export async function livenessOfServers(db: DbOrTransaction, deadAfterSeconds: number): Promise<string> {
+  const { rows } = await sql<{ liveness: string | null }>`
+    select string_agg(concat_ws(' ', s.instance_id, ${isServerAlive(sql.ref('s.instance_id'), deadAfterSeconds)},
+      s.heartbeat_at > now() - make_interval(secs => ${deadAfterSeconds})), ', ' order by s.instance_id) as liveness
+    from server_instances s where s.heartbeat_at > now() - interval '1 hour'`.execute(db)
+  return rows[0]?.liveness ?? ''
 }
