@@ -157,10 +157,10 @@ async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: numb
       select d.project_id, d.session_id, d.began_at, d.ended_at from deleted_sandboxes d
       where ${of('d')} and d.ended_at > (select at from since)
     )
-    select project_id, session_id,
-      ceil(sum(extract(epoch from ended_at - greatest(began_at, since.at))))::float8 as seconds
-    from times, since
-    group by project_id, session_id order by sum(ended_at - greatest(began_at, since.at)) desc limit 1000`.execute(db)
+    select project_id, session_id, ceil(extract(epoch from total))::float8 as seconds from (
+      select project_id, session_id, sum(ended_at - greatest(began_at, since.at)) as total from times, since
+      group by project_id, session_id order by total desc limit 1000) longest
+    order by total desc`.execute(db)
   return rows
 }
 
