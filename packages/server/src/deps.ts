@@ -82,7 +82,8 @@ export interface SessionRunner {
 
 export interface WarmSandboxes {
   readonly isOn: boolean
-  tend(signal: AbortSignal): Promise<void>
+  /** Returns in how many milliseconds it has to look again; `again`: as soon as the job runs. */
+  tend(signal: AbortSignal): Promise<number | 'again' | null>
   startBegins(): void
   startEnds(): void
   isNeeded(): void

@@ -14,6 +14,7 @@ import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
 import { deleteOtherInstances } from './scheduler/instance-store.ts'
+import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
@@ -86,7 +87,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
-    const onDeath = () => reconcileSessions(deps)
+    const waker = new JobWaker(deps)
+    const onDeath = () => {
+      waker.wake('server_instances')
+      return reconcileSessions(deps)
+    }
     heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
     await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
     await relay.onSocket(deps.relaySocket)
@@ -100,7 +105,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps) : Promise.resolve()
+    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
     await reconcileSessions(deps)

@@ -7,7 +7,8 @@ import { slotsAfter } from '@svc/contract'
 import { commit } from '../../../packages/git/src/testing.ts'
 import type { Deps } from '../../../packages/server/src/deps.ts'
 import { armFailpoints, FailpointError } from '../../../packages/server/src/failpoint.ts'
-import { detectDefaultBranches } from '../../../packages/server/src/projects/default-branch.ts'
+import { detectDefaultBranch } from '../../../packages/server/src/projects/default-branch.ts'
+import { getProject } from '../../../packages/server/src/projects/store.ts'
 import { insertInstance } from '../../../packages/server/src/scheduler/instance-store.ts'
 import { makeTestApp } from '../../../packages/server/src/test-app.ts'
 import { fireDueTriggers } from '../../../packages/server/src/triggers/fire-due.ts'
@@ -54,7 +55,7 @@ export async function tickTriggers(options: { ticks: number; seed: number }): Pr
   try {
     const { project, repo } = await app.managedProject()
     await commit(repo, 'main', { 'svc.toml': manifest })
-    await detectDefaultBranches(app.deps, new AbortController().signal)
+    await detectDefaultBranch(app.deps, (await getProject(app.deps.db, project.project_id))!)
     await reconcileTriggers(app.deps)
     const servers = [app, await app.anotherServer(), await app.anotherServer()].map(({ deps }) => ({
       deps,

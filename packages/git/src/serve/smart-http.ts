@@ -36,6 +36,8 @@ export interface ServeOptions {
   pusher?: Person
   /** Limits for a push. Without it a push is limited, but the store is not. */
   quota?: PushQuota
+  /** Called when refs may have moved, before the pusher gets its result. It must not throw. */
+  landed?: () => Promise<void>
 }
 
 const requestBytesMax = 64 * 1024 * 1024
@@ -165,9 +167,9 @@ async function servePush(
     landing = true
     const atomic = push.capabilities.has('atomic')
     const { pusher } = options
-    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(() => {
+    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(async () => {
       meter?.close(true)
-      return removeScratch(room)
+      await Promise.all([options.landed?.(), removeScratch(room)])
     })
     return answer(contentType, reportStream(received, landed, push.capabilities))
   } catch (error) {

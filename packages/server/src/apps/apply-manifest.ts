@@ -16,24 +16,33 @@ import {
   insertApp,
   insertDeploy,
   lockApps,
-  updateApp,
+  projectsAtOnce,
   projectsToReconcile,
   recordReconciliation,
   reconciliation,
+  updateApp,
 } from './store.ts'
 
 export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'newId' | 'now'>
 
 /** The job: reconciles every project whose default branch or secrets changed. */
-export async function applyAppManifests(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
-  for (const project_id of await projectsToReconcile(deps.db, deps.config.appProvider)) {
-    if (signal.aborted) return
+export async function applyAppManifests(
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<'again' | null> {
+  const moved = await projectsToReconcile(deps.db, deps.config.appProvider, changed)
+  let isAll = moved.length < projectsAtOnce
+  for (const project_id of moved) {
+    if (signal.aborted) return null
     try {
       await reconcileProject(deps, project_id, signal)
     } catch (error) {
+      isAll = false
       deps.log.warn({ err: error, project_id }, 'reconciling the apps of a project failed; retrying')
     }
   }
+  return isAll ? null : 'again'
 }
 
 interface Seen {

@@ -2,7 +2,7 @@
 import type { AppDeployStatus, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
 import { isServerDead } from '../db/live-instance.ts'
-import { ofLiveProject } from '../db/live-project.ts'
+import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import {
   type Changes,
   deleteRows,
@@ -217,6 +217,14 @@ export async function claimDeploys(
   })
 }
 
+/** In how many milliseconds the next retry pause is over. Null: no deploy is in one. */
+export async function nextDeployInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(next_attempt_at) - now()) * 1000)::float8 as ms from app_deploys
+    where status in ('queued', 'building', 'starting', 'running', 'restarting')`.execute(db)
+  return rows[0]?.ms ?? null
+}
+
 export async function ownedIds(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
   const rows = await listRows(db, 'app_deploys', {
     deploy_id: deployIds,
@@ -275,14 +283,22 @@ async function switchTo(trx: DbOrTransaction, deploy: Held) {
   return { replaced }
 }
 
-/** Projects whose default branch or secrets changed since their apps were reconciled. */
-export async function projectsToReconcile(db: DbOrTransaction, provider: string): Promise<string[]> {
+/** As many may be followed by more. */
+export const projectsAtOnce = 100
+
+/** Of these projects, or of all, those whose default branch or secrets changed since their apps were reconciled. */
+export async function projectsToReconcile(
+  db: DbOrTransaction,
+  provider: string,
+  changed: ReadonlySet<string> | 'all',
+): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select d.project_id from default_branches d join projects p on p.project_id = d.project_id
     left join app_reconciliations r on r.project_id = d.project_id
-    where p.deleted_at is null and (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch
-      or r.secrets_revision <> p.secrets_revision or r.provider <> ${provider})
-    order by d.moved_at limit 100`.execute(db)
+    where p.deleted_at is null and ${isAmong(sql.ref('d.project_id'), changed)}
+      and (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch
+        or r.secrets_revision <> p.secrets_revision or r.provider <> ${provider})
+    order by d.moved_at limit ${projectsAtOnce}`.execute(db)
   return rows.map((row) => row.project_id)
 }
 

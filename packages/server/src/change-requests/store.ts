@@ -79,6 +79,11 @@ export async function listChangeRequests(
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, String(last.number)])
 }
 
+/** The next open change requests of all projects in the order of their ids. */
+export function openAfter(db: DbOrTransaction, crId: string, limit: number): Promise<ChangeRequestRow[]> {
+  return firstRows(db, 'change_requests', { status: 'open', cr_id: sql`> ${crId}` }, limit, 'cr_id')
+}
+
 /** Other open change requests on the same base, newest first. */
 export function openOnBase(db: DbOrTransaction, { cr, limit }: { cr: ChangeRequestRow; limit: number }) {
   const { project_id, base_ref, cr_id } = cr

@@ -1,7 +1,7 @@
 import { type Channel, invariant } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
-import { ofLiveProject } from '../db/live-project.ts'
+import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { PlatformName } from './platforms.ts'
@@ -138,7 +138,10 @@ export function newestThreads(db: DbOrTransaction, channelId: string, limit: num
 }
 
 /** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */
-export async function threadsToNotify(db: DbOrTransaction, limit: number) {
+export async function threadsToNotify(
+  db: DbOrTransaction,
+  { changed, limit }: { changed: ReadonlySet<string> | 'all'; limit: number },
+) {
   const { rows } = await sql<{ thread_id: string; session_id: string; state: string }>`
     select t.thread_id, t.session_id, now.state from channel_threads t
     join project_sessions s on s.session_id = t.session_id
@@ -152,9 +155,19 @@ export async function threadsToNotify(db: DbOrTransaction, limit: number) {
     cross join lateral (
       select concat_ws(' ', asked.state, s.status, s.generation, s.is_busy, md5(coalesce(s.error, '')), extract(epoch from said.at),
         extract(epoch from work.at), extract(epoch from work.back)) as state) now
-    where t.told is distinct from now.state and ${ofLiveProject(sql.ref('s.project_id'))}
+    where t.told is distinct from now.state and ${isAmong(sql.ref('s.project_id'), changed)}
+      and ${ofLiveProject(sql.ref('s.project_id'))}
       -- Idle sessions are already posted; scanning them all every second would cost more each day.
       and (t.told is null or greatest(s.updated_at, s.last_active_at) > now() - interval '1 day')
     order by t.created_at desc limit ${limit}`.execute(db)
   return rows
+}
+
+/** Whether an agent works in the session of a thread, or stopped a moment ago and its last message is being stored. */
+export async function isThreadAtWork(db: DbOrTransaction): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from project_sessions s where s.status in ('provisioning', 'running')
+      and (s.is_busy or s.last_active_at > now() - interval '10 seconds')
+      and exists (select 1 from channel_threads t where t.session_id = s.session_id) limit 1`.execute(db)
+  return rows.length > 0
 }

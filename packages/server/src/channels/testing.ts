@@ -1,5 +1,6 @@
 import type { Channel, ChannelLink, ChangeRequest } from '@svc/contract'
-import { detectDefaultBranches } from '../projects/default-branch.ts'
+import { detectDefaultBranch } from '../projects/default-branch.ts'
+import { getProject } from '../projects/store.ts'
 import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 import { projectPath } from '../test-app.ts'
 import type { TestReply } from '../testing.ts'
@@ -106,11 +107,7 @@ export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[
     },
     async manifest(text) {
       await commit(app.repo, 'main', { 'svc.toml': text })
-      await app.deps.db
-        .updateTable('default_branches')
-        .set({ checked_at: new Date(0) })
-        .execute()
-      await detectDefaultBranches(app.deps, never)
+      await detectDefaultBranch(app.deps, (await getProject(app.deps.db, app.project.project_id))!)
     },
     async close() {
       await app.close()

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
 import { isServerDead } from '../db/live-instance.ts'
-import { ofLiveProject } from '../db/live-project.ts'
+import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -28,17 +28,20 @@ export interface Unpolled {
   head_sha: string
 }
 
+/** The projects whose rows changed, or all. */
+type Changed = ReadonlySet<string> | 'all'
+
 /** Open change requests of projects with checks whose merge result is unknown since a branch moved. */
 export async function unpolledChangeRequests(
   db: DbOrTransaction,
-  input: { limit: number; retrySeconds: number; crId?: string },
+  input: { limit: number; retrySeconds: number; changed: Changed },
 ): Promise<Unpolled[]> {
-  const only = input.crId === undefined ? sql`true` : sql`c.cr_id = ${input.crId}::uuid`
   const { rows } = await sql<Unpolled>`
     select c.cr_id, c.project_id, c.base_commit_sha as base_sha, c.head_commit_sha as head_sha
     from change_requests c join default_branches d on d.project_id = c.project_id
     left join change_request_trees t on t.cr_id = c.cr_id
-    where c.status = 'open' and ${hasChecks} and ${only} and ${ofLiveProject(sql.ref('c.project_id'))}
+    where c.status = 'open' and ${isAmong(sql.ref('c.project_id'), input.changed)} and ${hasChecks}
+      and ${ofLiveProject(sql.ref('c.project_id'))}
       and c.base_commit_sha is not null and c.head_commit_sha is not null
       and (t.cr_id is null or t.base_sha <> c.base_commit_sha or t.head_sha <> c.head_commit_sha
         or (t.kind = 'unavailable' and t.looked_at < now() - make_interval(secs => ${input.retrySeconds}::integer)))
@@ -61,18 +64,18 @@ export async function recordTree(db: DbOrTransaction, row: Omit<NewRow<'change_r
 }
 
 /** The wanted runs: each check of the default branch on the merge result of each open change request. */
-const wanted = sql`
+const wantedOf = (changed: Changed) => sql`
   select distinct t.project_id, c.account_id, t.tree_sha, k.value->>'name' as name, k.value->>'command' as command
   from change_request_trees t
   join change_requests c on c.cr_id = t.cr_id and c.status = 'open'
     and c.base_commit_sha = t.base_sha and c.head_commit_sha = t.head_sha
   join default_branches d on d.project_id = t.project_id
   cross join lateral jsonb_array_elements(coalesce(d.manifest->'checks', '[]'::jsonb)) k
-  where t.kind = 'tree' and ${ofLiveProject(sql.ref('t.project_id'))}`
+  where t.kind = 'tree' and ${isAmong(sql.ref('t.project_id'), changed)} and ${ofLiveProject(sql.ref('t.project_id'))}`
 
-export async function missingRuns(db: DbOrTransaction, limit: number) {
+export async function missingRuns(db: DbOrTransaction, { changed, limit }: { changed: Changed; limit: number }) {
   const { rows } = await sql<Pick<RunRow, 'project_id' | 'account_id' | 'tree_sha' | 'name' | 'command'>>`
-    select w.* from (${wanted}) w
+    select w.* from (${wantedOf(changed)}) w
     left join check_runs r on r.project_id = w.project_id and r.tree_sha = w.tree_sha
       and r.name = w.name and r.command = w.command
     where r.run_id is null or r.status = 'cancelled' limit ${limit}`.execute(db)
@@ -101,12 +104,12 @@ const asNew = {
   ...{ started_at: null, ended_at: null, log_cut: false, created_at: sql<string>`now()` },
 }
 
-export async function cancelUnwanted(db: DbOrTransaction): Promise<RunRow[]> {
+export async function cancelUnwanted(db: DbOrTransaction, changed: Changed): Promise<RunRow[]> {
   const { rows } = await sql<RunRow>`
     update check_runs r set status = 'cancelled', ended_at = now(),
       reason = 'It was ended: no open change request has this merge result, svc.toml has no such check, or the project was deleted.'
-    where r.status in ('queued', 'running') and not exists (
-      select 1 from (${wanted}) w
+    where r.status in ('queued', 'running') and ${isAmong(sql.ref('r.project_id'), changed)} and not exists (
+      select 1 from (${wantedOf(changed)}) w
       where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)
     returning r.*`.execute(db)
   return rows
@@ -231,7 +234,7 @@ const retentionDays = 30
 export async function forgetOldRuns(db: DbOrTransaction): Promise<void> {
   await sql`
     delete from check_runs r where r.ended_at < now() - make_interval(days => ${retentionDays}::integer)
-      and not exists (select 1 from (${wanted}) w
+      and not exists (select 1 from (${wantedOf('all')}) w
         where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)`.execute(
     db,
   )

@@ -22,21 +22,27 @@ const pollsMax = 40
 const queuedMax = 500
 const retrySeconds = 20
 
-/** The job: computes trees of moved change requests, creates missing runs and cancels unwanted ones. */
-export async function detectChecks(deps: TreeDeps, signal: AbortSignal): Promise<void> {
-  const due = await unpolledChangeRequests(deps.db, { limit: pollsMax, retrySeconds })
+/**
+ * The job: computes trees of moved change requests, creates missing runs and cancels unwanted ones, of these projects or of
+ * all. `again` when there may be more.
+ */
+export async function detectChecks(
+  deps: TreeDeps,
+  signal: AbortSignal,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<number | 'again' | null> {
+  const due = await unpolledChangeRequests(deps.db, { limit: pollsMax, retrySeconds, changed })
   await pLimit(pollsAtOnce).map(due, async (each) => {
     if (signal.aborted) return
     await poll(deps, each, signal).catch((error: unknown) => {
       if (!signal.aborted) deps.log.warn({ err: error, cr_id: each.cr_id }, 'computing the tree of a merge failed')
     })
   })
-  await createMissingRuns(deps)
-}
-
-async function createMissingRuns(deps: Pick<Deps, 'db' | 'newId'>): Promise<void> {
-  for (const run of await missingRuns(deps.db, queuedMax)) await wantRun(deps.db, { run_id: deps.newId(), ...run })
-  await cancelUnwanted(deps.db)
+  const missing = await missingRuns(deps.db, { limit: queuedMax, changed })
+  for (const run of missing) await wantRun(deps.db, { run_id: deps.newId(), ...run })
+  await cancelUnwanted(deps.db, changed)
+  if (due.length === pollsMax || missing.length === queuedMax) return 'again'
+  return due.length > 0 ? retrySeconds * 1000 : null
 }
 
 async function poll(deps: TreeDeps, due: Unpolled, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,15 @@ import { reasonOf } from './calls/call.ts'
 import { credentialOf } from './remote/credential.ts'
 import { httpTool } from './remote/http-tool.ts'
 import { listRemoteTools } from './remote/mcp.ts'
-import { type ConnectorRow, scheduleChangedSecrets, type KnownTool, recordCheck, claimDueConnector } from './store.ts'
+import {
+  claimDueConnector,
+  type ConnectorRow,
+  type KnownTool,
+  nextCheckInMs,
+  recordCheck,
+  scheduleChangedSecrets,
+} from './store.ts'
+import { workOff } from '../work-off.ts'
 
 type CheckDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'log'>
 
@@ -21,18 +29,24 @@ const atOnce = 4
 const retrySeconds = 15
 const retrySecondsMax = 3_600
 
-export async function checkDueConnectors(deps: CheckDeps, signal: AbortSignal): Promise<void> {
-  if (deps.config.connectorProvider === 'none') return
-  await scheduleChangedSecrets(deps.db)
-  await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      for (let row = await claimDueConnector(deps.db); row !== null; row = await claimDueConnector(deps.db)) {
-        const project = await getProject(deps.db, row.project_id)
-        if (project !== null) await checkConnector(deps, project, row, signal)
-        if (signal.aborted) return
-      }
-    }),
-  )
+/** The job. Returns in how many milliseconds a connector is due next. */
+export async function checkDueConnectors(
+  deps: CheckDeps,
+  signal: AbortSignal,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<number | null> {
+  if (deps.config.connectorProvider === 'none') return null
+  await scheduleChangedSecrets(deps.db, changed)
+  await workOff({
+    atOnce,
+    signal,
+    take: () => claimDueConnector(deps.db),
+    async work(row) {
+      const project = await getProject(deps.db, row.project_id)
+      if (project !== null) await checkConnector(deps, project, row, signal)
+    },
+  })
+  return nextCheckInMs(deps.db)
 }
 
 /** A check on request. */

@@ -1,6 +1,12 @@
 /** Updates the connector rows from the manifest of the default branch. */
 import type { ManifestConnector } from '@svc/contract'
-import { isReconciled, serializeOnProject, projectsToReconcile, recordReconciliation } from '../db/reconciliations.ts'
+import {
+  isReconciled,
+  projectsAtOnce,
+  projectsToReconcile,
+  recordReconciliation,
+  serializeOnProject,
+} from '../db/reconciliations.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { currentManifest, type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
@@ -31,8 +37,13 @@ export async function reconcileConnectors(deps: Pick<Deps, 'db'>, projectId: str
 }
 
 /** The job. It finds every branch that moved, whether by a merge or an external push. */
-export async function reconcileMovedConnectors(deps: Pick<Deps, 'db'>): Promise<void> {
-  for (const projectId of await projectsToReconcile(deps.db, done)) await reconcileConnectors(deps, projectId)
+export async function reconcileMovedConnectors(
+  deps: Pick<Deps, 'db'>,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<'again' | null> {
+  const moved = await projectsToReconcile(deps.db, done, changed)
+  for (const projectId of moved) await reconcileConnectors(deps, projectId)
+  return moved.length < projectsAtOnce ? null : 'again'
 }
 
 async function writeConnectors(trx: DbOrTransaction, seen: DefaultBranchRow, secretsRevision: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
-import { ofLiveProject } from '../db/live-project.ts'
+import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import { deleteRows, findRow, listRows, updateRows, upsertRow } from '../db/rows.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { KnownTool } from '../db/columns.ts'
@@ -54,11 +54,20 @@ export async function claimDueConnector(db: DbOrTransaction): Promise<ConnectorR
   return rows[0] ?? null
 }
 
+/** In how many milliseconds a connector is due next. Null: none is. */
+export async function nextCheckInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(check_due_at) - now()) * 1000)::float8 as ms from connectors c
+    where check_due_at is not null and ${ofLiveProject(sql.ref('c.project_id'))}`.execute(db)
+  return rows[0]?.ms ?? null
+}
+
 /** Schedules a check of connectors whose project changed its secrets. */
-export async function scheduleChangedSecrets(db: DbOrTransaction): Promise<void> {
+export async function scheduleChangedSecrets(db: DbOrTransaction, changed: ReadonlySet<string> | 'all'): Promise<void> {
   await sql`
     update connectors c set check_due_at = now(), secrets_revision = p.secrets_revision, failures = 0
-    from projects p where p.project_id = c.project_id and c.secrets_revision <> p.secrets_revision`.execute(db)
+    from projects p where p.project_id = c.project_id and c.secrets_revision <> p.secrets_revision
+      and ${isAmong(sql.ref('p.project_id'), changed)}`.execute(db)
 }
 
 /** Ignores the result when the definition changed meanwhile. `tools: null` keeps the known tools. */

@@ -55,8 +55,9 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
     return pool
   }
   const pool = make(20, 30_000)
-  // No statement timeout: a waiter waits as long as the holder works. One connection listens for events.
-  const locks = make(11, 0)
+  // No statement timeout: a waiter waits as long as the holder works. One connection listens for events, and one wakes
+  // the jobs.
+  const locks = make(12, 0)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

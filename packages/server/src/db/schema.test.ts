@@ -174,6 +174,7 @@ describe('the end of a project', () => {
     expect(left).toEqual({
       accounts: 1,
       users: 1,
+      project_looks: 1,
       projects: 1,
       change_requests: 1,
       audit_events: 1,

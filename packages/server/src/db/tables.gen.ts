@@ -512,6 +512,7 @@ export interface Schema {
     project_id: string
     looked_at: Timestamp
     wanted_at: Timestamp
+    next_poll_at: Timestamp | null
   }
   project_sessions: {
     session_id: string

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHmac, randomUUID } from 'node:crypto'
 import type { ChangeRequest, HostWebhook, Project, ProjectEventPage } from '@svc/contract'
 import { commit, type TestRepository } from '@svc/git/testing'
-import { detectChangeRequestMoves } from '../change-requests/preview/detect.ts'
+import { pollExternal, pollRequested } from '../change-requests/preview/detect.ts'
 import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
@@ -25,7 +25,7 @@ const settings = (verb = '') => `/v1/projects/${project.project_id}/host-webhook
 const hmac = (body: string, key = secret) => createHmac('sha256', key).update(body).digest('hex')
 const call = (headers: Record<string, string>, body = '{"ref":"refs/heads/main"}', id = project.project_id) =>
   app.request('POST', `/v1/projects/${id}/host-webhook`, { token: null, headers, body })
-const look = () => detectChangeRequestMoves(app.deps, signal)
+const look = (deps = app.deps) => Promise.all([pollRequested(deps, signal), pollExternal(deps, signal)])
 const eventsSince = async (after: number) =>
   (await app.request<ProjectEventPage>('GET', `/v1/projects/${project.project_id}/events?after=${after}`)).body.events
 const last = async () =>
@@ -118,7 +118,7 @@ describe('what a call leads to', () => {
     const server = await app.anotherServer()
     await commit(repo, 'clean', { 'd.txt': 'd\n' })
     await call({ 'x-gitlab-token': secret })
-    await Promise.all([look(), detectChangeRequestMoves(server.deps, signal)])
+    await Promise.all([look(), look(server.deps)])
     expect((await eventsSince(before)).map(({ type }) => type)).toEqual(['change_request.updated'])
   })
 })

@@ -274,7 +274,7 @@ describe('a key', () => {
     await age(23, 'young')
     await jobs(app.deps)
       .find((job) => job.name === 'delete idempotency keys')!
-      .run(new AbortController().signal)
+      .run(new AbortController().signal, 'all')
     const left = await app.deps.db.selectFrom('idempotency_keys').select('key').execute()
     expect(left.map(({ key }) => key)).toContain('young')
     expect(left.map(({ key }) => key)).not.toContain('old')

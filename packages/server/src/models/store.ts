@@ -140,20 +140,28 @@ async function usageBySession(db: DbOrTransaction, scope: UsageScope, days: numb
   return rows
 }
 
+/** The scope is in each part, so that each uses its index: none reads the sandboxes of other accounts. */
 async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: number) {
-  const { where } = inScope(scope, days)
+  const [[column, id] = ['session_id', '']] = Object.entries(scope)
+  const of = (table: string) => sql`${sql.ref(`${table}.${column}`)} = ${id}`
   const { rows } = await sql<{ project_id: string; session_id: string; seconds: number }>`
-    with times as (
-      select s.account_id, s.project_id, s.session_id, b.created_at as began_at,
-        case when b.status in ('provisioning', 'active') then now() else b.updated_at end as ended_at
+    with since as (select now() - make_interval(days => ${days}::integer) as at),
+    times as (
+      select s.project_id, s.session_id, b.created_at as began_at, now() as ended_at
       from session_sandboxes b join project_sessions s on s.session_id = b.session_id
+      where b.status in ('provisioning', 'active') and ${of('s')}
       union all
-      select account_id, project_id, session_id, began_at, ended_at from deleted_sandboxes
-    ), since as (select now() - make_interval(days => ${days}::integer) as at)
-    select project_id, session_id,
-      ceil(sum(extract(epoch from ended_at - greatest(began_at, since.at))))::float8 as seconds
-    from times, since where ${where} and ended_at > since.at
-    group by project_id, session_id order by sum(ended_at - greatest(began_at, since.at)) desc limit 1000`.execute(db)
+      select s.project_id, s.session_id, b.created_at, b.updated_at
+      from session_sandboxes b join project_sessions s on s.session_id = b.session_id
+      where b.status not in ('provisioning', 'active') and b.updated_at > (select at from since) and ${of('s')}
+      union all
+      select d.project_id, d.session_id, d.began_at, d.ended_at from deleted_sandboxes d
+      where ${of('d')} and d.ended_at > (select at from since)
+    )
+    select project_id, session_id, ceil(extract(epoch from total))::float8 as seconds from (
+      select project_id, session_id, sum(ended_at - greatest(began_at, since.at)) as total from times, since
+      group by project_id, session_id order by total desc limit 1000) longest
+    order by total desc`.execute(db)
   return rows
 }
 

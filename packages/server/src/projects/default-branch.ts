@@ -8,13 +8,11 @@ import {
   type DefaultBranchRow,
   getDefaultBranch,
   lockDefaultBranch,
-  postponePoll,
-  projectsToPoll,
   upsertDefaultBranch,
 } from './default-branch-store.ts'
 import { readManifestFileAt } from './manifest.ts'
 import { openRepository, unreachable } from './repository.ts'
-import { getProject, type ProjectRow, setConfigDir } from './store.ts'
+import { type ProjectRow, setConfigDir } from './store.ts'
 
 export { type DefaultBranchRow, getDefaultBranch } from './default-branch-store.ts'
 type DetectDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'now'>
@@ -64,24 +62,4 @@ export async function currentManifest(deps: DetectDeps, project: ProjectRow, sig
     deps.log.debug({ err: error, project_id: project.project_id }, 'using the last known manifest')
     return (await getDefaultBranch(deps.db, project.project_id))?.manifest ?? emptyManifest
   }
-}
-
-/** The job. Four polls at a time, so that a host that does not answer does not stop the others. */
-export async function detectDefaultBranches(deps: DetectDeps, signal: AbortSignal): Promise<void> {
-  const due = await projectsToPoll(deps.db)
-  await Promise.all(
-    Array.from({ length: 4 }, async () => {
-      for (let next = due.shift(); next !== undefined && !signal.aborted; next = due.shift()) {
-        const project = await getProject(deps.db, next)
-        if (project === null) continue
-        try {
-          await detectDefaultBranch(deps, project, signal)
-        } catch (error) {
-          deps.log.debug({ err: error, project_id: next }, 'failed to poll the default branch; retrying')
-          const nothing = { sha: null, manifest: JSON.stringify(emptyManifest), issues: '[]' }
-          await postponePoll(deps.db, { project_id: next, branch: project.default_branch, ...nothing })
-        }
-      }
-    }),
-  )
 }

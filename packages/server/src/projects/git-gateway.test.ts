@@ -79,6 +79,19 @@ describe('a user', () => {
     expect(await tip('users-work')).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
   })
 
+  test('whose push landed has requested a poll of the repository', async () => {
+    const { project_id } = app.project
+    const looks = () => app.deps.db.selectFrom('project_looks').where('project_id', '=', project_id)
+    const dir = await workTree(app.ownerToken)
+    await app.deps.db
+      .updateTable('project_looks')
+      .set({ looked_at: new Date(), wanted_at: new Date(0) })
+      .execute()
+    expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/polled')).toMatchObject({ ok: true })
+    const { looked_at, wanted_at } = await looks().selectAll().executeTakeFirstOrThrow()
+    expect(Date.parse(wanted_at)).toBeGreaterThanOrEqual(Date.parse(looked_at))
+  })
+
   test('takes a large clone as slowly as they like: what they do not read yet waits in git, not in the server', async () => {
     const { project, repo } = await app.managedProject()
     const bytes = 64 * 1024 * 1024

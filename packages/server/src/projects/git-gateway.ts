@@ -23,6 +23,7 @@ import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
+import { requestPoll } from './poll-store.ts'
 import { openRepository } from './repository.ts'
 import { getProject } from './store.ts'
 
@@ -69,6 +70,13 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
   if (quota !== null) await refuseBeforehand(deps, c, { project, repository, quota })
   return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
     inspect: parts.inspect(project, repository, boundSession(actor)),
+    landed: () =>
+      requestPoll(deps.db, project.project_id).catch((error: unknown) =>
+        deps.log.warn(
+          { err: error, project_id: project.project_id },
+          'failed to request a poll after a push; a later poll finds its branches',
+        ),
+      ),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })

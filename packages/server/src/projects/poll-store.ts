@@ -1,6 +1,7 @@
 /** When to poll a repository for moved branches. */
 import { sql } from 'kysely'
-import type { DbOrTransaction } from '../db/schema.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
+import type { ProjectRow } from './store.ts'
 
 /** Schedules a poll at once, after a push. Requests that arrive before it starts share one poll. */
 export async function requestPoll(db: DbOrTransaction, projectId: string): Promise<void> {
@@ -12,29 +13,59 @@ export async function requestPoll(db: DbOrTransaction, projectId: string): Promi
   )
 }
 
-export interface Poll {
-  project_id: string
-  /** A poll was requested, so it covers the default branch too. */
-  wanted: boolean
+/** A project to poll, with what is known of its default branch. */
+export interface PolledProject extends ProjectRow {
+  known_branch: Row<'default_branches'>['branch'] | null
+  known_sha: string | null
 }
 
-/** Takes a poll that is due, so that no other server takes it. */
-export async function takePoll(db: DbOrTransaction, every: { managedSeconds: number; externalSeconds: number }) {
-  const { rows } = await sql<Poll>`
+const known = sql`select p.*, d.branch as known_branch, d.sha as known_sha`
+
+/** Takes requested polls, so that no other server takes them. */
+export async function takeRequestedPolls(
+  db: DbOrTransaction,
+  { externalSeconds, limit }: { externalSeconds: number; limit: number },
+): Promise<PolledProject[]> {
+  return take(db, sql`wanted_at > looked_at order by wanted_at`, externalSeconds, limit)
+}
+
+/** Takes the repositories on git hosts whose time has come. */
+export async function takeDuePolls(
+  db: DbOrTransaction,
+  { externalSeconds, limit }: { externalSeconds: number; limit: number },
+): Promise<PolledProject[]> {
+  return take(db, sql`next_poll_at <= now() order by next_poll_at`, externalSeconds, limit)
+}
+
+/** Polls of deleted projects are taken too, so that they do not stay in front. */
+async function take(db: DbOrTransaction, isDue: ReturnType<typeof sql>, externalSeconds: number, limit: number) {
+  const { rows } = await sql<PolledProject>`
     with due as (
-      select p.project_id, coalesce(l.wanted_at > l.looked_at, false) as wanted
-      from projects p left join project_looks l on l.project_id = p.project_id
-      where p.deleted_at is null and (l.wanted_at > l.looked_at
-        or ((l.looked_at is null or l.looked_at < now() - make_interval(secs =>
-            (case when p.managed then ${every.managedSeconds}::integer else ${every.externalSeconds}::integer end)::double precision))
-          and exists (select 1 from change_requests c where c.project_id = p.project_id and c.status = 'open')))
-      order by wanted desc, l.looked_at nulls first limit 1 for update of p skip locked
+      select project_id from project_looks where ${isDue} limit ${limit} for update skip locked
     ), taken as (
-      insert into project_looks as look (project_id, looked_at, wanted_at)
-      select project_id, clock_timestamp(), 'epoch' from due
-      on conflict (project_id) do update set looked_at = clock_timestamp()
-      returning project_id
+      update project_looks look set looked_at = clock_timestamp(),
+        next_poll_at = case when look.next_poll_at is null then null
+          else clock_timestamp() + make_interval(secs => ${externalSeconds}) end
+      from due where look.project_id = due.project_id returning look.project_id
     )
-    select due.project_id, due.wanted from due join taken using (project_id)`.execute(db)
-  return rows[0] ?? null
+    ${known} from taken join projects p using (project_id) left join default_branches d using (project_id)
+    where p.deleted_at is null`.execute(db)
+  return rows
+}
+
+/** In how many milliseconds a repository on a git host is due. Null: there is none. */
+export async function nextPollInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(next_poll_at) - now()) * 1000)::float8 as ms from project_looks
+    where next_poll_at is not null`.execute(db)
+  return rows[0]?.ms ?? null
+}
+
+/** The next managed repositories in the order of their ids. */
+export async function managedAfter(db: DbOrTransaction, projectId: string, limit: number): Promise<PolledProject[]> {
+  const { rows } = await sql<PolledProject>`
+    ${known} from projects p left join default_branches d using (project_id)
+    where p.managed and p.deleted_at is null and p.project_id > ${projectId}
+    order by p.project_id limit ${limit}`.execute(db)
+  return rows
 }

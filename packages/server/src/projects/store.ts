@@ -51,6 +51,11 @@ export async function getProjectOrDeleted(db: DbOrTransaction, projectId: string
   return findRow(db, 'projects', { project_id: projectId })
 }
 
+/** Includes deleted ones. */
+export async function getProjects(db: DbOrTransaction, projectIds: string[]): Promise<ProjectRow[]> {
+  return projectIds.length === 0 ? [] : listRows(db, 'projects', { project_id: projectIds })
+}
+
 type ProjectPage = PageQuery & { account_id?: string | undefined }
 
 export function listProjectsOfUser(db: DbOrTransaction, userId: string, page: ProjectPage) {

@@ -5,9 +5,20 @@ import { storedRepositories } from './mirrors/stored-repositories.ts'
 import { purgedAmong } from './store.ts'
 
 /** The job. A server or machine that dies during a merge leaves scratch folders and git's lock files, which only this removes. */
-export async function sweepRepositories(deps: Pick<Deps, 'db' | 'config' | 'log'>, signal: AbortSignal): Promise<void> {
+export async function sweepRepositories(
+  deps: Pick<Deps, 'db' | 'config' | 'log'>,
+  signal: AbortSignal,
+  few: (dirs: string[], folder: 'repositories' | 'mirrors') => string[] = (dirs) => dirs,
+): Promise<void> {
   for (const folder of ['repositories', 'mirrors'] as const) {
-    const stored = await storedRepositories(deps, folder)
+    const all = await storedRepositories(deps, folder)
+    const chosen = new Set(
+      few(
+        all.map(({ dir }) => dir),
+        folder,
+      ),
+    )
+    const stored = all.filter(({ dir }) => chosen.has(dir))
     const ids = stored.map(({ projectId }) => projectId).filter((id) => id !== null)
     const purged = new Set(await purgedAmong(deps.db, ids))
     for (const { dir, projectId } of stored) {

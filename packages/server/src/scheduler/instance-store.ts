@@ -75,3 +75,7 @@ export async function recordLostLocks(
     where instance_id <> ${instanceId} and ${isRecent(deadAfterSeconds)}`.execute(db)
   return rows.map((row) => row.instance_id)
 }
+
+export async function sendProbe(db: DbOrTransaction, channel: string, text: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${text})`.execute(db)
+}

@@ -1,4 +1,5 @@
-import { detectChangeRequestMoves } from '../change-requests/preview/detect.ts'
+import { pollExternal, pollRequested } from '../change-requests/preview/detect.ts'
+import { ManagedSweep } from '../change-requests/preview/sweep-managed.ts'
 import { followHostLandings } from '../change-requests/merge/follow-host-landings.ts'
 import { reconcileMerges } from '../change-requests/merge/reconcile.ts'
 import { postChangeRequestUpdates } from '../channels/updates/cards.ts'
@@ -18,7 +19,6 @@ import { deleteOldKeys } from '../http/idempotency-store.ts'
 import { reconcileOrphaned } from '../models/usage/budget.ts'
 import { upstreamsOf } from '../models/upstreams/upstreams.ts'
 import { evictMirrors } from '../projects/mirrors/evict-mirrors.ts'
-import { detectDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { endDeletedProjects } from '../sessions/delete-project.ts'
@@ -32,7 +32,9 @@ import {
   sweepIdleSessions,
   tendQuestions,
 } from '../sessions/jobs.ts'
+import { nextDeployInMs } from '../apps/store.ts'
 import { reclaimStorage } from '../storage/reclaim.ts'
+import { Rotation } from '../storage/rotation.ts'
 import { fireDueTriggers } from '../triggers/fire-due.ts'
 import { fireOrphanedSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
@@ -41,16 +43,54 @@ import { WebhookSender } from '../webhooks/sender.ts'
 import { forgetOldDeliveries } from '../webhooks/store.ts'
 import type { Job } from './loop.ts'
 
-/** Every background job with its interval. Each may run twice and may be killed half-way. */
+/** While notifications arrive, a job that nothing wakes runs this often, for what a lost one left. */
+const idleMs = 30_000
+/** For jobs that then compare all projects. */
+const compareAllMs = 300_000
+
+/** Every background job with its interval and what wakes it. Each may run twice and may be killed half-way. */
 export function jobs(deps: Deps): Job[] {
+  return [
+    ...jobsOfSessions(deps),
+    ...jobsOfRepositories(deps),
+    ...jobsOfManifests(deps),
+    ...jobsOfMessages(deps),
+    ...cleanups(deps),
+  ]
+}
+
+function jobsOfSessions(deps: Deps): Job[] {
   const env = new EnvPusher(deps)
   const refreshes = new RefreshTender(deps)
-  const webhooks = new WebhookSender(deps)
   return [
-    { name: 'reconcile sessions', everyMs: 5_000, run: () => reconcileSessions(deps) },
-    { name: 'maintain warm sandboxes', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
-    { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
-    { name: 'reconcile questions', everyMs: 2_000, run: () => tendQuestions(deps) },
+    {
+      name: 'reconcile sessions',
+      everyMs: 5_000,
+      wakeOn: ['project_sessions', 'server_instances'],
+      idleMs: 15_000,
+      run: () => reconcileSessions(deps),
+    },
+    {
+      name: 'maintain warm sandboxes',
+      everyMs: 1_000,
+      wakeOn: ['project_sessions', 'warm_sandboxes', 'default_branches', 'projects', 'server_instances'],
+      idleMs,
+      run: (signal) => deps.warm.tend(signal),
+    },
+    {
+      name: 'deliver prompts',
+      everyMs: 2_000,
+      wakeOn: ['session_prompts', 'project_sessions'],
+      idleMs,
+      run: () => deliverWaitingPrompts(deps),
+    },
+    {
+      name: 'reconcile questions',
+      everyMs: 2_000,
+      wakeOn: ['session_questions'],
+      idleMs: 60_000,
+      run: () => tendQuestions(deps),
+    },
     { name: 'push changed secrets', everyMs: 2_000, run: () => env.push() },
     {
       name: 'refresh sessions',
@@ -59,42 +99,180 @@ export function jobs(deps: Deps): Job[] {
       ended: () => refreshes.ended(),
     },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
-    { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
-    { name: 'reconcile merges', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
-    { name: 'follow landings on hosts', everyMs: 5_000, run: (signal) => followHostLandings(deps, signal) },
-    { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
-    { name: 'detect default branches', everyMs: 1_000, run: (signal) => detectDefaultBranches(deps, signal) },
-    { name: 'detect change request moves', everyMs: 1_000, run: (signal) => detectChangeRequestMoves(deps, signal) },
-    { name: 'reconcile triggers', everyMs: 1_000, run: () => reconcileTriggers(deps) },
-    { name: 'fire due triggers', everyMs: 1_000, run: (signal) => fireDueTriggers(deps, signal) },
-    { name: 'fire orphaned slots', everyMs: 5_000, run: (signal) => fireOrphanedSlots(deps, signal) },
-    { name: 'delete old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
-    { name: 'send webhooks', everyMs: 500, run: (signal) => webhooks.tend(signal), ended: () => webhooks.ended() },
-    { name: 'delete old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
-    { name: 'process chat events', everyMs: 500, run: (signal) => processEvents(deps, signal) },
-    { name: 'post session updates', everyMs: 1_000, run: () => postSessionUpdates(deps) },
-    { name: 'post change request updates', everyMs: 1_000, run: (signal) => postChangeRequestUpdates(deps, signal) },
-    { name: 'deliver chat messages', everyMs: 500, run: (signal) => deliverMessages(deps, signal) },
-    { name: 'delete old chat', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
-    { name: 'delete old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
-    { name: 'apply app manifests', everyMs: 1_000, run: (signal) => applyAppManifests(deps, signal) },
-    { name: 'reconcile apps', everyMs: 1_000, run: () => deps.apps.reconcile() },
-    { name: 'detect checks', everyMs: 1_000, run: (signal) => detectChecks(deps, signal) },
-    { name: 'reconcile checks', everyMs: 1_000, run: () => deps.checks.reconcile() },
-    { name: 'delete old checks', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
-    { name: 'reconcile connectors', everyMs: 1_000, run: () => reconcileMovedConnectors(deps) },
-    { name: 'check connectors', everyMs: 2_000, run: (signal) => checkDueConnectors(deps, signal) },
-    { name: 'delete old approvals', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
-    { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
     {
       name: 'reconcile model calls',
       everyMs: 30_000,
       run: () => reconcileOrphaned(deps, deps.heartbeat.deadAfterSeconds()),
     },
-    { name: 'end deleted projects', everyMs: 5_000, run: (signal) => endDeletedProjects(deps, signal) },
-    { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
-    { name: 'reclaim storage', everyMs: 600_000, run: (signal) => reclaimStorage(deps, signal) },
-    { name: 'prune unfinished work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal) },
+    {
+      name: 'end deleted projects',
+      everyMs: 5_000,
+      wakeOn: ['projects'],
+      idleMs: 60_000,
+      run: (signal) => endDeletedProjects(deps, signal),
+    },
+  ]
+}
+
+function jobsOfRepositories(deps: Deps): Job[] {
+  const sweep = new ManagedSweep(deps)
+  return [
+    {
+      name: 'poll requested repositories',
+      everyMs: 1_000,
+      wakeOn: ['project_looks'],
+      idleMs,
+      run: (signal) => pollRequested(deps, signal),
+    },
+    {
+      name: 'poll external repositories',
+      everyMs: 1_000,
+      wakeOn: ['projects'],
+      idleMs: 60_000,
+      run: (signal) => pollExternal(deps, signal),
+    },
+    { name: 'sweep managed repositories', everyMs: 5_000, run: (signal) => sweep.run(signal) },
+    { name: 'reconcile merges', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
+    { name: 'follow landings on hosts', everyMs: 5_000, run: (signal) => followHostLandings(deps, signal) },
+    { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
+    {
+      name: 'detect checks',
+      everyMs: 1_000,
+      wakeOn: ['change_requests', 'default_branches', 'projects'],
+      idleMs: compareAllMs,
+      run: (signal, changed) => detectChecks(deps, signal, changed),
+    },
+    {
+      name: 'reconcile checks',
+      everyMs: 1_000,
+      wakeOn: ['check_runs', 'server_instances'],
+      idleMs,
+      run: () => deps.checks.reconcile(),
+    },
+  ]
+}
+
+/** What follows from a manifest, or from secrets that it names. */
+function jobsOfManifests(deps: Deps): Job[] {
+  return [
+    {
+      name: 'reconcile triggers',
+      everyMs: 1_000,
+      wakeOn: ['default_branches', 'projects'],
+      idleMs: compareAllMs,
+      run: (_, changed) => reconcileTriggers(deps, changed),
+    },
+    {
+      name: 'fire due triggers',
+      everyMs: 1_000,
+      wakeOn: ['triggers', 'projects'],
+      idleMs,
+      run: (signal) => fireDueTriggers(deps, signal),
+    },
+    { name: 'fire orphaned slots', everyMs: 5_000, run: (signal) => fireOrphanedSlots(deps, signal) },
+    {
+      name: 'apply app manifests',
+      everyMs: 1_000,
+      wakeOn: ['default_branches', 'projects'],
+      idleMs: compareAllMs,
+      run: (signal, changed) => applyAppManifests(deps, signal, changed),
+    },
+    {
+      name: 'reconcile apps',
+      everyMs: 1_000,
+      wakeOn: ['apps', 'app_deploys', 'projects', 'server_instances'],
+      idleMs,
+      async run() {
+        await deps.apps.reconcile()
+        return nextDeployInMs(deps.db)
+      },
+    },
+    {
+      name: 'reconcile connectors',
+      everyMs: 1_000,
+      wakeOn: ['default_branches', 'projects'],
+      idleMs: compareAllMs,
+      run: (_, changed) => reconcileMovedConnectors(deps, changed),
+    },
+    {
+      name: 'check connectors',
+      everyMs: 2_000,
+      wakeOn: ['connectors', 'projects'],
+      idleMs: 60_000,
+      run: (signal, changed) => checkDueConnectors(deps, signal, changed),
+    },
+    { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
+  ]
+}
+
+function jobsOfMessages(deps: Deps): Job[] {
+  const webhooks = new WebhookSender(deps)
+  return [
+    {
+      name: 'send webhooks',
+      everyMs: 500,
+      wakeOn: ['project_events', 'projects', 'webhooks', 'webhook_deliveries', 'server_instances'],
+      idleMs,
+      run: (signal, changed) => webhooks.tend(signal, changed),
+      ended: () => webhooks.ended(),
+    },
+    {
+      name: 'process chat events',
+      everyMs: 500,
+      wakeOn: ['channel_events', 'projects', 'server_instances'],
+      idleMs,
+      run: (signal) => processEvents(deps, signal),
+    },
+    {
+      name: 'post session updates',
+      everyMs: 1_000,
+      wakeOn: ['channel_threads', 'project_sessions', 'session_questions', 'session_wip'],
+      idleMs,
+      run: (_, changed) => postSessionUpdates(deps, changed),
+    },
+    {
+      name: 'post change request updates',
+      everyMs: 1_000,
+      wakeOn: ['channels', 'change_requests', 'default_branches'],
+      idleMs: compareAllMs,
+      run: (signal, changed) => postChangeRequestUpdates(deps, signal, changed),
+    },
+    {
+      name: 'deliver chat messages',
+      everyMs: 500,
+      wakeOn: ['channel_messages', 'channels', 'projects', 'server_instances'],
+      idleMs,
+      run: (signal) => deliverMessages(deps, signal),
+    },
+  ]
+}
+
+/** A server that starts sweeps every repository, because the one before it may have died; later a few at a time. */
+const sweptMax = 200
+
+function cleanups(deps: Deps): Job[] {
+  const [reclaimed, pruned] = [new Rotation(), new Rotation()]
+  const swept = { repositories: new Rotation(), mirrors: new Rotation() }
+  let isFirst = true
+  const few = (dirs: string[], folder: keyof typeof swept) => swept[folder].next(dirs, isFirst ? Infinity : sweptMax)
+  return [
+    { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
+    { name: 'delete old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
+    { name: 'delete old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
+    { name: 'delete old chat', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
+    { name: 'delete old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
+    { name: 'delete old checks', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
+    { name: 'delete old approvals', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
+    {
+      name: 'sweep repositories',
+      everyMs: 600_000,
+      async run(signal) {
+        await sweepRepositories(deps, signal, few)
+        isFirst = false
+      },
+    },
+    { name: 'reclaim storage', everyMs: 600_000, run: (signal) => reclaimStorage(deps, signal, reclaimed) },
+    { name: 'prune unfinished work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal, pruned) },
     { name: 'delete given secrets', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
     { name: 'delete idempotency keys', everyMs: 3_600_000, run: () => deleteOldKeys(deps.db) },
   ]

@@ -1,11 +1,25 @@
 import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
+import { type Changed, Inbox } from './inbox.ts'
+import type { JobWaker, Topic } from './job-waker.ts'
 import { JobTrouble } from './trouble.ts'
+
+/**
+ * When a job has to run next: for everything in so many milliseconds, or `again` for the same work after the shortest
+ * interval. Null: when it is woken, or at the end of its longest interval.
+ */
+export type Next = number | 'again' | null
 
 export interface Job {
   name: string
+  /** The shortest pause between two runs, and the interval without notifications. */
   everyMs: number
-  run(signal: AbortSignal): Promise<void>
+  /** The tables whose changes wake the job. Without any it runs at its shortest interval. */
+  wakeOn?: readonly Topic[]
+  /** The longest pause between two runs for everything while notifications arrive. */
+  idleMs?: number
+  /** `changed`: the projects whose rows changed, or `all` at the end of an interval. */
+  run(signal: AbortSignal, changed: Changed): Promise<Next | void>
   /** Resolves when nothing that a run started is still going on. */
   ended?(): Promise<void>
 }
@@ -14,15 +28,22 @@ type LoopDeps = Pick<Deps, 'log' | 'metrics' | 'heartbeat'>
 
 /**
  * Runs each job for ever, one run at a time. A failed run is logged and the next one comes as usual. No run begins while
- * other servers take this one for dead. Returns when all have ended.
+ * other servers take this one for dead. Without a waker every job polls. Returns when all have ended.
  */
-export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps): Promise<void> {
+export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps, waker?: JobWaker): Promise<void> {
   const trouble = new JobTrouble(deps.log)
-  await Promise.all(jobs.map((job) => runForEver(job, signal, { ...deps, trouble })))
+  const running = jobs.map((job) => runForEver(job, signal, { ...deps, trouble, waker }))
+  await Promise.all([...running, waker?.listen(signal)])
 }
 
-async function runForEver(job: Job, signal: AbortSignal, deps: LoopDeps & { trouble: JobTrouble }) {
-  const { metrics, trouble, heartbeat } = deps
+async function runForEver(
+  job: Job,
+  signal: AbortSignal,
+  { metrics, trouble, heartbeat, waker }: LoopDeps & { trouble: JobTrouble; waker: JobWaker | undefined },
+) {
+  const inbox = waker?.inboxOf(job.wakeOn ?? []) ?? new Inbox()
+  let changed: Changed = 'all'
+  let allDueAt = Infinity
   while (!signal.aborted) {
     if (!heartbeat.mayClaim()) {
       await pause(job.everyMs, signal)
@@ -30,8 +51,9 @@ async function runForEver(job: Job, signal: AbortSignal, deps: LoopDeps & { trou
     }
     const started = performance.now()
     const seconds = () => (performance.now() - started) / 1000
+    let next: Next = 'again'
     try {
-      await job.run(signal)
+      next = (await job.run(signal, changed)) ?? null
       metrics.jobRun(job.name, 'success', seconds())
       trouble.worked(job.name)
     } catch (error) {
@@ -39,7 +61,17 @@ async function runForEver(job: Job, signal: AbortSignal, deps: LoopDeps & { trou
       metrics.jobRun(job.name, 'failure', seconds())
       trouble.failed(job.name, error)
     }
+    if (next === 'again') inbox.put(changed)
+    const now = performance.now()
+    if (changed === 'all') allDueAt = now + (job.idleMs ?? job.everyMs)
+    if (typeof next === 'number') allDueAt = Math.min(allDueAt, now + next)
     await pause(job.everyMs, signal)
+    const isWoken = waker?.isListening === true && job.wakeOn !== undefined
+    if (isWoken) await inbox.wait(allDueAt - performance.now(), signal)
+    changed = inbox.take()
+    if (!isWoken || performance.now() >= allDueAt || isEmpty(changed)) changed = 'all'
   }
   await job.ended?.()
 }
+
+const isEmpty = (changed: Changed) => changed !== 'all' && changed.size === 0

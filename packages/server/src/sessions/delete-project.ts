@@ -64,11 +64,12 @@ async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { proj
   return marked
 }
 
-async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<void> {
+async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<number> {
   const sessions = await unstoppedOfDeleted(deps.db, projectId ?? null)
   await pLimit(stopsAtOnce).map(sessions, ({ deleted_by, ...session }) =>
     stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }),
   )
+  return sessions.length
 }
 
 /**
@@ -109,12 +110,13 @@ export async function purgeProject(
   return true
 }
 
-/** A job: stops sessions that an interrupted deletion left running, and purges projects that are due. */
-export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promise<void> {
-  await stopAll(deps, {})
+/** A job: stops sessions that an interrupted deletion left running, and purges projects that are due. `again` after either. */
+export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promise<'again' | null> {
+  const stopped = await stopAll(deps, {})
   const dueBy = deps.now()
-  for (const project of await projectsToPurge(deps.db, dueBy, purgesMax)) {
-    if (signal.aborted) return
+  const due = await projectsToPurge(deps.db, dueBy, purgesMax)
+  for (const project of due) {
+    if (signal.aborted) return null
     const { project_id, deleted_by } = project
     try {
       const isPurged = await purgeProject(deps, { project, caller: itself(project_id, deleted_by), dueBy })
@@ -123,6 +125,7 @@ export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promi
       deps.log.warn({ err: error, project_id }, 'purging a deleted project failed; retrying')
     }
   }
+  return stopped + due.length > 0 ? 'again' : null
 }
 
 function itself(projectId: string, userId: string | null): Caller {

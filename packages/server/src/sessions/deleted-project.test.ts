@@ -317,7 +317,7 @@ describe('the time that is kept', () => {
     const { session_id } = await app.makeSession(projects[0]!)
     app.clock.now += 30 * dayMs - 1_000
     const fast: Deps = { ...app.deps, now: () => new Date(app.clock.now + 2_000) }
-    let job: Promise<void> | undefined
+    let job: Promise<unknown> | undefined
     await app.deps.db.transaction().execute(async (trx) => {
       // The purge of the first waits here, with the second on its list.
       await trx.selectFrom('project_sessions').where('session_id', '=', session_id).forUpdate().select('name').execute()

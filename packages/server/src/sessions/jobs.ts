@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts'
 import { idleSessions, markIdle } from './activity-store.ts'
 import { archiveSandboxes } from '../sandboxes/store.ts'
 import { sessionsWithAcceptedPrompts } from './conversation/prompt-store.ts'
-import { expireLate, sessionsWithAnswers } from './questions/store.ts'
+import { expireLate, nextExpiryInMs, sessionsWithAnswers } from './questions/store.ts'
 import { sessionsToReconcile } from './store.ts'
 
 const idleMinutesByDefault = 60
@@ -15,15 +15,22 @@ export async function reconcileSessions(deps: Pick<Deps, 'db' | 'sessions' | 'he
   for (const sessionId of await sessionsToReconcile(deps.db, staleSeconds)) deps.sessions.enqueue(sessionId)
 }
 
-/** Delivers accepted prompts that a daemon could not take at once. */
-export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'sessions'>): Promise<void> {
-  for (const sessionId of await sessionsWithAcceptedPrompts(deps.db)) await deps.sessions.deliverPrompts(sessionId)
+/** Delivers accepted prompts that a daemon could not take at once. `again` while there are any. */
+export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'sessions'>): Promise<'again' | null> {
+  const waiting = await sessionsWithAcceptedPrompts(deps.db)
+  for (const sessionId of waiting) await deps.sessions.deliverPrompts(sessionId)
+  return waiting.length > 0 ? 'again' : null
 }
 
-/** Delivers answers that another server received or that the runtime could not take at once, and expires late questions. */
-export async function tendQuestions(deps: Pick<Deps, 'db' | 'sessions'>): Promise<void> {
-  for (const sessionId of await sessionsWithAnswers(deps.db)) await deps.sessions.deliverAnswers(sessionId)
+/**
+ * Delivers answers that another server received or that the runtime could not take at once, and expires late questions.
+ * Returns in how many milliseconds the next question expires.
+ */
+export async function tendQuestions(deps: Pick<Deps, 'db' | 'sessions'>): Promise<'again' | number | null> {
+  const answered = await sessionsWithAnswers(deps.db)
+  for (const sessionId of answered) await deps.sessions.deliverAnswers(sessionId)
   await deps.db.transaction().execute((trx) => expireLate(trx))
+  return answered.length > 0 ? 'again' : nextExpiryInMs(deps.db)
 }
 
 /** Stops sessions that were idle for an hour, or for the time in the manifest. A session in a turn is in use until its agent has waited too long for an answer. */

@@ -8,6 +8,7 @@ import { projectsWithStore } from '../sessions/unfinished-work/prune.ts'
 import { unfinishedBytesOf } from '../sessions/unfinished-work/snapshot-store.ts'
 import { storeOf } from '../sessions/unfinished-work/wip.ts'
 import { rootsOf } from './root-queries.ts'
+import { Rotation } from './rotation.ts'
 
 type ReclaimDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'disk' | 'now' | 'log'>
 
@@ -21,9 +22,17 @@ const fullPart = 0.8
 /** Stores already checked in this state: checking an unchanged store again finds nothing. */
 const looked = new LRUCache<string, string>({ max: 10_000 })
 
+/** The stores of a run, unless space is short. */
+const storesMax = 40
+
 /** The job. Reclaims the space of objects that nothing references any more. */
-export async function reclaimStorage(deps: ReclaimDeps, signal: AbortSignal): Promise<void> {
-  for (const projectId of await projectsWithStore(deps)) {
+export async function reclaimStorage(
+  deps: ReclaimDeps,
+  signal: AbortSignal,
+  rotation: Rotation = new Rotation(),
+): Promise<void> {
+  const max = deps.disk.isLow ? Infinity : storesMax
+  for (const projectId of rotation.next(await projectsWithStore(deps), max)) {
     if (signal.aborted) return
     const project = await getProjectOrDeleted(deps.db, projectId)
     if (project === null) continue

@@ -2,6 +2,7 @@
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { workOff } from '../work-off.ts'
 import { restoredAt } from '../projects/store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { type DueSlots, firstDueAt, isTooSoon, planSlots } from './plan-slots.ts'
@@ -10,6 +11,7 @@ import {
   insertSlots,
   lastDueAt,
   lockDueTrigger,
+  nextDueAt,
   recordSlotEvent,
   runAs,
   setNextDue,
@@ -17,17 +19,24 @@ import {
   type TriggerRow,
 } from './store.ts'
 
-/** The job: inserts slots in one transaction per trigger and creates sessions outside of it, a few at a time. */
-export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Promise<void> {
-  const worker = async () => {
-    while (!signal.aborted) {
-      const entered = await insertDueSlots(deps)
-      if (entered === null) return
+const atOnce = 4
+
+/**
+ * The job: inserts slots in one transaction per trigger and creates sessions outside of it, a few at a time. Returns in how
+ * many milliseconds a trigger is due next.
+ */
+export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Promise<number | null> {
+  await workOff({
+    atOnce,
+    signal,
+    take: () => insertDueSlots(deps),
+    async work(entered) {
       await failpoint('trigger.after_claim')
       for (const slot of entered) if (slot.status === 'claimed') await fireSlot(deps, slot)
-    }
-  }
-  await Promise.all([worker(), worker(), worker(), worker()])
+    },
+  })
+  const next = await nextDueAt(deps.db)
+  return next === null ? null : Date.parse(next) - deps.now().getTime()
 }
 
 /** The inserted slots of one trigger; null when no trigger is due. */

@@ -1,7 +1,13 @@
 /** Updates the triggers to match the manifest of the default branch. */
 import type { ManifestTrigger } from '@svc/contract'
 import { userWhoMerged } from '../change-requests/merged-by-store.ts'
-import { isReconciled, serializeOnProject, projectsToReconcile, recordReconciliation } from '../db/reconciliations.ts'
+import {
+  isReconciled,
+  projectsAtOnce,
+  projectsToReconcile,
+  recordReconciliation,
+  serializeOnProject,
+} from '../db/reconciliations.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
@@ -13,21 +19,27 @@ const done = 'trigger_reconciliations'
 
 type ReconcileDeps = Pick<Deps, 'db' | 'now' | 'newId'>
 
-/** The job: reconciles every project whose default branch moved. */
-export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>): Promise<void> {
-  for (const projectId of await projectsToReconcile(deps.db, done)) await reconcileProject(deps, projectId)
+/** The job: reconciles every project whose default branch moved. `again` when there may be more. */
+export async function reconcileTriggers(
+  deps: ReconcileDeps & Pick<Deps, 'log'>,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<'again' | null> {
+  const moved = await projectsToReconcile(deps.db, done, changed)
+  let isAll = moved.length < projectsAtOnce
+  for (const projectId of moved) isAll = (await reconcileProject(deps, projectId)) && isAll
+  return isAll ? null : 'again'
 }
 
-/** Inserts the pending slots of the old schedule into the ledger first. */
-export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<void> {
-  await deps.db.transaction().execute(async (trx) => {
+/** Inserts the pending slots of the old schedule into the ledger first. False when more of them are due. */
+export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<boolean> {
+  return deps.db.transaction().execute(async (trx) => {
     // A server that fires a trigger inserts rows while it holds the trigger, so a stronger lock would deadlock with it.
     await serializeOnProject(trx, projectId)
     const now = deps.now()
     const seen = await getDefaultBranch(trx, projectId)
-    if (seen === null || (await isReconciled(trx, done, seen))) return
+    if (seen === null || (await isReconciled(trx, done, seen))) return true
     // Many missed slots are inserted in portions; the job continues in its next run.
-    if (!(await insertPendingSlots(deps, trx, await lockTriggers(trx, projectId), now))) return
+    if (!(await insertPendingSlots(deps, trx, await lockTriggers(trx, projectId), now))) return false
     const rows = await lockTriggers(trx, projectId)
     const wanted = seen.manifest.triggers
     const gone = rows.filter((row) => !wanted.some(({ slug }) => slug === row.slug)).map((row) => row.slug)
@@ -38,6 +50,7 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
       await upsertTrigger(trx, { ...rowOf(definition, row, { now, mergedBy }), project_id: projectId, position })
     }
     await recordReconciliation(trx, done, seen)
+    return true
   })
 }
 

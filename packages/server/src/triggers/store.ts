@@ -90,6 +90,14 @@ export async function lockDueTrigger(trx: DbOrTransaction, now: Date): Promise<T
   return rows[0] ?? null
 }
 
+/** When a trigger is due next. */
+export async function nextDueAt(db: DbOrTransaction): Promise<string | null> {
+  const { rows } = await sql<{ next_due_at: string }>`
+    select next_due_at from triggers where enabled and next_due_at is not null
+      and ${ofLiveProject(sql.ref('triggers.project_id'))} order by next_due_at limit 1`.execute(db)
+  return rows[0]?.next_due_at ?? null
+}
+
 export async function setNextDue(trx: DbOrTransaction, { project_id, slug }: TriggerKey, nextDueAt: Date | null) {
   await updateRows(trx, 'triggers', { project_id, slug }, { next_due_at: nextDueAt })
 }

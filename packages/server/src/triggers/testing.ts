@@ -1,7 +1,7 @@
 import { type Project, type Trigger, type TriggerSlot } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
-import { detectDefaultBranches } from '../projects/default-branch.ts'
+import { pollRequested } from '../change-requests/preview/detect.ts'
 import { makeSessionApp } from '../sessions/testing.ts'
 import { projectPath } from '../test-app.ts'
 import { reconcileTriggers } from './reconcile.ts'
@@ -17,11 +17,8 @@ export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[
   /** The path of the triggers of the project, of one trigger, or of an action on one. */
   const of = (slug?: string, verb?: string) => projectPath(app.project, 'triggers', slug, verb)
   const look = async () => {
-    await app.deps.db
-      .updateTable('default_branches')
-      .set({ checked_at: new Date(0) })
-      .execute()
-    await detectDefaultBranches(app.deps, new AbortController().signal)
+    await sql`update project_looks set wanted_at = clock_timestamp()`.execute(app.deps.db)
+    await pollRequested(app.deps, new AbortController().signal)
     await reconcileTriggers(app.deps)
   }
   return {

@@ -13,6 +13,7 @@ import {
   isDue,
   renewLease,
   type Lease,
+  nextAttemptInMs,
   nextByHand,
   passEvents,
   recordAttempt,
@@ -44,11 +45,19 @@ export class WebhookSender {
     this.#timeoutMs = timeoutMs
   }
 
-  /** The job. Starts what is due and does not wait for it. */
-  async tend(signal: AbortSignal): Promise<void> {
+  /**
+   * The job. Starts what is due, of these projects or of all, and does not wait for it. Returns in how many milliseconds a
+   * retry is due. While a webhook is served it is `again`: an event that comes as its sender ends waits for the next lease.
+   */
+  async tend(signal: AbortSignal, changed: ReadonlySet<string> | 'all' = 'all'): Promise<number | 'again' | null> {
+    await this.#startDue(signal, changed)
+    return this.#running.size > 0 ? 'again' : nextAttemptInMs(this.#deps.db)
+  }
+
+  async #startDue(signal: AbortSignal, changed: ReadonlySet<string> | 'all'): Promise<void> {
     while (!signal.aborted && this.#running.size < atOnce) {
       const { instanceId } = this.#deps
-      const webhook = await takeWebhook(this.#deps.db, { instanceId, seconds: leaseSeconds, staleSeconds })
+      const webhook = await takeWebhook(this.#deps.db, { instanceId, seconds: leaseSeconds, staleSeconds, changed })
       if (webhook === null) return
       await failpoint('webhook.after_lease')
       const work: Promise<void> = this.#serve(webhook, signal)

@@ -1,7 +1,7 @@
 import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
-import { ofLiveProject } from '../db/live-project.ts'
+import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
@@ -88,8 +88,22 @@ export interface Lease {
   seconds: number
 }
 
-/** Leases a webhook that has something to send and no sender, longest waiting first. A dead server's lease does not count. */
-export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'> & { staleSeconds: number }) {
+/** In how many milliseconds the next retry is due. Null: none is. */
+export async function nextAttemptInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(next_attempt_at) - now()) * 1000)::float8 as ms from webhooks
+    where paused_reason is null and attempts > 0 and next_attempt_at > now()`.execute(db)
+  return rows[0]?.ms ?? null
+}
+
+/**
+ * Leases a webhook, of these projects or of all, that has something to send and no sender, longest waiting first. A dead
+ * server's lease does not count.
+ */
+export async function takeWebhook(
+  db: Db,
+  lease: Omit<Lease, 'webhookId'> & { staleSeconds: number; changed: ReadonlySet<string> | 'all' },
+) {
   const { rows } = await sql<WebhookRow>`
     update webhooks set lease_by = ${lease.instanceId}, lease_until = now() + make_interval(secs => ${lease.seconds})
     where webhook_id = (
@@ -99,7 +113,7 @@ export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'> & { st
         (w.paused_reason is null and (w.next_attempt_at is null or w.next_attempt_at <= now()) and w.cursor < c.last)
         or exists (select 1 from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.by_hand and d.status = 'waiting'))
-        and ${ofLiveProject(sql.ref('w.project_id'))}
+        and ${isAmong(sql.ref('w.project_id'), lease.changed)} and ${ofLiveProject(sql.ref('w.project_id'))}
       order by w.lease_until limit 1 for update of w skip locked)
     returning *`.execute(db)
   return rows[0] ?? null

@@ -347,7 +347,9 @@ describe('several servers', () => {
     )
     await send()
     expect(receiver.letters).toEqual([])
-    await sql`update webhooks set lease_until = now() where webhook_id = ${webhook_id}`.execute(app.deps.db)
+    await sql`update webhooks set lease_until = now() - interval '1 second' where webhook_id = ${webhook_id}`.execute(
+      app.deps.db,
+    )
     await send()
     expect(branches()).toEqual(['b1'])
   })

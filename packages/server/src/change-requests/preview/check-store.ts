@@ -1,4 +1,5 @@
-import type { Db, DbOrTransaction, NewRow } from '../../db/schema.ts'
+import { sql } from 'kysely'
+import type { Db, DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { findRow, listRows, upsertRow } from '../../db/rows.ts'
 
 export type Checked = Pick<NewRow<'change_request_checks'>, 'cr_id' | 'base_sha' | 'head_sha' | 'can_merge'>
@@ -15,4 +16,25 @@ export async function recordCheck(trx: DbOrTransaction, checked: Checked): Promi
   const before = await findRow(trx, 'change_request_checks', { cr_id: checked.cr_id })
   await upsertRow(trx, 'change_request_checks', { ...checked, checked_at: new Date() }, 'cr_id')
   return before?.can_merge ?? true
+}
+
+export type OpenPair = Pick<
+  Row<'change_requests'>,
+  'project_id' | 'base_ref' | 'head_ref' | 'base_commit_sha' | 'head_commit_sha'
+> & {
+  /** Whether the stored pair of commits was checked. */
+  is_checked: boolean
+}
+
+/** The stored pairs of the newest open change requests of each project. */
+export async function openPairs(db: DbOrTransaction, projectIds: string[], each: number): Promise<OpenPair[]> {
+  if (projectIds.length === 0) return []
+  const { rows } = await sql<OpenPair>`
+    select c.project_id, c.base_ref, c.head_ref, c.base_commit_sha, c.head_commit_sha,
+      coalesce(k.base_sha = c.base_commit_sha and k.head_sha = c.head_commit_sha, false) as is_checked
+    from unnest(${projectIds}::uuid[]) of (project_id)
+    cross join lateral (select * from change_requests one where one.project_id = of.project_id and one.status = 'open'
+      order by one.number desc limit ${each}) c
+    left join change_request_checks k on k.cr_id = c.cr_id`.execute(db)
+  return rows
 }

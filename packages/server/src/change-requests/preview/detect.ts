@@ -1,58 +1,84 @@
-/** Detects moved branches of open change requests, and which of them stopped being clean. */
+/** Detects moved default branches, moved branches of open change requests, and which of them stopped being clean. */
 import { previewMerge, readTips, type Repository } from '@svc/git'
+import pLimit from 'p-limit'
 import type { Deps } from '../../deps.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { detectDefaultBranch } from '../../projects/default-branch.ts'
-import { takePoll } from '../../projects/poll-store.ts'
-import { openRepository } from '../../projects/repository.ts'
-import { getProject, type ProjectRow } from '../../projects/store.ts'
-import { type Checked, recordCheck, uncheckedOf } from './check-store.ts'
+import { nextPollInMs, type PolledProject, takeDuePolls, takeRequestedPolls } from '../../projects/poll-store.ts'
+import { locateRepository, openRepository } from '../../projects/repository.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { type Checked, type OpenPair, openPairs, recordCheck, uncheckedOf } from './check-store.ts'
 import { saveTips } from '../open/refresh-tips.ts'
 import { type ChangeRequestRow, listChangeRequests, lockChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
 type DetectDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
-/** A managed repository is read from disk. Another one costs a request, but its host can call a webhook instead. */
-const every = { managedSeconds: 5, externalSeconds: 60 }
+/** Each poll costs a request to a git host, but the host can call a webhook instead. */
+const externalSeconds = 20
 /** Reading an older change request still refreshes it. */
 const watchedMax = 200
-const atOnce = 4
+const atOnce = 8
+/** A few, so that hosts that do not answer delay others by no more than a minute. */
+const batchMax = 50
 
-/** The job. A host that does not answer does not hold up the others. */
-export async function detectChangeRequestMoves(deps: DetectDeps, signal: AbortSignal): Promise<void> {
-  await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      while (!signal.aborted) {
-        const poll = await takePoll(deps.db, every)
-        if (poll === null) return
-        const project = await getProject(deps.db, poll.project_id)
-        if (project === null) continue
-        try {
-          if (poll.wanted) await detectDefaultBranch(deps, project, signal)
-          await noticeIn(deps, project, signal)
-        } catch (error) {
-          if (!signal.aborted)
-            deps.log.debug({ err: error, ...poll }, 'failed to check change requests for moves; retrying')
-        }
-      }
-    }),
-  )
+/** The job: polls repositories after a push, a merge or the call of a git host. `again` when there may be more. */
+export async function pollRequested(deps: DetectDeps, signal: AbortSignal): Promise<'again' | null> {
+  const projects = await takeRequestedPolls(deps.db, { externalSeconds, limit: batchMax })
+  await pollAll(deps, projects, signal)
+  return projects.length === batchMax ? 'again' : null
 }
 
-async function noticeIn(deps: DetectDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
-  const { rows } = await listChangeRequests(deps.db, project.project_id, { status: 'open', limit: watchedMax })
-  if (rows.length === 0) return
-  const repository = await openRepository(deps, project)
-  const outcome = await readTips(repository, [...new Set(rows.flatMap((row) => [row.base_ref, row.head_ref]))], {
-    signal,
+/** The job: polls repositories on git hosts in batches. Returns in how many milliseconds the next one is due. */
+export async function pollExternal(deps: DetectDeps, signal: AbortSignal): Promise<number | null> {
+  await pollAll(deps, await takeDuePolls(deps.db, { externalSeconds, limit: batchMax }), signal)
+  return nextPollInMs(deps.db)
+}
+
+/** Two queries for all of them, and more only for those that moved. */
+async function pollAll(deps: DetectDeps, projects: PolledProject[], signal: AbortSignal): Promise<void> {
+  const ids = projects.map(({ project_id }) => project_id)
+  const pairs = Map.groupBy(await openPairs(deps.db, ids, watchedMax), ({ project_id }) => project_id)
+  await pLimit(atOnce).map(projects, async (project) => {
+    if (signal.aborted) return
+    const { project_id } = project
+    await poll(deps, project, pairs.get(project_id) ?? [], signal).catch((error: unknown) => {
+      if (!signal.aborted) deps.log.debug({ err: error, project_id }, 'failed to poll a repository; retrying')
+    })
   })
-  if (outcome.kind === 'unreachable') return
+}
+
+async function poll(deps: DetectDeps, project: PolledProject, pairs: OpenPair[], signal: AbortSignal): Promise<void> {
+  const { project_id, default_branch: branch } = project
+  const repository = await locateRepository(deps, project)
+  const refs = new Set([branch, ...pairs.flatMap(({ base_ref, head_ref }) => [base_ref, head_ref])])
+  const outcome = await readTips(repository, [...refs], { signal })
+  if (outcome.kind === 'unreachable')
+    return deps.log.debug({ project_id, reason: outcome.reason }, 'failed to poll a repository; retrying')
+  const { tips } = outcome
+  if (project.known_branch !== branch || project.known_sha !== (tips.get(branch) ?? null))
+    await detectDefaultBranch(deps, project, signal)
+  const hasNews = pairs.some((pair) => {
+    const [base, head] = [tips.get(pair.base_ref), tips.get(pair.head_ref)]
+    if (base === undefined || head === undefined) return false
+    return !pair.is_checked || base !== pair.base_commit_sha || head !== pair.head_commit_sha
+  })
+  if (hasNews) await noticeIn(deps, project, tips, signal)
+}
+
+async function noticeIn(
+  deps: DetectDeps,
+  project: ProjectRow,
+  tips: Map<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rows } = await listChangeRequests(deps.db, project.project_id, { status: 'open', limit: watchedMax })
   const pairs = rows.flatMap((cr) => {
-    const [base, head] = [outcome.tips.get(cr.base_ref), outcome.tips.get(cr.head_ref)]
+    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
     return base === undefined || head === undefined ? [] : [{ cr, base, head }]
   })
   await saveTips(deps, project, pairs)
+  const repository = await openRepository(deps, project)
   for (const pair of await uncheckedOf(deps.db, pairs)) {
     if (signal.aborted) return
     await check(deps, repository, pair, signal)

@@ -45,6 +45,13 @@ export async function postponeEvent(db: DbOrTransaction, row: EventRow, input: {
   )
 }
 
+/** In how many milliseconds a postponed event is due. Null: none is. */
+export async function nextTryInMs(db: DbOrTransaction, now: Date): Promise<number | null> {
+  const { rows } = await sql<{ at: string | null }>`
+    select min(next_try_at) as at from channel_events where status = 'waiting' and next_try_at > ${now}`.execute(db)
+  return rows[0]?.at == null ? null : Date.parse(rows[0].at) - now.getTime()
+}
+
 /** Counts the threads started in this channel during the minute before the event. */
 export async function countStarts(db: DbOrTransaction, row: EventRow): Promise<number> {
   const { rows } = await sql<{ n: number }>`

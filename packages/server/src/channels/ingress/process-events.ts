@@ -3,33 +3,36 @@ import type { EventDeps, EventOutcome } from './channel-event.ts'
 import { errorClass, ServiceError } from '@svc/contract'
 import { handleAnswerButton } from '../actions/answer-button.ts'
 import { answerCommand } from '../actions/command.ts'
-import { type EventRow, postponeEvent, finishEvent, claimEvent } from './inbox-store.ts'
+import { claimEvent, type EventRow, finishEvent, nextTryInMs, postponeEvent } from './inbox-store.ts'
 import { handleMergeButton } from '../actions/merge-button.ts'
 import { line } from '../outbox/message.ts'
 import { promptFromChat } from '../actions/prompt.ts'
 import { replyToAuthor } from '../outbox/ephemeral-reply.ts'
 import { type ChannelRow, deleteUnstartedThread, getChannel } from '../store.ts'
+import { workOff } from '../../work-off.ts'
 
 const atOnce = 4
 const tryAgainMs = 10_000
 /** After ten minutes the user no longer waits for a reply. */
 const replyWithinMs = 10 * 60_000
 
-export async function processEvents(deps: EventDeps, signal: AbortSignal): Promise<void> {
-  await Promise.all(Array.from({ length: atOnce }, () => processInTurn(deps, signal)))
-}
-
-async function processInTurn(deps: EventDeps, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const row = await claimEvent(deps.db, {
-      instanceId: deps.instanceId,
-      now: deps.now(),
-      staleSeconds: deps.heartbeat.deadAfterSeconds(),
-    })
-    if (row === null) return
-    const channel = await getChannel(deps.db, row.channel_id)
-    if (channel !== null) await processEvent(deps, channel, row, signal)
-  }
+/** The job. Returns in how many milliseconds an event is tried again. */
+export async function processEvents(deps: EventDeps, signal: AbortSignal): Promise<number | null> {
+  await workOff({
+    atOnce,
+    signal,
+    take: () =>
+      claimEvent(deps.db, {
+        instanceId: deps.instanceId,
+        now: deps.now(),
+        staleSeconds: deps.heartbeat.deadAfterSeconds(),
+      }),
+    async work(row) {
+      const channel = await getChannel(deps.db, row.channel_id)
+      if (channel !== null) await processEvent(deps, channel, row, signal)
+    },
+  })
+  return nextTryInMs(deps.db, deps.now())
 }
 
 async function processEvent(deps: EventDeps, channel: ChannelRow, row: EventRow, signal: AbortSignal): Promise<void> {

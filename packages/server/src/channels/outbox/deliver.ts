@@ -3,10 +3,18 @@ import type { Deps } from '../../deps.ts'
 import { credentialsOf } from '../credentials.ts'
 import { makeLinkCode } from '../links/links.ts'
 import { mapTexts, type Message, type StoredMessage } from './message.ts'
-import { type Claim, recordGivenUp, recordLater, recordSent, claimPendingMessage } from './outbox-store.ts'
+import {
+  type Claim,
+  claimPendingMessage,
+  nextSendInMs,
+  recordGivenUp,
+  recordLater,
+  recordSent,
+} from './outbox-store.ts'
 import type { ChatCredentials, Sent } from '../platform.ts'
 import { platformOf } from '../platforms.ts'
 import { type ChannelRow, getChannel, updateChannel } from '../store.ts'
+import { workOff } from '../../work-off.ts'
 
 export type DeliverDeps = Pick<
   Deps,
@@ -22,20 +30,20 @@ const brokenMs = 5 * 60_000
 /** Limits the edits of an answer that is still being written. */
 const quietMs = 3_000
 
-export async function deliverMessages(deps: DeliverDeps, signal: AbortSignal): Promise<void> {
-  await Promise.all(Array.from({ length: atOnce }, () => deliverInTurn(deps, signal)))
-}
-
-async function deliverInTurn(deps: DeliverDeps, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const claim = await claimPendingMessage(deps.db, {
-      instanceId: deps.instanceId,
-      now: deps.now(),
-      staleSeconds: deps.heartbeat.deadAfterSeconds(),
-    })
-    if (claim === null) return
-    await deliver(deps, claim)
-  }
+/** The job. Returns in how many milliseconds a message may be sent next. */
+export async function deliverMessages(deps: DeliverDeps, signal: AbortSignal): Promise<number | null> {
+  await workOff({
+    atOnce,
+    signal,
+    take: () =>
+      claimPendingMessage(deps.db, {
+        instanceId: deps.instanceId,
+        now: deps.now(),
+        staleSeconds: deps.heartbeat.deadAfterSeconds(),
+      }),
+    work: (claim) => deliver(deps, claim),
+  })
+  return nextSendInMs(deps.db, deps.now())
 }
 
 async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {

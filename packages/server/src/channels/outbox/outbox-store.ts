@@ -67,6 +67,15 @@ export async function claimPendingMessage(
   return rows[0] === undefined ? null : { row: rows[0], version: rows[0].wanted }
 }
 
+/** In how many milliseconds a message may be sent that has to wait now. Null: none waits for a time. */
+export async function nextSendInMs(db: DbOrTransaction, now: Date): Promise<number | null> {
+  const { rows } = await sql<{ at: string | null }>`
+    select min(greatest(m.next_try_at, c.paused_until)) as at
+    from channel_messages m join channels c on c.channel_id = m.channel_id
+    where m.wanted > m.sent and m.given_up_at is null and greatest(m.next_try_at, c.paused_until) > ${now}`.execute(db)
+  return rows[0]?.at == null ? null : Date.parse(rows[0].at) - now.getTime()
+}
+
 /** Another server may have taken over an expired claim. */
 const mine = ({ row: { message_id, instance_id, claimed_at } }: Claim) => ({ message_id, instance_id, claimed_at })
 

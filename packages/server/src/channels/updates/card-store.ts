@@ -1,17 +1,28 @@
 import { sql } from 'kysely'
+import { isAmong } from '../../db/live-project.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
 import { updateRows, upsertRow } from '../../db/rows.ts'
 
-/** Claims the channels whose last poll is older than the interval. */
-export async function channelsToPoll(db: DbOrTransaction, seconds: { managed: number; external: number }) {
+/** Of all channels a few at a time, so that a large server polls at the rate of a small one. */
+const channelsAtOnce = 50
+
+/** Claims the channels of these projects, those to poll at once, and of `all` those whose last poll is older than the interval. */
+export async function channelsToPoll(
+  db: DbOrTransaction,
+  input: { changed: ReadonlySet<string> | 'all'; managedSeconds: number; externalSeconds: number },
+) {
+  const { changed, managedSeconds, externalSeconds } = input
+  const isOld = sql`c.looked_at < now() - make_interval(secs =>
+    (case when p.managed then ${managedSeconds}::float8 else ${externalSeconds}::float8 end))`
+  const limit = changed === 'all' ? channelsAtOnce : null
   const { rows } = await sql<ChannelRow>`
     update channels set looked_at = now() where channel_id in (
       select c.channel_id from channels c join projects p on p.project_id = c.project_id
-      where p.deleted_at is null and (c.looked_at is null or c.looked_at < now() - make_interval(secs =>
-        (case when p.managed then ${seconds.managed}::float8 else ${seconds.external}::float8 end)))
-      order by c.looked_at nulls first limit 50 for update of c skip locked)
+      where p.deleted_at is null
+        and (c.looked_at is null or ${changed === 'all' ? isOld : isAmong(sql.ref('c.project_id'), changed)})
+      order by c.looked_at nulls first limit ${limit}::integer for update of c skip locked)
     returning *`.execute(db)
   return rows
 }

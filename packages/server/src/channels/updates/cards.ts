@@ -16,24 +16,37 @@ import { mergeValueOf } from '../ingress/ingest.ts'
 type CardDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'>
 
 /** Polling a managed repository reads the disk; polling an external one sends its host a request. */
-const everySeconds = { managed: 2, external: 20 }
+const managedSeconds = 2
+const externalSeconds = 20
 
-/** The job. It compares rows and live branch tips, so it also sees external pushes and survives restarts. */
-export async function postChangeRequestUpdates(deps: CardDeps, signal: AbortSignal): Promise<void> {
-  for (const channel of await channelsToPoll(deps.db, everySeconds)) {
-    if (signal.aborted) return
-    await updateCards(deps, channel, signal).catch((error: unknown) =>
-      deps.log.warn({ err: error, channel_id: channel.channel_id }, 'cards not updated; retrying'),
-    )
+/**
+ * The job. It compares rows and live branch tips, so it also sees external pushes and survives restarts. Returns when cards
+ * without their numbers are tried again.
+ */
+export async function postChangeRequestUpdates(
+  deps: CardDeps,
+  signal: AbortSignal,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<number | null> {
+  let isDone = true
+  for (const channel of await channelsToPoll(deps.db, { changed, managedSeconds, externalSeconds })) {
+    if (signal.aborted) return null
+    const isPosted = await updateCards(deps, channel, signal).catch((error: unknown) => {
+      deps.log.warn({ err: error, channel_id: channel.channel_id }, 'cards not updated; retrying')
+      return false
+    })
+    isDone &&= isPosted
   }
+  return isDone ? null : externalSeconds * 1000
 }
 
-async function updateCards(deps: CardDeps, channel: ChannelRow, signal: AbortSignal): Promise<void> {
+/** False when a card has no numbers yet. */
+async function updateCards(deps: CardDeps, channel: ChannelRow, signal: AbortSignal): Promise<boolean> {
   const project = await getProject(deps.db, channel.project_id)
-  if (project === null) return
+  if (project === null) return true
   const events = await eventsOf(deps, channel)
   const candidates = await cardCandidates(deps.db, channel, { wholeProject: events.size > 0 })
-  if (candidates.length === 0) return
+  if (candidates.length === 0) return true
   const rows = await getChangeRequests(
     deps.db,
     project.project_id,
@@ -41,10 +54,13 @@ async function updateCards(deps: CardDeps, channel: ChannelRow, signal: AbortSig
   )
   const fresh = new Map((await refreshTips(deps, project, rows)).map((row) => [row.cr_id, row]))
   // Oldest first, so that cards appear in the order of creation.
+  let isDone = true
   for (const candidate of candidates.toReversed()) {
     const cr = fresh.get(candidate.cr_id)
-    if (cr !== undefined && !signal.aborted) await updateCard(deps, { channel, project, events, candidate, cr, signal })
+    if (cr === undefined || signal.aborted) continue
+    isDone = (await updateCard(deps, { channel, project, events, candidate, cr, signal })) && isDone
   }
+  return isDone
 }
 
 type EventName = (typeof channelEvents)[number]
@@ -67,17 +83,17 @@ interface CardUpdate {
   signal: AbortSignal
 }
 
-async function updateCard(deps: CardDeps, update: CardUpdate): Promise<void> {
+async function updateCard(deps: CardDeps, update: CardUpdate): Promise<boolean> {
   const { channel, cr, candidate } = update
   const compared = `${cr.base_commit_sha} ${cr.head_commit_sha}`
   const state = JSON.stringify([cr.status, compared, cr.title, cr.base_ref, cr.head_ref, cr.merge_commit_sha])
-  if (candidate.told === state) return
+  if (candidate.told === state) return true
   const known = candidate.compared === compared ? candidate.facts : null
   const facts = known ?? (await compare(deps, update))
   const key = `card ${cr.cr_id}`
   const isThere = (await getMessage(deps.db, channel.channel_id, key)) !== null
   const before = candidate.facts?.conflicts ?? 0
-  await deps.db.transaction().execute(async (trx) => {
+  return deps.db.transaction().execute(async (trx) => {
     if (isThere || candidate.thread_key !== null || isSubscribed(update, facts)) {
       const thread = candidate.thread_key
       await enqueueMessage(deps, trx, channel, {
@@ -100,6 +116,7 @@ async function updateCard(deps: CardDeps, update: CardUpdate): Promise<void> {
     // Without numbers, the next poll compares again.
     const told = facts === null && cr.status === 'open' ? null : state
     await saveCard(trx, { channel_id: channel.channel_id, cr_id: cr.cr_id, compared, facts, told })
+    return told !== null
   })
 }
 

@@ -9,7 +9,15 @@ import { wipOf, type WipRow } from '../../sessions/unfinished-work/store.ts'
 import { answerCharsMax, newestTurns, type Turn } from './conversation-store.ts'
 import { type Button, cut, type Message, type Part, plain, type Word } from '../outbox/message.ts'
 import { enqueueMessage } from '../outbox/outbox-store.ts'
-import { type ChannelRow, getChannel, getThreadById, setThread, type ThreadRow, threadsToNotify } from '../store.ts'
+import {
+  type ChannelRow,
+  getChannel,
+  getThreadById,
+  isThreadAtWork,
+  setThread,
+  type ThreadRow,
+  threadsToNotify,
+} from '../store.ts'
 import { answerValueOf } from '../ingress/ingest.ts'
 
 type UpdateDeps = Pick<Deps, 'db' | 'config' | 'newId' | 'now' | 'log'>
@@ -20,12 +28,22 @@ const turnsShown = 3
 /** More are rarely open at once. */
 const questionsShown = 5
 
-/** The job. A failure in one thread does not stop the others. */
-export async function postSessionUpdates(deps: UpdateDeps): Promise<void> {
-  for (const { thread_id, state } of await threadsToNotify(deps.db, threadsAtOnce))
-    await updateThread(deps, thread_id, state).catch((error: unknown) =>
-      deps.log.warn({ err: error, thread_id }, 'chat thread not updated; retrying'),
-    )
+/**
+ * The job. A failure in one thread does not stop the others. `again` while an agent works in a thread: its messages wake no
+ * job, as they are written several times a second.
+ */
+export async function postSessionUpdates(
+  deps: UpdateDeps,
+  changed: ReadonlySet<string> | 'all' = 'all',
+): Promise<'again' | null> {
+  const threads = await threadsToNotify(deps.db, { changed, limit: threadsAtOnce })
+  let isAll = threads.length < threadsAtOnce
+  for (const { thread_id, state } of threads)
+    await updateThread(deps, thread_id, state).catch((error: unknown) => {
+      isAll = false
+      deps.log.warn({ err: error, thread_id }, 'chat thread not updated; retrying')
+    })
+  return isAll && !(await isThreadAtWork(deps.db)) ? null : 'again'
 }
 
 interface Place {

@@ -236,6 +236,14 @@ export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]
   return rows.map((row) => row.session_id)
 }
 
+/** In how many milliseconds the next open question expires. Null: none does. */
+export async function nextExpiryInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(expires_at) - now()) * 1000)::float8 as ms from session_questions
+    where status = 'open' and expires_at is not null`.execute(db)
+  return rows[0]?.ms ?? null
+}
+
 /** Expires late questions, and deletes closed connector approvals after a week. */
 export async function expireLate(db: DbOrTransaction): Promise<void> {
   const late = await sql<Pick<QuestionRow, 'session_id' | 'question_id'>>`

@@ -14,11 +14,14 @@ import { getProjectOrDeleted } from '../../projects/store.ts'
 import { deleteSnapshots, hasUnsavedWork, snapshotCommits } from './snapshot-store.ts'
 import { deletedBefore } from './store.ts'
 import { sessionOfWork, storeOf } from './wip.ts'
+import { Rotation } from '../../storage/rotation.ts'
 
 /** Longer than a download of a bundle, or a git process that reuses its objects, may take. */
 const restMs = 86_400_000
 /** While a session has unsaved work for lack of space: as long as one request may last. */
 const shortRestMs = 3_600_000
+/** The stores of a run, unless space is short. */
+const storesMax = 40
 /** How long an operator can restore the work of a deleted session. */
 const graceMs = 30 * 86_400_000
 
@@ -27,10 +30,12 @@ const graceMs = 30 * 86_400_000
  * ago. The newest snapshots of an existing session always stay.
  */
 export async function pruneWip(
-  deps: Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
+  deps: Pick<Deps, 'db' | 'disk' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
   signal: AbortSignal,
+  rotation: Rotation = new Rotation(),
 ): Promise<void> {
-  for (const projectId of await projectsWithStore(deps)) {
+  const max = deps.disk.isLow ? Infinity : storesMax
+  for (const projectId of rotation.next(await projectsWithStore(deps), max)) {
     if (signal.aborted) return
     const project = await getProjectOrDeleted(deps.db, projectId)
     if (project === null) continue

@@ -71,12 +71,12 @@ export class WarmPool implements WarmSandboxes {
   }
 
   /** One pass: ends outdated sandboxes, updates those whose branch moved, and fills at most one. */
-  async tend(signal: AbortSignal): Promise<void> {
+  async tend(signal: AbortSignal): Promise<number | 'again' | null> {
     const driver = this.#deps.sandboxes
-    if (driver === null || this.#closed) return
+    if (driver === null || this.#closed) return null
     await deleteOrphanedWarm(this.#deps.db, staleMinutes * 60)
     const rows = await warmOf(this.#deps.db, this.#deps.instanceId)
-    if (!this.isOn && rows.length === 0) return
+    if (!this.isOn && rows.length === 0) return null
     const wanted = await projectsInUse(this.#deps.db, {
       instanceId: this.#deps.instanceId,
       minutes: inUseMinutes,
@@ -101,11 +101,12 @@ export class WarmPool implements WarmSandboxes {
     const all = [...left.values()].reduce((sum, count) => sum + count, 0)
     if (missing.length === 0 || all >= this.#inAll || isShort) {
       this.#wantedSince = null
-      return
+      return wanted.length === 0 ? null : watchMs
     }
     // The project with the fewest sandboxes; among those, the most recently used.
     const next = missing.toSorted((one, other) => (left.get(one.project_id) ?? 0) - (left.get(other.project_id) ?? 0))
     if (this.#mayFill()) await this.#fill(driver, next[0]!, signal)
+    return 'again'
   }
 
   /** Ends the warm sandboxes of a project before it is deleted. */
@@ -202,6 +203,8 @@ export class WarmPool implements WarmSandboxes {
 }
 
 const plansMax = 500
+/** While sandboxes are warm: for memory that became low, and branches and configuration that changed unnoticed. */
+const watchMs = 5_000
 /** Longer than a live server is without a heartbeat. Its rows are useless to others, so this may be long. */
 const staleMinutes = 2
 

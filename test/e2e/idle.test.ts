@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { makeFirstCommit, until } from './harness.ts'
+import { CountedServer } from './many-rows.ts'
+
+let counted: CountedServer
+beforeAll(async () => {
+  counted = await CountedServer.start()
+}, 120_000)
+afterAll(() => counted.end())
+
+/** Rounds of the sweep, not seconds, so that a slow machine counts as much as a fast one. */
+const rounds = 3
+
+/** The statements of an idle server during so many rounds. */
+async function statements(): Promise<number> {
+  // A start reads everything once.
+  await until('the server asks little', async () => (await during(1)) <= 40)
+  return during(rounds)
+}
+
+async function during(count: number): Promise<number> {
+  await counted.countStatements()
+  await until('the rounds of the sweep', async () => (await counted.rounds()) >= count)
+  return sum(await counted.countStatements())
+}
+
+const sum = (asked: Map<string, number>) => [...asked.values()].reduce((all, calls) => all + calls, 0)
+
+test('an idle server asks its database a few questions a second, and no more with many rows', async () => {
+  const secondsMin = rounds * 5
+  const few = await statements()
+  await counted.addRows({ projects: 500, externalProjects: 0, changeRequests: 5_000, endedSessions: 5_000 })
+  const many = await statements()
+  // At most five a second, with the jobs whose long interval ends in this time.
+  expect(few).toBeLessThan(secondsMin * 5 + 30)
+  expect(many).toBeLessThan(secondsMin * 5 + 30)
+  // The projects and change requests of each round of the sweep are the only questions that rows add.
+  expect(many).toBeLessThan(few + rounds * 3 + 30)
+}, 180_000)
+
+test('a push is read at once, among hundreds of repositories that the sweep reads in minutes', async () => {
+  const { server, client } = counted
+  const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'pushed'])
+  await makeFirstCommit(server, project_id)
+  const read = async () => {
+    const { rows } = await client.query('select 1 from default_branches where project_id = $1 and sha is not null', [
+      project_id,
+    ])
+    return rows.length > 0
+  }
+  await until('the branch was read', read, 20_000)
+}, 60_000)
