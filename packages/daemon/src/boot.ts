@@ -19,6 +19,7 @@ import { writeAttachment } from './runtime/attachments.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
 import { createConversation } from './runtime/conversation.ts'
 import { type HttpParts, listen } from './http/server.ts'
+import type { SandboxProcess } from './runtime/processes.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
 import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
@@ -45,6 +46,7 @@ export interface DaemonOptions {
   /** The egress proxy; null where the sandbox has none. */
   egress: { port: number; socketPath: string } | null
   ports?: OwnPorts
+  processes?: () => SandboxProcess[]
   log: (message: string) => void
 }
 
@@ -76,6 +78,7 @@ export async function startDaemon(options: DaemonOptions) {
       runtime_session_id: parts.conversation?.runtimeSessionId ?? null,
       error: bootError ?? runtime?.error ?? null,
       runtime_starts: runtime?.starts ?? 0,
+      runtime_asleep_ms: runtime?.frozenMs ?? null,
     }
   }
 
@@ -94,6 +97,7 @@ export async function startDaemon(options: DaemonOptions) {
     serviceKey: () => config?.token ?? '',
     runtimeState: () => runtime?.state ?? 'starting',
     runtimeError: () => runtime?.error ?? null,
+    useRuntime: () => runtime?.use() ?? (() => {}),
     log: options.log,
   }
 
@@ -184,12 +188,13 @@ export async function startDaemon(options: DaemonOptions) {
     parts.warm = null
     // Opened only now: a partial checkout, or one without a session, is not work to save.
     parts.work = createWorkSaver({ ...options, command: options.programs.agent })
-    parts.recover = createWorkRecoverer({
+    const recover = createWorkRecoverer({
       ...options,
       client: options.programs.client,
       sessionId: config.sessionId,
       env,
     })
+    parts.recover = () => session.runtime.whileInUse(recover)
     parts.terminals = serveTerminals({
       ...options,
       socketPath: join(options.paths.runtimeDir, 'terminals.sock'),
@@ -242,6 +247,8 @@ function createRuntime(
     identity: options.identity,
     port,
     log: options.log,
+    freezeMs: config.freezeMs,
+    ...(options.processes === undefined ? {} : { processes: options.processes }),
   })
 }
 

@@ -12,6 +12,8 @@ export interface Upstream {
   path: string
   /** The error to return when nothing listens on the port. */
   refused: () => ControlError
+  /** Called once the request no longer needs the program. */
+  done?: () => void
 }
 
 /** Upgrades may also go to the daemon's own socket, which no other program in the sandbox can open. */
@@ -27,6 +29,7 @@ export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream
   headers.push('Host', `localhost:${upstream.port}`)
   // The proxy chooses the body's framing.
   if (headerLines(req.rawHeaders, 'transfer-encoding').length > 0) headers.push('Transfer-Encoding', 'chunked')
+  const done = () => upstream.done?.()
   const out = request({
     host: '127.0.0.1',
     port: upstream.port,
@@ -41,6 +44,8 @@ export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream
     res.writeHead(answer.statusCode ?? 502, answer.statusMessage, asObject(passed(answer.rawHeaders, serviceKey)))
     // The headers of an event stream must not wait for its first event.
     res.flushHeaders()
+    // A stream that stays open may wait for an event as long as it likes.
+    if (answer.headers['content-type']?.startsWith('text/event-stream')) done()
     answer.pipe(res)
     answer.on('error', () => res.destroy())
     answer.on('aborted', () => res.destroy())
@@ -50,7 +55,10 @@ export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream
     else sendError(res, error.code === 'ECONNREFUSED' ? upstream.refused() : brokenAnswer(upstream.port, error))
   })
   // The client disconnected, so cancel the upstream request.
-  res.on('close', () => out.destroy())
+  res.on('close', () => {
+    out.destroy()
+    done()
+  })
   req.on('aborted', () => out.destroy())
   req.pipe(out)
 }
@@ -68,6 +76,7 @@ export function proxyUpgrade(
   const headers = passed(req.rawHeaders, serviceKey)
   headers.push('Host', 'port' in upstream ? `localhost:${upstream.port}` : 'localhost', 'Connection', 'Upgrade')
   headers.push('Upgrade', headerLines(req.rawHeaders, 'upgrade').join(', '))
+  target.on('close', () => upstream.done?.())
   tunnelUpgrade(socket, target, {
     requestHead: `${req.method} ${upstream.path} HTTP/1.1\r\n${asLines(headers)}\r\n`,
     head,

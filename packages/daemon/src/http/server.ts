@@ -15,6 +15,8 @@ export interface HttpParts extends ControlParts {
   serviceKey: () => string
   runtimeState: () => 'starting' | 'ready' | 'stopped' | 'failed'
   runtimeError: () => string | null
+  /** Keeps the runtime awake until the returned function is called. */
+  useRuntime: () => () => void
   log: (message: string) => void
 }
 
@@ -35,7 +37,9 @@ async function admitTerminal(name: string, head: RequestHead, parts: HttpParts):
   const outcome = await parts.access.user(head)
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
   if (parts.terminals === null) throw runtimeBooting()
-  return { socketPath: parts.terminals.socketPath, path: head.path, refused: runtimeBooting }
+  // A person at work needs the agent soon.
+  const done = parts.useRuntime()
+  return { socketPath: parts.terminals.socketPath, path: head.path, refused: runtimeBooting, done }
 }
 
 /** Checks access for a request or an upgrade and returns its target. */
@@ -53,7 +57,7 @@ async function admit(target: ProxyTarget, head: RequestHead, parts: HttpParts): 
         throw new ControlError(502, 'runtime_failed', parts.runtimeError() ?? 'The agent runtime is not running.')
       }
       if (parts.runtimeState() !== 'ready') throw runtimeBooting()
-      return { port: parts.ports.runtime, path: target.path, refused: runtimeBooting }
+      return { port: parts.ports.runtime, path: target.path, refused: runtimeBooting, done: parts.useRuntime() }
     default:
       return target satisfies never
   }

@@ -1,8 +1,12 @@
 /** Runs the agent runtime as a child process: starts it, probes it, and restarts it until it fails too often. */
 import { runtimePort as specifiedPort } from '@svc/contract/daemon/control'
 
+import { isRecord, parseJson } from '@svc/contract/json'
+
 import { handledLater, killGroup, lastLines, startWatched } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
+import { type SandboxProcess, sandboxProcesses } from './processes.ts'
+import { createSleep } from './sleep.ts'
 
 type RuntimeState = 'starting' | 'ready' | 'stopped' | 'failed'
 
@@ -17,6 +21,9 @@ interface RuntimeOptions {
   log: (message: string) => void
   /** Delays before each restart, in milliseconds. After the last one the runtime has failed. */
   backoffMs?: number[]
+  /** The idle runtime freezes after this time; null for never. */
+  freezeMs?: number | null
+  processes?: () => SandboxProcess[]
 }
 
 /** The port accepts early and never answers those requests, so each probe is short and on a new connection. */
@@ -30,6 +37,7 @@ const settledMs = 60_000
 const outputMax = 8192
 /** Time to read the output that is still buffered when the runtime exits. */
 const drainMs = 1_000
+const statusMs = 5_000
 
 export function createAgentRuntime(options: RuntimeOptions) {
   const port = options.port ?? specifiedPort
@@ -42,6 +50,13 @@ export function createAgentRuntime(options: RuntimeOptions) {
   let tries = 0
   let starts = 0
   let waiting = ready()
+  const sleep = createSleep({
+    freezeMs: options.freezeMs ?? null,
+    pid: () => (state === 'ready' ? (child?.pid ?? null) : null),
+    isBusy: () => isBusy(port),
+    processes: options.processes ?? sandboxProcesses,
+    log: options.log,
+  })
 
   function ready() {
     const made = Promise.withResolvers<void>()
@@ -79,6 +94,7 @@ export function createAgentRuntime(options: RuntimeOptions) {
         error = null
         options.log(`agent runtime ready after ${Date.now() - startedAt} ms`)
         waiting.resolve()
+        sleep.started()
         return
       }
       if (Date.now() - startedAt > startMs) {
@@ -141,6 +157,20 @@ export function createAgentRuntime(options: RuntimeOptions) {
     get starts() {
       return starts
     },
+    /** How long the idle runtime has been frozen; null when it is not. It stays `ready`, as any use thaws it. */
+    get frozenMs() {
+      return sleep.frozenMs
+    },
+    /** Keeps the runtime awake until the returned function is called. */
+    use: () => sleep.use(),
+    async whileInUse<T>(act: () => Promise<T>): Promise<T> {
+      const done = sleep.use()
+      try {
+        return await act()
+      } finally {
+        done()
+      }
+    },
     start(): void {
       tries = 0
       launch()
@@ -154,6 +184,22 @@ export function createAgentRuntime(options: RuntimeOptions) {
       await waiting.promise
     },
     stop,
+  }
+}
+
+/** Whether a turn runs in any conversation. Null when the runtime has no such route. */
+async function isBusy(port: number): Promise<boolean | null> {
+  try {
+    const reply = await fetch(`http://127.0.0.1:${port}/session/status`, {
+      signal: AbortSignal.timeout(statusMs),
+      keepalive: false,
+      headers: { connection: 'close' },
+    })
+    const statuses = parseJson(await reply.text())
+    if (!reply.ok || !isRecord(statuses)) return null
+    return Object.values(statuses).some((status) => !isRecord(status) || status['type'] !== 'idle')
+  } catch {
+    return null
   }
 }
 

@@ -25,11 +25,14 @@ export function createConversation(options: {
   let modelsLoaded: Promise<void> | null = null
   const delivered = new Map<string, Promise<string>>()
 
-  async function call(
+  const call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, timeoutMs = callMs) =>
+    runtime.whileInUse(() => send(method, path, body, timeoutMs))
+
+  async function send(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
-    body?: unknown,
-    timeoutMs = callMs,
+    body: unknown,
+    timeoutMs: number,
   ): Promise<Response> {
     if (runtime.state === 'failed') {
       throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime is not running.')

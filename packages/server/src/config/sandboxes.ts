@@ -29,6 +29,8 @@ export function readSandboxes(settings: Settings) {
       sockets: engineSockets(settings.text('DOCKER_HOST') ?? undefined, settings.text('XDG_RUNTIME_DIR') ?? undefined),
       buildNetwork: settings.choice('SVC_BUILD_NETWORK', ['none', 'default']),
     },
+    /** An agent runtime that is idle for this long freezes; 0 for never. */
+    freezeSeconds: settings.integer('SVC_RUNTIME_FREEZE_SECONDS', 60, 0, 86_400),
     egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
     /** Paths of this machine that no sandbox may read. */
     hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),

@@ -41,6 +41,7 @@ const health = z.object({
   error: text(20_000).nullable(),
   runtime_session_id: text(200).nullable().default(null),
   runtime_starts: z.number().int().min(0).max(1_000_000).default(1),
+  runtime_asleep_ms: z.number().int().min(0).nullable().default(null),
 })
 const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200) })
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
@@ -129,6 +130,8 @@ export async function requestRuntime(
     redirect: 'manual',
     // The body passes through compressed, as its content-encoding header says.
     decompress: false,
+    // The events of a frozen runtime pause for as long as it is idle.
+    timeout: false,
   } as RequestInit)
 }
 
