@@ -11,7 +11,7 @@ import { baseTip, ensureSessionBranch } from '../create/branch.ts'
 import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
 import { readHealth } from '../../sandboxes/daemon-client.ts'
 import { makeSandbox } from '../../sandboxes/make.ts'
-import { PhaseJournal } from './phases.ts'
+import type { PhaseJournal } from './phases.ts'
 import { projectImage } from '../../sandboxes/project-image.ts'
 import { inForceAt } from '../refresh/runtime-files.ts'
 import { insertSandbox, setInForce, updateSandbox } from '../../sandboxes/store.ts'
@@ -54,9 +54,8 @@ export async function provision(
   driver: SandboxDriver,
   session: SessionWithSandbox,
   sandboxId: string,
-  signal: AbortSignal,
+  { journal, signal }: { journal: PhaseJournal; signal: AbortSignal },
 ): Promise<Provisioned> {
-  const journal = new PhaseJournal(deps, session)
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session was deleted.')
   const repository = await openRepository(deps, project)
