@@ -23,25 +23,29 @@ let server: Server
 let sessions: string
 let session: Session
 beforeAll(async () => {
-  server = await Server.start({ SVC_RUNTIME_FREEZE_SECONDS: '2' })
+  server = await Server.start({ SVC_RUNTIME_FREEZE_SECONDS: '2', SVC_RUNTIME_STOP_SECONDS: '0' })
   const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'idle'])
   sessions = `/v1/projects/${project_id}/sessions`
   await makeFirstCommit(server, project_id)
+  session = await startSession()
+})
+afterAll(() => server.end())
+
+async function startSession(): Promise<Session> {
   const { session_id } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
-  session = await until('the session to run', async () => {
+  return until('the session to run', async () => {
     const found = await server.send<Session>('GET', `${sessions}/${session_id}`)
     if (found.status === 'failed') throw new Error(found.error ?? 'failed')
     return found.status === 'running' && found
   })
-})
-afterAll(() => server.end())
+}
 
 const health = async () => (await (await fetch(`${session.sandbox_url}/svc/health`)).json()) as Health
 const asleep = () => until('the runtime to freeze', async () => (await health()).runtime_asleep_ms !== null)
 const stateOfRuntime = () => {
   const names = runningProcesses()
-  const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')!
-  return /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
+  const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')
+  return runtime === undefined ? null : /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
 }
 
 /** Prompts the agent and waits until its command has printed the mark. */
@@ -74,7 +78,7 @@ test('an idle session freezes its runtime, stays running, and its next prompt co
 
 test('a program that the agent left running, such as a dev server, keeps the runtime awake until it ends', async () => {
   await agentRuns('serving', 'nohup sleep 600 > /dev/null 2>&1 & echo $! > /tmp/pid')
-  const seen = new Set<string | undefined>()
+  const seen = new Set<string | null | undefined>()
   // Longer than the runtime may be idle, by its own clock.
   const { uptime_ms: before } = (await health()) as Health & { uptime_ms: number }
   await until('some seconds of the daemon', async () => {
@@ -85,4 +89,32 @@ test('a program that the agent left running, such as a dev server, keeps the run
   await agentRuns('ended', 'kill "$(cat /tmp/pid)"')
   await asleep()
   expect(stateOfRuntime()).toBe('T')
+})
+
+test('a session that stays idle stops its runtime without an error, and its next prompt continues the conversation', async () => {
+  await server.kill('SIGTERM')
+  server.env.SVC_RUNTIME_STOP_SECONDS = '1'
+  await server.boot()
+  session = await startSession()
+  await agentRuns('before', 'echo kept > kept.txt')
+  await until('the runtime to stop', async () => (await health()).runtime === 'stopped')
+  await until('its process to end', () => stateOfRuntime() === null)
+  expect(await health()).toMatchObject({ status: 'ready', error: null })
+  const path = `${sessions}/${session.session_id}`
+  expect(await server.send<object>('GET', `${path}?include=activity`)).toMatchObject({
+    ...{ status: 'running', error: null, is_busy: false, last_turn_error: null },
+  })
+
+  await agentRuns('after', 'cat kept.txt')
+  const runtime = new URL(session.sandbox_url).pathname
+  const [only, ...others] = (await (await server.api(`${runtime}/session`)).json()) as { id: string }[]
+  expect(others).toEqual([])
+  const messages = JSON.stringify(await (await server.api(`${runtime}/session/${only!.id}/message`)).json())
+  expect(messages).toContain('before-done')
+  expect(messages).toContain('after-done')
+  expect(await server.send<object>('GET', path)).toMatchObject({
+    status: 'running',
+    error: null,
+    last_turn_error: null,
+  })
 })

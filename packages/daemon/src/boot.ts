@@ -78,7 +78,7 @@ export async function startDaemon(options: DaemonOptions) {
       runtime_session_id: parts.conversation?.runtimeSessionId ?? null,
       error: bootError ?? runtime?.error ?? null,
       runtime_starts: runtime?.starts ?? 0,
-      runtime_asleep_ms: runtime?.frozenMs ?? null,
+      runtime_asleep_ms: runtime?.asleepMs ?? null,
     }
   }
 
@@ -97,7 +97,8 @@ export async function startDaemon(options: DaemonOptions) {
     serviceKey: () => config?.token ?? '',
     runtimeState: () => runtime?.state ?? 'starting',
     runtimeError: () => runtime?.error ?? null,
-    useRuntime: () => runtime?.use() ?? (() => {}),
+    useRuntime: async () => (await runtime?.use()) ?? (() => {}),
+    holdStream: (reopen) => runtime?.hold(reopen) ?? null,
     log: options.log,
   }
 
@@ -129,7 +130,11 @@ export async function startDaemon(options: DaemonOptions) {
       return changed
     }
     parts.attach = (body) => writeAttachment(options, body)
-    const started = createRuntime(config, options, ports.runtime, () => sessionEnv.secrets)
+    const started = createRuntime(config, options, ports.runtime, {
+      secrets: () => sessionEnv.secrets,
+      // A claim must find the runtime of a warm sandbox at once.
+      stopMs: () => (parts.warm === null ? config.stopMs : null),
+    })
     writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
       mode: 0o644,
     })
@@ -235,7 +240,7 @@ function createRuntime(
   config: DaemonConfig,
   options: DaemonOptions,
   port: number,
-  secrets: () => Record<string, string>,
+  { secrets, stopMs }: { secrets: () => Record<string, string>; stopMs: () => number | null },
 ): AgentRuntime {
   return createAgentRuntime({
     command:
@@ -248,6 +253,7 @@ function createRuntime(
     port,
     log: options.log,
     freezeMs: config.freezeMs,
+    stopMs,
     ...(options.processes === undefined ? {} : { processes: options.processes }),
   })
 }

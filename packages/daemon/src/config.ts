@@ -85,6 +85,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     generation,
     configDir,
     freezeMs: readSeconds(env['SVC_RUNTIME_FREEZE_SECONDS']),
+    stopMs: readSeconds(env['SVC_RUNTIME_STOP_SECONDS']),
     llm: {
       baseUrl: env['SVC_LLM_BASE_URL'] || env['SVC_ALT_URL'] || `${apiUrl}/llm`,
       apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',

@@ -50,6 +50,7 @@ const platform = {
     'the operator did not turn it off',
     'The agent runtime freezes after this time without use.',
   ),
+  SVC_RUNTIME_STOP_SECONDS: only('the operator did not turn it off', 'The frozen agent runtime stops after this time.'),
   SVC_SANDBOX_SETUP: only('`svc.toml` has `[sandbox] setup`', 'That command.'),
 }
 

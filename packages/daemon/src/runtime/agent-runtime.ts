@@ -23,6 +23,8 @@ interface RuntimeOptions {
   backoffMs?: number[]
   /** The idle runtime freezes after this time; null for never. */
   freezeMs?: number | null
+  /** The frozen runtime stops after this time; null for never. */
+  stopMs?: () => number | null
   processes?: () => SandboxProcess[]
 }
 
@@ -52,6 +54,16 @@ export function createAgentRuntime(options: RuntimeOptions) {
   let waiting = ready()
   const sleep = createSleep({
     freezeMs: options.freezeMs ?? null,
+    stopMs: options.stopMs ?? (() => null),
+    stop,
+    async start() {
+      tries = 0
+      launch()
+      // Sleep ends no turn, so this is not a start that a turn could have been lost by.
+      starts -= 1
+      // `state` and `error` report the failure.
+      await waiting.promise.catch(handledLater)
+    },
     pid: () => (state === 'ready' ? (child?.pid ?? null) : null),
     isBusy: () => isBusy(port),
     processes: options.processes ?? sandboxProcesses,
@@ -139,6 +151,7 @@ export function createAgentRuntime(options: RuntimeOptions) {
   async function stop(): Promise<void> {
     run += 1
     state = 'stopped'
+    error = null
     waiting.reject(new Error('The agent runtime was stopped.'))
     waiting = ready()
     kill()
@@ -157,14 +170,19 @@ export function createAgentRuntime(options: RuntimeOptions) {
     get starts() {
       return starts
     },
-    /** How long the idle runtime has been frozen; null when it is not. It stays `ready`, as any use thaws it. */
-    get frozenMs() {
-      return sleep.frozenMs
+    /** Numbers the processes of the runtime. */
+    get run() {
+      return run
     },
-    /** Keeps the runtime awake until the returned function is called. */
-    use: () => sleep.use(),
+    /** How long the idle runtime has been frozen, and then `ready`, or stopped; null when it is awake. */
+    get asleepMs() {
+      return sleep.asleepMs
+    },
+    /** Wakes the runtime and keeps it awake until the returned function is called. */
+    use: sleep.use,
+    hold: sleep.hold,
     async whileInUse<T>(act: () => Promise<T>): Promise<T> {
-      const done = sleep.use()
+      const done = await sleep.use()
       try {
         return await act()
       } finally {

@@ -23,6 +23,7 @@ export function createConversation(options: {
   let opening: Promise<string> | null = null
   let agentChecked = false
   let modelsLoaded: Promise<void> | null = null
+  let loadedBy = -1
   const delivered = new Map<string, Promise<string>>()
 
   const call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, timeoutMs = callMs) =>
@@ -118,6 +119,8 @@ export function createConversation(options: {
     async abort(): Promise<void> {
       // The runtime loads its models at the first prompt and keeps the result. An abort during that load would break
       // every later prompt, so let the load finish first.
+      if (loadedBy !== runtime.run) modelsLoaded = null
+      loadedBy = runtime.run
       modelsLoaded ??= call('GET', '/config/providers').then(
         () => {},
         () => {

@@ -22,13 +22,13 @@ afterEach(async () => {
 })
 
 /** Looks at the processes below this test, as if it were a sandbox. */
-async function start(processes: () => SandboxProcess[] = belowThisTest) {
+async function start(env: Record<string, string> = {}) {
   let looks = 0
   const counted = () => {
     looks++
-    return processes()
+    return belowThisTest()
   }
-  const under = await startTestDaemon({ SVC_RUNTIME_FREEZE_SECONDS: '0.2' }, { processes: counted })
+  const under = await startTestDaemon({ SVC_RUNTIME_FREEZE_SECONDS: '0.2', ...env }, { processes: counted })
   ends.push(() => under.close())
   await until('the daemon to be ready', async () => (await under.daemon.health()).status === 'ready')
   const runtime = async (path: string) => (await fetch(`http://127.0.0.1:${under.runtimePort}${path}`)).json()
@@ -137,6 +137,38 @@ test('a frozen runtime that is killed starts again, and the daemon ends with a f
     return runtime === 'ready' && starts === 2
   })
   await until('the next one to freeze', async () => (await under.daemon.health()).runtime_asleep_ms !== null)
+  await under.close()
+  expect(belowThisTest().filter(({ group, pid }) => group === pid && pid !== process.pid)).toEqual([])
+})
+
+test('a runtime that stays idle is stopped without trouble; the next prompt starts it, and open event streams go on', async () => {
+  const under = await start({ SVC_RUNTIME_STOP_SECONDS: '0.2' })
+  const events = await fetch(`http://127.0.0.1:${under.port}/event`, {
+    headers: { [userContextHeader]: await signed('/event') },
+  })
+  const reader = events.body!.getReader()
+  ends.push(() => reader.cancel())
+  const untilStopped = () =>
+    until('the runtime to stop', async () => (await under.daemon.health()).runtime === 'stopped')
+  await untilStopped()
+  expect(await under.daemon.health()).toMatchObject({ status: 'ready', error: null, runtime_starts: 1 })
+  expect((await under.daemon.health()).runtime_asleep_ms).toBeNumber()
+  await until('its process to end', () => !sandboxProcesses().some(({ pid }) => pid === under.runtimePid))
+
+  const askedAt = Date.now()
+  const prompted = await under.send('POST', '/svc/prompt', [bearer], JSON.stringify({ text: 'Go on.' }))
+  expect(statusOf(prompted)).toBe(200)
+  for (let last = 0; last < askedAt;) {
+    const { value, done } = await reader.read()
+    expect(done).toBe(false)
+    last = Number(/"at":(\d+)/.exec(new TextDecoder().decode(value))?.[1] ?? 0)
+  }
+  // Sleeping lost no turn, so it counts as no start of the runtime.
+  expect(await under.daemon.health()).toMatchObject({ status: 'ready', error: null, runtime_starts: 1 })
+
+  await untilStopped()
+  expect(statusOf(await under.send('GET', '/config', [await contextLine('/config')]))).toBe(200)
+  await untilStopped()
   await under.close()
   expect(belowThisTest().filter(({ group, pid }) => group === pid && pid !== process.pid)).toEqual([])
 })

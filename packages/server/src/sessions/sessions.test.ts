@@ -155,6 +155,7 @@ describe('the environment of a sandbox', () => {
       SVC_SANDBOX_GENERATION: '1',
       SVC_CONFIG_DIR: '.svc/runtime',
       SVC_RUNTIME_FREEZE_SECONDS: '60',
+      SVC_RUNTIME_STOP_SECONDS: '600',
     })
     expect((await app.request('GET', '/v1/token', { token: env.SVC_CLI_TOKEN! })).body).toMatchObject({
       kind: 'project',

@@ -63,6 +63,7 @@ function platformEnvironment({ config }: Pick<Deps, 'config'>, input: NewBoot, s
     SVC_CONFIG_DIR: config_dir,
     ...(command === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(command) }),
     ...(config.freezeSeconds === 0 ? {} : { SVC_RUNTIME_FREEZE_SECONDS: String(config.freezeSeconds) }),
+    ...(config.stopSeconds === 0 ? {} : { SVC_RUNTIME_STOP_SECONDS: String(config.stopSeconds) }),
   }
 }
 
