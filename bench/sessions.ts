@@ -5,28 +5,20 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventsOf } from '../packages/server/src/testing-events.ts'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
-import { procFile, runningProcesses } from '../test/processes.ts'
-import { below } from '../test/torture/sandbox-leaks.ts'
 import { type Figure, median, percentile, printFigures, timed } from './report/figures.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
+import { bytesOf, sandboxProcesses } from './report/processes.ts'
+import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
 
 const colds = Number(process.env.BENCH_STARTS ?? 7)
 const warms = Number(process.env.BENCH_WARM ?? 20)
 const atOnce = Number(process.env.BENCH_AT_ONCE ?? 20)
 
-interface Session {
-  session_id: string
-  status: string
-  error: string | null
-}
 type Phases = Map<string, number[]>
 
-/** A model that responds at once, so that the measurement covers everything around it. */
-const model = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => firstWord() })
+const model = modelThatAnswersAtOnce()
 const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
-const environment = { SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${model.port}/v1`, SVC_LLM_MODEL: 'bench' }
 try {
   await withServer('1', warm)
   await withServer('0', async (server, project) => {
@@ -34,12 +26,12 @@ try {
     await manyAtOnce(server, project)
   })
 } finally {
-  await model.stop(true)
+  await model.stop()
   await rm(dir, { recursive: true, force: true })
 }
 
 async function withServer(warmSandboxes: string, work: (server: Server, project: string) => Promise<void>) {
-  const server = await Server.start({ ...environment, SVC_WARM_SANDBOXES: warmSandboxes })
+  const server = await Server.start({ ...model.environment, SVC_WARM_SANDBOXES: warmSandboxes })
   try {
     const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'bench'])
     await makeFirstCommit(server, project_id)
@@ -72,7 +64,7 @@ async function manyAtOnce(server: Server, project: string): Promise<void> {
   const boot = await runtimeBoot(join(dir, 'runtime-at-once'))
   const started = await Promise.all(Array.from({ length: atOnce }, () => start(server, project)))
   const times = started.map(({ runningMs }) => runningMs)
-  const bytes = sandboxBytes(server.pid) / atOnce
+  const bytes = bytesOf(sandboxProcesses(server.pid)) / atOnce
   printFigures(`${atOnce} sessions from nothing at once`, [
     { what: 'create to running, the median one', ms: median(times), floor: '', floorMs: null },
     {
@@ -117,63 +109,6 @@ async function warm(server: Server, project: string): Promise<void> {
   if (cold > 0) console.log(`${cold} of them started from nothing.`)
 }
 
-/** As a client sees it: the response, then `running` on the event stream. */
-async function start(server: Server, project: string) {
-  const began = performance.now()
-  const { session_id: id } = await server.send<Session>('POST', `/v1/projects/${project}/sessions`, {})
-  const answeredMs = performance.now() - began
-  await onEvents(server, project, id, (event) => {
-    const { session } = event as { session?: Session }
-    if (session?.status === 'failed') throw new Error(session.error ?? 'failed')
-    return session?.status === 'running'
-  })
-  return { id, answeredMs, runningMs: performance.now() - began }
-}
-
-async function untilFirstWord(server: Server, project: string, id: string): Promise<number> {
-  let began = 0
-  await onEvents(
-    server,
-    project,
-    id,
-    (event) => {
-      const { message } = event as { message?: { role: string; parts: { type: string; text?: string }[] } }
-      return message?.role === 'assistant' && message.parts.some((part) => part.type === 'text' && part.text !== '')
-    },
-    async () => {
-      began = performance.now()
-      await server.send('POST', `/v1/projects/${project}/sessions/${id}/prompt`, { text: 'Say a word.' })
-    },
-  )
-  return performance.now() - began
-}
-
-/** Reads a session's events until one matches. Calls `once` when the stream is open. */
-async function onEvents(
-  server: Server,
-  project: string,
-  id: string,
-  fits: (event: unknown) => boolean | undefined,
-  once: () => Promise<void> = async () => {},
-): Promise<void> {
-  const closing = new AbortController()
-  const { signal } = closing
-  const response = await server.api(`/v1/projects/${project}/sessions/${id}/events`, { signal })
-  let found = false
-  const asked = once()
-  for await (const { data } of eventsOf(response.body!)) {
-    found = fits(JSON.parse(data)) === true
-    if (found) break
-  }
-  closing.abort()
-  await asked
-  if (!found) throw new Error('The events ended early.')
-}
-
-async function remove(server: Server, project: string, id: string): Promise<void> {
-  await server.api(`/v1/projects/${project}/sessions/${id}`, { method: 'DELETE' })
-}
-
 async function note(phases: Phases, server: Server, project: string, id: string): Promise<string[]> {
   const path = `/v1/projects/${project}/sessions/${id}/timeline`
   const { phases: timeline } = await server.send<{ phases: { name: string; ms: number | null }[] }>('GET', path)
@@ -183,22 +118,4 @@ async function note(phases: Phases, server: Server, project: string, id: string)
 
 function phaseFigures(phases: Phases): Figure[] {
   return [...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null }))
-}
-
-function firstWord(): Response {
-  const base = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'bench' }
-  const chunk = (delta: object, finish: string | null) =>
-    `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
-  const text = `${chunk({ role: 'assistant', content: 'word' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`
-  return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
-}
-
-/** Every process in a sandbox of this server; shared pages are divided by the number of sharers. */
-function sandboxBytes(serverPid: number): number {
-  const names = runningProcesses()
-  let kilobytes = 0
-  for (const { pid } of below(serverPid))
-    if (names.get(pid)?.name.startsWith('postgres') === false)
-      kilobytes += Number(/^Pss:\s+(\d+)/m.exec(procFile(pid, 'smaps_rollup'))?.[1] ?? 0)
-  return kilobytes * 1024
 }

@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import { git, root, run, until } from '../../test/e2e/harness.ts'
 
-/** From spawning the bare agent runtime to its first response. */
-export async function runtimeBoot(home: string): Promise<number> {
+/** From spawning the bare agent runtime to its first response. `whenReady` runs before it ends. */
+export async function runtimeBoot(
+  home: string,
+  whenReady: (runtime: { pid: number; port: number }) => Promise<void> = async () => {},
+): Promise<number> {
   const port = 40_000 + Math.floor(Math.random() * 20_000)
   const binary = join(root, `node_modules/opencode-linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}/bin/opencode`)
   const disable = Object.fromEntries(
@@ -29,7 +32,9 @@ export async function runtimeBoot(home: string): Promise<number> {
       }).catch(() => null)
       return answer?.ok
     })
-    return performance.now() - started
+    const ms = performance.now() - started
+    await whenReady({ pid: child.pid, port })
+    return ms
   } finally {
     child.kill('SIGKILL')
     await child.exited

@@ -2905,7 +2905,7 @@ export interface components {
             ms: number | null;
             error: string | null;
             /**
-             * @description For a refresh: what it changed.
+             * @description For a refresh: what it changed. For `queue`: the place in line.
              * @default null
              */
             note: string | null;

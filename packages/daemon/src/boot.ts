@@ -21,6 +21,7 @@ import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } f
 import { createConversation } from './runtime/conversation.ts'
 import type { Addresses } from './http/listeners.ts'
 import { type HttpParts, listen } from './http/server.ts'
+import type { SandboxProcess } from './runtime/processes.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
 import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
@@ -47,6 +48,7 @@ export interface DaemonOptions {
   /** The egress proxy; null where the sandbox has none. */
   egress: { port: number; socketPath: string } | null
   ports?: OwnPorts
+  processes?: () => SandboxProcess[]
   log: (message: string) => void
 }
 
@@ -78,6 +80,7 @@ export async function startDaemon(options: DaemonOptions) {
       runtime_session_id: parts.conversation?.runtimeSessionId ?? null,
       error: bootError ?? runtime?.error ?? null,
       runtime_starts: runtime?.starts ?? 0,
+      runtime_asleep_ms: runtime?.asleepMs ?? null,
     }
   }
 
@@ -96,6 +99,8 @@ export async function startDaemon(options: DaemonOptions) {
     serviceKey: () => config?.token ?? '',
     runtimeState: () => runtime?.state ?? 'starting',
     runtimeError: () => runtime?.error ?? null,
+    useRuntime: async () => (await runtime?.use()) ?? (() => {}),
+    holdStream: (reopen) => runtime?.hold(reopen) ?? null,
     log: options.log,
   }
 
@@ -127,7 +132,11 @@ export async function startDaemon(options: DaemonOptions) {
       return changed
     }
     parts.attach = (body) => writeAttachment(options, body)
-    const started = createRuntime(config, options, ports.runtime, () => sessionEnv.secrets)
+    const started = createRuntime(config, options, ports.runtime, {
+      secrets: () => sessionEnv.secrets,
+      // A claim must find the runtime of a warm sandbox at once.
+      stopMs: () => (parts.warm === null ? config.stopMs : null),
+    })
     writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
       mode: 0o644,
     })
@@ -186,12 +195,13 @@ export async function startDaemon(options: DaemonOptions) {
     parts.warm = null
     // Opened only now: a partial checkout, or one without a session, is not work to save.
     parts.work = createWorkSaver({ ...options, command: options.programs.agent })
-    parts.recover = createWorkRecoverer({
+    const recover = createWorkRecoverer({
       ...options,
       client: options.programs.client,
       sessionId: config.sessionId,
       env,
     })
+    parts.recover = () => session.runtime.whileInUse(recover)
     parts.terminals = serveTerminals({
       ...options,
       socketPath: join(options.paths.runtimeDir, 'terminals.sock'),
@@ -235,7 +245,7 @@ function createRuntime(
   config: DaemonConfig,
   options: DaemonOptions,
   port: number,
-  secrets: () => Record<string, string>,
+  { secrets, stopMs }: { secrets: () => Record<string, string>; stopMs: () => number | null },
 ): AgentRuntime {
   return createAgentRuntime({
     command:
@@ -247,6 +257,9 @@ function createRuntime(
     identity: options.identity,
     port,
     log: options.log,
+    freezeMs: config.freezeMs,
+    stopMs,
+    ...(options.processes === undefined ? {} : { processes: options.processes }),
   })
 }
 

@@ -84,6 +84,8 @@ export function readConfig(env: Record<string, string | undefined>) {
     warm: env[warmName] === '1',
     generation,
     configDir,
+    freezeMs: readSeconds(env['SVC_RUNTIME_FREEZE_SECONDS']),
+    stopMs: readSeconds(env['SVC_RUNTIME_STOP_SECONDS']),
     llm: {
       baseUrl: env['SVC_LLM_BASE_URL'] || env['SVC_ALT_URL'] || `${apiUrl}/llm`,
       apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',
@@ -99,6 +101,12 @@ export function readConfig(env: Record<string, string | undefined>) {
 }
 
 const shapeOf = (name: unknown): ModelShape => (name === 'anthropic' ? 'anthropic' : 'openai')
+
+/** In milliseconds; null for never. */
+function readSeconds(text: string | undefined): number | null {
+  const seconds = Number(text)
+  return seconds > 0 ? seconds * 1000 : null
+}
 
 function readCommand(json: string | undefined, problems: string[]): string[] | null {
   if (!json) return null

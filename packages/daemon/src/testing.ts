@@ -30,7 +30,7 @@ export const bootEnvironment = (extra: Record<string, string> = {}): Record<stri
 /** The fake runtime runs as a child of the daemon, like the real one, and reports its requests under /seen. */
 export async function startTestDaemon(
   env: Record<string, string> = {},
-  options: Partial<Pick<DaemonOptions, 'runtimeCommand' | 'programs'>> = {},
+  options: Partial<Pick<DaemonOptions, 'runtimeCommand' | 'programs' | 'processes'>> = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
   const [port, runtimePort, relayPort, egressPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
@@ -52,6 +52,7 @@ export async function startTestDaemon(
       client: [process.execPath, '--eval', 'process.exit(1)'],
     },
     ...(options.programs === undefined ? {} : { programs: options.programs }),
+    ...(options.processes === undefined ? {} : { processes: options.processes }),
     runtimeCommand: options.runtimeCommand ?? [process.execPath, standIn, String(runtimePort)],
     listen: { tcp: { host: '127.0.0.1', port }, socketPath: socket },
     relay: null,

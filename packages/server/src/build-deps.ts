@@ -22,6 +22,7 @@ import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
+import { readPressure } from './sandboxes/pressure.ts'
 import { Heartbeat } from './scheduler/heartbeat.ts'
 import { SessionFeed } from './sessions/conversation/feed.ts'
 import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
@@ -99,6 +100,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     feed: new SessionFeed(),
     events: new EventNotifier({ db, locks, log: own.log }),
     instanceId: randomUUID(),
+    pressure: readPressure,
     now: () => new Date(),
     newId: () => randomUUID(),
     randomBytes: (count: number) => randomBytes(count),

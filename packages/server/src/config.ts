@@ -104,6 +104,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
       /** The wait for a prefetch from the host. After it the host is asked in the usual order, and stored tips still leave in time. */
       aheadMs: 400,
     },
+    /** How often unfinished work is saved beside the saves after turns and tools. */
+    saveWorkEveryMs: 60_000,
     /** How long a merge queues behind others on the same base. Below the usual one-minute timeout of a proxy in between. */
     mergeWaitMs: 50_000,
     /** How long a merge retries after outside pushes to its base. */

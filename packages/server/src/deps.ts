@@ -12,6 +12,7 @@ import type { EventNotifier } from './events/notifier.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import type { Pressure } from './sandboxes/pressure.ts'
 import type { Heartbeat } from './scheduler/heartbeat.ts'
 import type { DaemonAddress } from './sandboxes/daemon-client.ts'
 import type { SessionFeed } from './sessions/conversation/feed.ts'
@@ -44,6 +45,8 @@ export interface Deps {
   instanceId: string
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
+  /** How loaded this machine is. */
+  pressure: () => Pressure
   now: () => Date
   newId: () => string
   randomBytes: (count: number) => Uint8Array

@@ -210,6 +210,8 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     relaySocket: join(config.dataDir, 'relay', 'relay.sock'),
     // No heartbeat runs here, so its clock stands still.
     heartbeat: new Heartbeat(() => 0),
+    // Other tests load the machine.
+    pressure: () => ({ cpu: 0, memory: 0, io: 0, freeBytes: null, totalBytes: null }),
     log,
     undeclaredError(route, code) {
       throw new Error(`${route} answered with ${code}: add it to the errors of its route.`)

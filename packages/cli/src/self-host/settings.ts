@@ -53,6 +53,8 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_BUILD_NETWORK: { summary: "Network of a project's Dockerfile: none or default" },
   SVC_SANDBOX_HIDDEN_PATHS: { summary: 'Local files that no sandbox may read, separated by colons' },
   SVC_SANDBOX_LEASE_SECONDS: { summary: 'Time a session goes on without a server, such as during an upgrade' },
+  SVC_RUNTIME_FREEZE_SECONDS: { summary: 'Time after which an idle agent runtime freezes; 0 for never' },
+  SVC_RUNTIME_STOP_SECONDS: { summary: 'Time after which a frozen agent runtime stops; 0 for never' },
   SVC_SESSION_LIMIT: { summary: 'Limit of live sessions per account' },
   SVC_WAITING_MINUTES: { summary: 'Time an agent waits for an answer before its session stops' },
   SVC_FILE_REPOSITORY_ROOTS: {

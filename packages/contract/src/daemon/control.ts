@@ -43,6 +43,8 @@ export interface DaemonHealth {
   error: string | null
   /** Counts the starts of the runtime: it starts again after a crash and for a refresh. */
   runtime_starts: number
+  /** How long the idle runtime has been frozen (`ready`) or stopped (`stopped`); null when it is awake. No process runs meanwhile that could change a file. */
+  runtime_asleep_ms: number | null
 }
 
 export interface PromptBody {

@@ -46,6 +46,11 @@ const platform = {
   SVC_CONFIG_DIR: always('`[runtime] config_dir` of `svc.toml`.'),
   // The daemon adds `serve --port … --hostname …` to it.
   SVC_RUNTIME_COMMAND: only('`svc.toml` has `[runtime] command`', 'That command, as a JSON list.'),
+  SVC_RUNTIME_FREEZE_SECONDS: only(
+    'the operator did not turn it off',
+    'The agent runtime freezes after this time without use.',
+  ),
+  SVC_RUNTIME_STOP_SECONDS: only('the operator did not turn it off', 'The frozen agent runtime stops after this time.'),
   SVC_SANDBOX_SETUP: only('`svc.toml` has `[sandbox] setup`', 'That command.'),
 }
 

@@ -348,7 +348,11 @@ export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/ti
         started_at: timestamp,
         ms: z.number().nullable(),
         error: z.string().nullable(),
-        note: z.string().nullable().default(null).describe('For a refresh: what it changed.'),
+        note: z
+          .string()
+          .nullable()
+          .default(null)
+          .describe('For a refresh: what it changed. For `queue`: the place in line.'),
       }),
     ),
   }),

@@ -15,6 +15,9 @@ export interface HttpParts extends ControlParts {
   serviceKey: () => string
   runtimeState: () => 'starting' | 'ready' | 'stopped' | 'failed'
   runtimeError: () => string | null
+  /** Keeps the runtime awake until the returned function is called. */
+  useRuntime: () => Promise<() => void>
+  holdStream: NonNullable<Upstream['hold']>
   log: (message: string) => void
 }
 
@@ -35,7 +38,9 @@ async function admitTerminal(name: string, head: RequestHead, parts: HttpParts):
   const outcome = await parts.access.user(head)
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
   if (parts.terminals === null) throw runtimeBooting()
-  return { socketPath: parts.terminals.socketPath, path: head.path, refused: runtimeBooting }
+  // A person at work needs the agent soon.
+  const done = await parts.useRuntime()
+  return { socketPath: parts.terminals.socketPath, path: head.path, refused: runtimeBooting, done }
 }
 
 /** Checks access for a request or an upgrade and returns its target. */
@@ -48,13 +53,21 @@ async function admit(target: ProxyTarget, head: RequestHead, parts: HttpParts): 
       throw new ControlError(400, 'invalid', target.reason, { hint: target.hint })
     case 'port':
       return { port: target.port, path: target.path, refused: () => nothingListens(target.port) }
-    case 'runtime':
-      if (parts.runtimeState() === 'failed') {
-        throw new ControlError(502, 'runtime_failed', parts.runtimeError() ?? 'The agent runtime is not running.')
-      }
-      if (parts.runtimeState() !== 'ready') throw runtimeBooting()
-      return { port: parts.ports.runtime, path: target.path, refused: runtimeBooting }
+    case 'runtime': {
+      const done = await parts.useRuntime()
+      const refusal = refusalOf(parts)
+      if (refusal === null)
+        return { port: parts.ports.runtime, path: target.path, refused: runtimeBooting, done, hold: parts.holdStream }
+      done()
+      throw refusal
+    }
     default:
       return target satisfies never
   }
+}
+
+function refusalOf(parts: HttpParts): ControlError | null {
+  if (parts.runtimeState() === 'failed')
+    return new ControlError(502, 'runtime_failed', parts.runtimeError() ?? 'The agent runtime is not running.')
+  return parts.runtimeState() === 'ready' ? null : runtimeBooting()
 }

@@ -1,8 +1,12 @@
 /** Runs the agent runtime as a child process: starts it, probes it, and restarts it until it fails too often. */
 import { runtimePort as specifiedPort } from '@svc/contract/daemon/control'
 
+import { isRecord, parseJson } from '@svc/contract/json'
+
 import { handledLater, killGroup, lastLines, startWatched } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
+import { type SandboxProcess, sandboxProcesses } from './processes.ts'
+import { createSleep } from './sleep.ts'
 
 type RuntimeState = 'starting' | 'ready' | 'stopped' | 'failed'
 
@@ -17,6 +21,11 @@ interface RuntimeOptions {
   log: (message: string) => void
   /** Delays before each restart, in milliseconds. After the last one the runtime has failed. */
   backoffMs?: number[]
+  /** The idle runtime freezes after this time; null for never. */
+  freezeMs?: number | null
+  /** The frozen runtime stops after this time; null for never. */
+  stopMs?: () => number | null
+  processes?: () => SandboxProcess[]
 }
 
 /** The port accepts early and never answers those requests, so each probe is short and on a new connection. */
@@ -30,6 +39,7 @@ const settledMs = 60_000
 const outputMax = 8192
 /** Time to read the output that is still buffered when the runtime exits. */
 const drainMs = 1_000
+const statusMs = 5_000
 
 export function createAgentRuntime(options: RuntimeOptions) {
   const port = options.port ?? specifiedPort
@@ -42,6 +52,23 @@ export function createAgentRuntime(options: RuntimeOptions) {
   let tries = 0
   let starts = 0
   let waiting = ready()
+  const sleep = createSleep({
+    freezeMs: options.freezeMs ?? null,
+    stopMs: options.stopMs ?? (() => null),
+    stop,
+    async start() {
+      tries = 0
+      launch()
+      // Sleep ends no turn, so this is not a start that a turn could have been lost by.
+      starts -= 1
+      // `state` and `error` report the failure.
+      await waiting.promise.catch(handledLater)
+    },
+    pid: () => (state === 'ready' ? (child?.pid ?? null) : null),
+    isBusy: () => isBusy(port),
+    processes: options.processes ?? sandboxProcesses,
+    log: options.log,
+  })
 
   function ready() {
     const made = Promise.withResolvers<void>()
@@ -79,6 +106,7 @@ export function createAgentRuntime(options: RuntimeOptions) {
         error = null
         options.log(`agent runtime ready after ${Date.now() - startedAt} ms`)
         waiting.resolve()
+        sleep.started()
         return
       }
       if (Date.now() - startedAt > startMs) {
@@ -123,6 +151,7 @@ export function createAgentRuntime(options: RuntimeOptions) {
   async function stop(): Promise<void> {
     run += 1
     state = 'stopped'
+    error = null
     waiting.reject(new Error('The agent runtime was stopped.'))
     waiting = ready()
     kill()
@@ -140,6 +169,25 @@ export function createAgentRuntime(options: RuntimeOptions) {
     /** The number of starts so far. */
     get starts() {
       return starts
+    },
+    /** Numbers the processes of the runtime. */
+    get run() {
+      return run
+    },
+    /** How long the idle runtime has been frozen, and then `ready`, or stopped; null when it is awake. */
+    get asleepMs() {
+      return sleep.asleepMs
+    },
+    /** Wakes the runtime and keeps it awake until the returned function is called. */
+    use: sleep.use,
+    hold: sleep.hold,
+    async whileInUse<T>(act: () => Promise<T>): Promise<T> {
+      const done = await sleep.use()
+      try {
+        return await act()
+      } finally {
+        done()
+      }
     },
     start(): void {
       tries = 0
@@ -159,6 +207,22 @@ export function createAgentRuntime(options: RuntimeOptions) {
       await waiting.promise
     },
     stop,
+  }
+}
+
+/** Whether a turn runs in any conversation. Null when the runtime has no such route. */
+async function isBusy(port: number): Promise<boolean | null> {
+  try {
+    const reply = await fetch(`http://127.0.0.1:${port}/session/status`, {
+      signal: AbortSignal.timeout(statusMs),
+      keepalive: false,
+      headers: { connection: 'close' },
+    })
+    const statuses = parseJson(await reply.text())
+    if (!reply.ok || !isRecord(statuses)) return null
+    return Object.values(statuses).some((status) => !isRecord(status) || status['type'] !== 'idle')
+  } catch {
+    return null
   }
 }
 

@@ -29,12 +29,16 @@ export function createConversation(options: {
   const delivered = new Map<string, Promise<Delivery>>()
   /** The ids of prompts that the runtime did not confirm. Sent again under the same ids, such a prompt replaces itself. */
   const unconfirmed = new Map<string, PromptIds>()
+  let loadedBy = -1
 
-  async function call(
+  const call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, timeoutMs = callMs) =>
+    runtime.whileInUse(() => send(method, path, body, timeoutMs))
+
+  async function send(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
-    body?: unknown,
-    timeoutMs = callMs,
+    body: unknown,
+    timeoutMs: number,
   ): Promise<string> {
     if (runtime.state === 'failed') {
       throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime is not running.')
@@ -141,6 +145,8 @@ export function createConversation(options: {
     async abort(): Promise<void> {
       // The runtime loads its models at the first prompt and keeps the result. An abort during that load would break
       // every later prompt, so let the load finish first.
+      if (loadedBy !== runtime.run) modelsLoaded = null
+      loadedBy = runtime.run
       modelsLoaded ??= call('GET', '/config/providers').then(
         () => {},
         () => {

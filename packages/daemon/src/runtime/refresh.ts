@@ -40,6 +40,6 @@ export function createRefresh(parts: {
   return (body) => {
     if (body.config_dir !== undefined && isOutsideRepository(body.config_dir))
       throw new ControlError(400, 'invalid', '"config_dir" must be a folder in the repository.')
-    return serially(() => refresh(body))
+    return serially(() => runtime.whileInUse(() => refresh(body)))
   }
 }

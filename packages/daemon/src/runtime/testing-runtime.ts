@@ -12,6 +12,7 @@ const seen: { method: string; url: string; headers: Record<string, string> }[] =
 const prompts: unknown[] = []
 /** Outlives the process. */
 const taken = join(process.cwd(), 'taken.jsonl')
+let status = 'idle'
 
 const server = createServer(async (req, res) => {
   const url = req.url ?? ''
@@ -34,7 +35,7 @@ const server = createServer(async (req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream', 'x-svc-evil': 'out' })
     res.write('data: {"type":"server.connected"}\n\n')
     // Sends an event every 20 ms, so that a test can see events arrive one by one.
-    const timer = setInterval(() => res.write('data: {"type":"tick"}\n\n'), 20)
+    const timer = setInterval(() => res.write(`data: {"type":"tick","at":${Date.now()}}\n\n`), 20)
     res.on('close', () => clearInterval(timer))
     return
   }
@@ -60,6 +61,8 @@ const server = createServer(async (req, res) => {
   } else if (url === '/session/ses_stand_in/abort') json(true)
   else if (url === '/prompts') json(prompts)
   else if (url === '/env') json(process.env)
+  else if (url === '/session/status') json({ ses_stand_in: { type: status } })
+  else if (url === '/busy' || url === '/idle') json({ pid: process.pid, status: (status = url.slice(1)) })
   else if (url === '/die') process.exit(4)
   else if (url === '/cut') req.socket.destroy()
   else json({ path: url, method: req.method })

@@ -31,6 +31,10 @@ export function readSandboxes(settings: Settings) {
     },
     /** How long a sandbox goes on without a server; 0 when it ends with its server. */
     sandboxLeaseSeconds: settings.integer('SVC_SANDBOX_LEASE_SECONDS', 3600, 0, 604_800),
+    /** An agent runtime that is idle for this long freezes; 0 for never. */
+    freezeSeconds: settings.integer('SVC_RUNTIME_FREEZE_SECONDS', 60, 0, 86_400),
+    /** A frozen runtime stops after this time; 0 for never. */
+    stopSeconds: settings.integer('SVC_RUNTIME_STOP_SECONDS', 600, 0, 2_000_000),
     egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
     /** Paths of this machine that no sandbox may read. */
     hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),

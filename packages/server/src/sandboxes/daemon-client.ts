@@ -43,6 +43,7 @@ const health = z.object({
   error: text(20_000).nullable(),
   runtime_session_id: text(200).nullable().default(null),
   runtime_starts: starts.default(1),
+  runtime_asleep_ms: z.number().int().min(0).nullable().default(null),
 })
 const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200), runtime_starts: starts.optional() })
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
@@ -131,6 +132,8 @@ export async function requestRuntime(
     redirect: 'manual',
     // The body passes through compressed, as its content-encoding header says.
     decompress: false,
+    // The events of a frozen runtime pause for as long as it is idle.
+    timeout: false,
   } as RequestInit)
 }
 

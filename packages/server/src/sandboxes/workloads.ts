@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Deps } from '../deps.ts'
-import { BootQueue } from './boot-queue.ts'
+import { atMost, BootQueue } from './boot-queue.ts'
 import { PermanentFailure } from './failure-reason.ts'
 
 interface Workload {
@@ -11,7 +11,7 @@ interface Workload {
 /** The workload sandboxes that this server runs for one kind of workload, by the id of their deploy or check run. */
 export class Workloads<W extends Workload> {
   readonly byId = new Map<string, W>()
-  readonly boots = new BootQueue(availableParallelism())
+  readonly boots = new BootQueue(atMost(availableParallelism()))
   isClosed = false
   readonly #deps: Pick<Deps, 'log' | 'newId' | 'sandboxes'>
   readonly #kind: 'app' | 'check'

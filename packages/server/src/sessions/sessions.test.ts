@@ -154,6 +154,8 @@ describe('the environment of a sandbox', () => {
       SVC_ALT_URL: 'http://127.0.0.1:61080/v1/llm',
       SVC_SANDBOX_GENERATION: '1',
       SVC_CONFIG_DIR: '.svc/runtime',
+      SVC_RUNTIME_FREEZE_SECONDS: '60',
+      SVC_RUNTIME_STOP_SECONDS: '600',
     })
     expect((await app.request('GET', '/v1/token', { token: env.SVC_CLI_TOKEN! })).body).toMatchObject({
       kind: 'project',

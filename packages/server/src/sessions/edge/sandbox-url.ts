@@ -189,6 +189,7 @@ function healthBeforeDaemon(session: SessionWithSandbox): Omit<DaemonHealth, 'da
     runtime_session_id: null,
     error: null,
     runtime_starts: 0,
+    runtime_asleep_ms: null,
   }
 }
 

@@ -30,16 +30,16 @@ interface NewBoot {
 
 /** The environment of a new sandbox, whose values are redacted from here on. Secrets cannot replace the platform's variables. */
 export async function bootEnvironment(
-  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction'>,
   input: NewBoot,
 ): Promise<Record<string, string>> {
   const { project, session, sandbox, keys, manifest } = input
   const secrets = await secretsForSandbox(deps, project, manifest, session.session_id)
   deps.redaction.sandboxBegins(session.session_id, sandbox.sandbox_id, namesOfKeys(keys))
-  return { ...secrets.env, ...platformEnvironment(input, secrets.names) }
+  return { ...secrets.env, ...platformEnvironment(deps, input, secrets.names) }
 }
 
-function platformEnvironment(input: NewBoot, secretNames: string[]): BootEnvironment {
+function platformEnvironment({ config }: Pick<Deps, 'config'>, input: NewBoot, secretNames: string[]): BootEnvironment {
   const { project, session, sandbox, keys, model, models } = input
   const { command, config_dir } = input.manifest.runtime
   return {
@@ -62,6 +62,8 @@ function platformEnvironment(input: NewBoot, secretNames: string[]): BootEnviron
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
     SVC_CONFIG_DIR: config_dir,
     ...(command === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(command) }),
+    ...(config.freezeSeconds === 0 ? {} : { SVC_RUNTIME_FREEZE_SECONDS: String(config.freezeSeconds) }),
+    ...(config.stopSeconds === 0 ? {} : { SVC_RUNTIME_STOP_SECONDS: String(config.stopSeconds) }),
   }
 }
 

@@ -1,13 +1,18 @@
 import type { Deps } from '../../deps.ts'
+import type { NewRow } from '../../db/schema.ts'
 import { setPhase } from './store.ts'
+
+type JournalDeps = Pick<Deps, 'db' | 'log' | 'now' | 'redaction'>
 
 /** Records the phases of one start: the beginning, the duration and the error of each. */
 export class PhaseJournal {
   #position = 0
-  readonly #deps: Pick<Deps, 'db' | 'now' | 'redaction'>
+  readonly #deps: JournalDeps
   readonly #of: { session_id: string; generation: number }
+  #wait: NewRow<'session_phases'> | null = null
+  #written: Promise<void> = Promise.resolve()
 
-  constructor(deps: Pick<Deps, 'db' | 'now' | 'redaction'>, of: { session_id: string; generation: number }) {
+  constructor(deps: JournalDeps, of: { session_id: string; generation: number }) {
     this.#deps = deps
     // Callers pass a whole session, but rows take only these two fields.
     this.#of = { session_id: of.session_id, generation: of.generation }
@@ -27,6 +32,32 @@ export class PhaseJournal {
       await end(this.#redact(error instanceof Error ? error.message : String(error)))
       throw error
     }
+  }
+
+  /** Shows a wait before the other phases, with its reason. Writes one row at a time, so that the newest reason stays. */
+  waits(note: string): void {
+    this.#wait ??= {
+      ...this.#of,
+      ...{ position: this.#position++, name: 'queue', started_at: this.#deps.now(), ms: null, error: null },
+    }
+    this.#wait = { ...this.#wait, note }
+    this.#writeWait(this.#wait)
+  }
+
+  async waitEnds(): Promise<void> {
+    const wait = this.#wait
+    if (wait === null || wait.ms !== null) return
+    this.#wait = { ...wait, ms: this.#deps.now().getTime() - new Date(wait.started_at).getTime(), note: null }
+    this.#writeWait(this.#wait)
+    await this.#written
+  }
+
+  #writeWait(row: NewRow<'session_phases'>): void {
+    this.#written = this.#written
+      .then(() => setPhase(this.#deps.db, row))
+      .catch((error: unknown) =>
+        this.#deps.log.warn({ err: error, session_id: row.session_id }, 'showing the place in line failed'),
+      )
   }
 
   /** Records the steps that the daemon timed. It repeats them as they progress, so their positions stay the same. */

@@ -55,9 +55,8 @@ export async function provision(
   driver: SandboxDriver,
   session: SessionWithSandbox,
   sandboxId: string,
-  signal: AbortSignal,
+  { journal, signal }: { journal: PhaseJournal; signal: AbortSignal },
 ): Promise<Provisioned> {
-  const journal = new PhaseJournal(deps, session)
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session was deleted.')
   const repository = await openRepository(deps, project)

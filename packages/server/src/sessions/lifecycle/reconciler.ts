@@ -7,6 +7,7 @@ import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { BootQueue } from '../../sandboxes/boot-queue.ts'
+import { byPressure } from '../../sandboxes/pressure.ts'
 import { setSessionError } from '../activity-store.ts'
 import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
@@ -17,6 +18,7 @@ import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptSandbox } from './adopt.ts'
 import { readStored } from '../conversation/stored.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
+import { startInTurn } from './start-in-turn.ts'
 import { claimWarm } from '../warm/claim.ts'
 import {
   beginGeneration,
@@ -45,7 +47,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
   /** Sessions whose stop was requested after their last reconciliation read the row. */
   readonly #interrupted = new Set<string>()
-  readonly #boots = new BootQueue(2 * availableParallelism())
+  readonly #boots: BootQueue
   /** Sessions that took a warm sandbox, with the commit of their branch. */
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
@@ -54,6 +56,8 @@ export class SessionReconciler implements SessionRunner {
 
   constructor(deps: Omit<Deps, 'sessions'>) {
     this.#deps = deps
+    const othersRun = () => this.#attached.size > 0
+    this.#boots = new BootQueue(byPressure({ cores: availableParallelism(), read: deps.pressure, othersRun }))
     deps.metrics.boots.set('sessions', this.#boots)
     deps.sandboxes?.onExit(({ sandboxId, reason }) => this.#onExit(sandboxId, reason))
   }
@@ -206,9 +210,12 @@ export class SessionReconciler implements SessionRunner {
     try {
       const boot = isLeft
         ? () => continueBoot(this.#deps, driver, session, abort.signal)
-        : () => provision(this.#deps, driver, session, sandboxId, abort.signal)
+        : () =>
+            startInTurn(this.#deps, this.#boots, session, abort.signal, (journal) =>
+              provision(this.#deps, driver, session, sandboxId, { journal, signal: abort.signal }),
+            )
       const { sandbox, runtimeSessionId } =
-        warm === null ? await this.#boots.run(abort.signal, boot) : await claimWarm(this.#deps, driver, session, warm)
+        warm === null ? await boot() : await claimWarm(this.#deps, driver, session, warm)
       const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
       const begins = firstPrompt !== null
       const becameRunning = await db.transaction().execute(async (trx) => {

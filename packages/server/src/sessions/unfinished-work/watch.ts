@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
-import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
+import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { withDeadline } from '../../deadline.ts'
 import type { SaveOutcome } from './save-outcome.ts'
 import { setUnsavedWork } from './snapshot-store.ts'
@@ -10,7 +10,6 @@ import { saveWip } from './wip.ts'
 
 type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
 
-const everyMs = 60_000
 const afterToolMs = 5_000
 const saveMsMax = 120_000
 /** A save of a large work tree takes seconds, so the pause after it is this many times as long. */
@@ -26,6 +25,8 @@ export class WipWatch {
   #timer: NodeJS.Timeout | null = null
   #dueAt = Infinity
   #restUntil = 0
+  /** When the last complete save began. */
+  #savedAt: number | null = null
   #running: Promise<SaveOutcome> | null = null
   /** Calls of `saveNow` that have not ended. */
   #saves = 0
@@ -41,7 +42,7 @@ export class WipWatch {
     this.#onSpaceChange = onSpaceChange
     this.#daemon = daemon
     this.#unsubscribe = deps.feed.subscribe(daemon.sessionId, (event) => this.#onEvent(event))
-    this.#within(everyMs)
+    this.#within(this.#deps.config.saveWorkEveryMs)
   }
 
   /** Saves now. During a running save, waits for it and saves again. */
@@ -70,6 +71,7 @@ export class WipWatch {
     // The last save has run, so the sandbox may be gone.
     if (this.#ended && !isLast) return { kind: 'failed', reason: 'The sandbox has ended.' }
     const began = performance.now()
+    this.#savedAt = null
     this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), { isLast }).catch(
       (error: unknown): SaveOutcome => {
         this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
@@ -78,6 +80,7 @@ export class WipWatch {
     )
     const outcome = await this.#running
     this.#running = null
+    if (outcome.kind !== 'failed' && outcome.kind !== 'no-space') this.#savedAt = began
     this.#restUntil = performance.now() + (performance.now() - began) * restFactor
     this.#reportSpace(outcome)
     if (outcome.kind === 'failed')
@@ -149,7 +152,16 @@ export class WipWatch {
 
   async #run(): Promise<void> {
     this.#dueAt = Infinity
-    await this.saveNow()
-    this.#within(everyMs)
+    if (!(await this.#hasSleptSince())) await this.saveNow()
+    this.#within(this.#deps.config.saveWorkEveryMs)
+  }
+
+  /** True when the runtime sleeps since before the last save, so no file can have changed. */
+  async #hasSleptSince(): Promise<boolean> {
+    const savedAt = this.#savedAt
+    if (savedAt === null) return false
+    const outcome = await readHealth(this.#daemon.socket)
+    const asleepMs = outcome.kind === 'ok' ? outcome.value.runtime_asleep_ms : null
+    return asleepMs !== null && performance.now() - asleepMs < savedAt
   }
 }

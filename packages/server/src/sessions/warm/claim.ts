@@ -43,7 +43,7 @@ export async function adoptWarm(
 
 /** Assigns the daemon to the session. Throws when the sandbox is gone or refuses. */
 export async function claimWarm(
-  deps: Pick<Deps, 'db' | 'now' | 'keyring' | 'redaction'>,
+  deps: Pick<Deps, 'db' | 'log' | 'now' | 'keyring' | 'redaction'>,
   driver: SandboxDriver,
   session: SessionWithSandbox,
   warm: { sandboxId: string; commit: string },

@@ -1,0 +1,145 @@
+/** What an idle session costs in each of its steps, how soon it answers from them, and how many fit into 16 GB. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
+import { median, printFigures } from './report/figures.ts'
+import { bytesOf, type Measured, processorMsOf, sandboxProcesses } from './report/processes.ts'
+import { runtimeBoot } from './report/runtime-boot.ts'
+import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
+
+const sessions = Number(process.env.BENCH_SESSIONS ?? 4)
+const answers = Number(process.env.BENCH_ANSWERS ?? 5)
+/** How long the processor time of idle sessions is measured. */
+const idleMs = Number(process.env.BENCH_IDLE_SECONDS ?? 30) * 1000
+/** A program that just started or answered still tidies up. */
+const settleMs = 10_000
+
+interface Step {
+  name: string
+  megabytes: number
+  /** Of each kind of process of one session. */
+  parts: string
+  /** Per session and second. */
+  processorMs: number
+  answerMs: number[]
+}
+
+const model = modelThatAnswersAtOnce()
+const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
+try {
+  const floor = await bareRuntime()
+  const steps = [
+    await measure('running', { freezeSeconds: '0', stopSeconds: '0' }, async () => {}),
+    await measure('frozen', { freezeSeconds: '2', stopSeconds: '0' }, untilAsleep),
+    await measure('stopped', { freezeSeconds: '2', stopSeconds: '1' }, untilStopped),
+  ]
+  print(floor, steps)
+} finally {
+  await model.stop()
+  await rm(dir, { recursive: true, force: true })
+}
+
+/** The same runtime without a session, a sandbox or a daemon. */
+async function bareRuntime() {
+  const boots: number[] = []
+  let [megabytes, processorMs] = [0, 0]
+  for (let n = 0; n < 3; n++)
+    boots.push(
+      await runtimeBoot(join(dir, `runtime-${n}`), async ({ pid, port }) => {
+        await (await fetch(`http://127.0.0.1:${port}/agent`)).text()
+        if (n > 0) return
+        processorMs = await idleCost([{ pid }])
+        megabytes = bytesOf([{ pid }]) / 1024 ** 2
+      }),
+    )
+  return { bootMs: median(boots), megabytes, processorMs }
+}
+
+async function idleCost(processes: Pick<Measured, 'pid'>[]): Promise<number> {
+  await Bun.sleep(settleMs)
+  const before = processorMsOf(processes)
+  const began = performance.now()
+  await Bun.sleep(idleMs)
+  return ((processorMsOf(processes) - before) / (performance.now() - began)) * 1000
+}
+
+/** Sessions after their first turn, in the step that `reach` waits for. */
+async function measure(
+  name: string,
+  { freezeSeconds, stopSeconds }: { freezeSeconds: string; stopSeconds: string },
+  reach: (url: string) => Promise<unknown>,
+): Promise<Step> {
+  const settings = { SVC_RUNTIME_FREEZE_SECONDS: freezeSeconds, SVC_RUNTIME_STOP_SECONDS: stopSeconds }
+  const server = await Server.start({ ...model.environment, ...settings })
+  try {
+    const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'bench'])
+    await makeFirstCommit(server, project)
+    const urls = new Map<string, string>()
+    for (let n = 0; n < sessions; n++) {
+      const { id } = await start(server, project)
+      await untilFirstWord(server, project, id)
+      const { sandbox_url: url } = await server.send<{ sandbox_url: string }>(
+        'GET',
+        `/v1/projects/${project}/sessions/${id}`,
+      )
+      urls.set(id, url)
+    }
+    for (const url of urls.values()) await reach(url)
+    const processes = sandboxProcesses(server.pid)
+    const processorMs = (await idleCost(processes)) / sessions
+    const megabytes = bytesOf(processes) / sessions / 1024 ** 2
+    const parts = partsOf(processes)
+    const [id, url] = [...urls][0]!
+    const answerMs: number[] = []
+    for (let n = 0; n < answers; n++) {
+      await reach(url)
+      answerMs.push(await untilFirstWord(server, project, id))
+    }
+    for (const each of urls.keys()) await remove(server, project, each)
+    return { name, megabytes, parts, processorMs, answerMs }
+  } finally {
+    await server.end()
+  }
+}
+
+interface Health {
+  runtime: string
+  runtime_asleep_ms: number | null
+}
+
+/** The daemon answers this without its runtime. */
+async function healthOf(url: string): Promise<Health> {
+  return (await (await fetch(`${url}/svc/health`)).json()) as Health
+}
+
+function untilAsleep(url: string) {
+  return until('the runtime to sleep', async () => (await healthOf(url)).runtime_asleep_ms !== null)
+}
+
+function untilStopped(url: string) {
+  return until('the runtime to stop', async () => (await healthOf(url)).runtime === 'stopped')
+}
+
+function partsOf(processes: Measured[]): string {
+  return [...Map.groupBy(processes, ({ name }) => name)]
+    .map(([name, theirs]) => `${name} ${(bytesOf(theirs) / sessions / 1024 ** 2).toFixed(0)}`)
+    .join(', ')
+}
+
+function print(floor: { bootMs: number; megabytes: number; processorMs: number }, steps: Step[]): void {
+  const running = median(steps[0]!.answerMs)
+  printFigures(
+    'The first word of an answer',
+    steps.flatMap(({ name, answerMs }) => [
+      { what: `from ${name}`, ms: median(answerMs), floor: 'from running', floorMs: running },
+      { what: '', ms: median(answerMs), floor: "the runtime's own boot", floorMs: floor.bootMs },
+    ]),
+  )
+  console.log(`\nAn idle session, of ${sessions} (proportional set size; processor time of ${idleMs / 1000} s)`)
+  console.log(`bare runtime: ${floor.megabytes.toFixed(0)} MiB, ${floor.processorMs.toFixed(1)} ms/s`)
+  for (const { name, megabytes, parts, processorMs } of steps)
+    console.log(
+      `${name}: ${megabytes.toFixed(0)} MiB (${parts}), ${processorMs.toFixed(1)} ms/s; ${Math.floor((16 * 1024) / megabytes)} in 16 GB`,
+    )
+}

@@ -1,0 +1,50 @@
+/** The processes of the sandbox, as /proc shows them. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface SandboxProcess {
+  pid: number
+  parent: number
+  group: number
+}
+
+/** Without zombies, which run nothing. */
+export function sandboxProcesses(): SandboxProcess[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const stat = /^\d+$/.test(name) ? readStat(name) : null
+    // The name of the program is in parentheses and may contain anything.
+    const [state, parent, group] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+    if (state === undefined || state === 'Z' || state === 'X') return []
+    return [{ pid: Number(name), parent: Number(parent), group: Number(group) }]
+  })
+}
+
+function readStat(pid: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    // The process ended meanwhile.
+    return null
+  }
+}
+
+/**
+ * Processes other than the runtime, its helpers, the daemon and what started the daemon. Helpers are language and tool
+ * servers, which the runtime starts in its own process group. Commands of the agent get groups of their own, and what
+ * outlives its parent is no helper.
+ */
+export function otherProcesses(
+  all: SandboxProcess[],
+  own: { daemonPid: number; runtimePid: number },
+): SandboxProcess[] {
+  const byPid = new Map(all.map((each) => [each.pid, each]))
+  const above = (pid: number): number[] => {
+    const chain: number[] = []
+    for (let at = byPid.get(pid); at !== undefined && !chain.includes(at.pid); at = byPid.get(at.parent))
+      chain.push(at.pid)
+    return chain
+  }
+  const starters = new Set(above(own.daemonPid))
+  return all.filter(
+    ({ pid, group }) => !starters.has(pid) && !(group === own.runtimePid && above(pid).includes(own.runtimePid)),
+  )
+}

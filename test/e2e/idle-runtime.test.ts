@@ -1,0 +1,120 @@
+/** An idle session with the real agent runtime: it takes no processor time, and goes on when it is needed. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { procFile, runningProcesses } from '../processes.ts'
+import { below } from '../torture/sandbox-leaks.ts'
+import { makeFirstCommit, Server, until } from './harness.ts'
+
+setDefaultTimeout(600_000)
+
+interface Session {
+  session_id: string
+  status: string
+  error: string | null
+  sandbox_url: string
+}
+interface Health {
+  status: string
+  runtime: string
+  error: string | null
+  runtime_asleep_ms: number | null
+}
+
+let server: Server
+let sessions: string
+let session: Session
+beforeAll(async () => {
+  server = await Server.start({ SVC_RUNTIME_FREEZE_SECONDS: '2', SVC_RUNTIME_STOP_SECONDS: '0' })
+  const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'idle'])
+  sessions = `/v1/projects/${project_id}/sessions`
+  await makeFirstCommit(server, project_id)
+  session = await startSession()
+})
+afterAll(() => server.end())
+
+async function startSession(): Promise<Session> {
+  const { session_id } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
+  return until('the session to run', async () => {
+    const found = await server.send<Session>('GET', `${sessions}/${session_id}`)
+    if (found.status === 'failed') throw new Error(found.error ?? 'failed')
+    return found.status === 'running' && found
+  })
+}
+
+const health = async () => (await (await fetch(`${session.sandbox_url}/svc/health`)).json()) as Health
+const asleep = () => until('the runtime to freeze', async () => (await health()).runtime_asleep_ms !== null)
+const stateOfRuntime = () => {
+  const names = runningProcesses()
+  const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')
+  return runtime === undefined ? null : /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
+}
+
+/** Prompts the agent and waits until its command has printed the mark. */
+async function agentRuns(mark: string, ...lines: string[]): Promise<void> {
+  const text = ['Do this.', '', '```svc-script', ...lines, `printf '%s-done\\n' ${mark}`, '```'].join('\n')
+  await server.send('POST', `${sessions}/${session.session_id}/prompt`, { text })
+  await until(`the agent to reach ${mark}`, async () => {
+    const transcript = await server.send<{ messages: { parts: { output?: string }[] }[] }>(
+      'GET',
+      `${sessions}/${session.session_id}/transcript`,
+    )
+    return transcript.messages.some(({ parts }) => parts.some(({ output }) => output?.includes(`${mark}-done`)))
+  })
+}
+
+test('an idle session freezes its runtime, stays running, and its next prompt continues the conversation', async () => {
+  await agentRuns('first', 'echo work > note.txt')
+  await asleep()
+  expect(stateOfRuntime()).toBe('T')
+  expect(await health()).toMatchObject({ status: 'ready', runtime: 'ready', error: null })
+  await agentRuns('second', 'cat note.txt')
+  const found = await server.send<Session>('GET', `${sessions}/${session.session_id}`)
+  expect([found.status, found.error]).toEqual(['running', null])
+  // One conversation of the runtime has both turns.
+  await asleep()
+  const conversations = await (await server.api(`${new URL(session.sandbox_url).pathname}/session`)).json()
+  expect(conversations).toHaveLength(1)
+  await asleep()
+})
+
+test('a program that the agent left running, such as a dev server, keeps the runtime awake until it ends', async () => {
+  await agentRuns('serving', 'nohup sleep 600 > /dev/null 2>&1 & echo $! > /tmp/pid')
+  const seen = new Set<string | null | undefined>()
+  // Longer than the runtime may be idle, by its own clock.
+  const { uptime_ms: before } = (await health()) as Health & { uptime_ms: number }
+  await until('some seconds of the daemon', async () => {
+    seen.add(stateOfRuntime())
+    return ((await health()) as Health & { uptime_ms: number }).uptime_ms > before + 6_000
+  })
+  expect(seen).not.toContain('T')
+  await agentRuns('ended', 'kill "$(cat /tmp/pid)"')
+  await asleep()
+  expect(stateOfRuntime()).toBe('T')
+})
+
+test('a session that stays idle stops its runtime without an error, and its next prompt continues the conversation', async () => {
+  await server.kill('SIGTERM')
+  server.env.SVC_RUNTIME_STOP_SECONDS = '1'
+  await server.boot()
+  session = await startSession()
+  await agentRuns('before', 'echo kept > kept.txt')
+  await until('the runtime to stop', async () => (await health()).runtime === 'stopped')
+  await until('its process to end', () => stateOfRuntime() === null)
+  expect(await health()).toMatchObject({ status: 'ready', error: null })
+  const path = `${sessions}/${session.session_id}`
+  expect(await server.send<object>('GET', `${path}?include=activity`)).toMatchObject({
+    ...{ status: 'running', error: null, is_busy: false, last_turn_error: null },
+  })
+
+  await agentRuns('after', 'cat kept.txt')
+  const runtime = new URL(session.sandbox_url).pathname
+  const [only, ...others] = (await (await server.api(`${runtime}/session`)).json()) as { id: string }[]
+  expect(others).toEqual([])
+  const messages = JSON.stringify(await (await server.api(`${runtime}/session/${only!.id}/message`)).json())
+  expect(messages).toContain('before-done')
+  expect(messages).toContain('after-done')
+  expect(await server.send<object>('GET', path)).toMatchObject({
+    status: 'running',
+    error: null,
+    last_turn_error: null,
+  })
+})
