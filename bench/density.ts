@@ -10,6 +10,8 @@ import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/
 
 const sessions = Number(process.env.BENCH_SESSIONS ?? 4)
 const answers = Number(process.env.BENCH_ANSWERS ?? 5)
+/** Sandboxes that the next server takes over. */
+const adopted = Number(process.env.BENCH_ADOPTED ?? 20)
 /** How long the processor time of idle sessions is measured. */
 const idleMs = Number(process.env.BENCH_IDLE_SECONDS ?? 30) * 1000
 /** A program that just started or answered still tidies up. */
@@ -35,6 +37,7 @@ try {
     await measure('stopped', { freezeSeconds: '2', stopSeconds: '1' }, untilStopped),
   ]
   print(floor, steps)
+  await printAdoption()
 } finally {
   await model.stop()
   await rm(dir, { recursive: true, force: true })
@@ -100,6 +103,31 @@ async function measure(
     return { name, megabytes, parts, processorMs, answerMs }
   } finally {
     await server.end()
+  }
+}
+
+/** A server that is killed, and the next one, until it follows every sandbox again. */
+async function printAdoption(): Promise<void> {
+  const settings = { SVC_SANDBOX_LEASE_SECONDS: '600', SVC_RUNTIME_FREEZE_SECONDS: '2' }
+  const server = await Server.start({ ...model.environment, ...settings })
+  try {
+    const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'bench'])
+    await makeFirstCommit(server, project)
+    for (let n = 0; n < adopted; n++) await start(server, project)
+    await server.kill('SIGKILL')
+    const began = performance.now()
+    await server.boot()
+    const readyMs = performance.now() - began
+    const lines = () => server.output.split('a session goes on with the sandbox of an earlier server').length - 1
+    await until('every sandbox to be adopted', () => lines() === adopted)
+    const ms = (performance.now() - began).toFixed(0)
+    console.log(
+      `\n${adopted} sandboxes adopted ${ms} ms after the start of the next server (ready ${readyMs.toFixed(0)} ms)`,
+    )
+  } finally {
+    await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
+    await server.exited
+    await rm(server.dir, { recursive: true, force: true })
   }
 }
 

@@ -3,6 +3,7 @@
  * does not restart the daemon: the server needs to see why it died.
  */
 import { dropLoaderNames } from './config.ts'
+import { forbidInspection } from './inspection.ts'
 import { startReaper } from './reaper.ts'
 
 const outputMax = 8192
@@ -11,6 +12,8 @@ const drainMs = 500
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
 export async function runEntrypoint(args: string[] = process.argv.slice(2)): Promise<void> {
+  // Where agent and daemon share a uid, the agent could open our output by /proc and fill a file of the machine.
+  forbidInspection()
   const daemon = Bun.spawn([process.execPath, ...daemonArguments(args)], {
     argv0: 'svc-agent',
     env: dropLoaderNames(process.env),
