@@ -47,6 +47,8 @@ function serveWork(unix: string) {
   return Bun.serve({
     unix,
     async fetch(request) {
+      // A daemon of before, which does not say whether its runtime sleeps.
+      if (request.method === 'GET') return Response.json({ error: 'There is no such route.' }, { status: 404 })
       const { have, pushed } = (await request.json()) as { have: string[]; pushed: string[] }
       requested.resolve()
       await gate

@@ -152,7 +152,13 @@ export class WipWatch {
 
   async #run(): Promise<void> {
     this.#dueAt = Infinity
-    if (!(await this.#hasSleptSince())) await this.saveNow()
+    // A read waits for the question, too: the answer may be a save.
+    this.#saves++
+    try {
+      if (!(await this.#hasSleptSince())) await this.saveNow()
+    } finally {
+      this.#saves--
+    }
     this.#within(this.#deps.config.saveWorkEveryMs)
   }
 
