@@ -1,6 +1,6 @@
 /** What sandboxes must not leave behind: processes, folders, groups, mounts, and rows that still grant rights. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { procFile, runningProcesses } from '../processes.ts'
 
@@ -16,9 +16,15 @@ export function processes(): Process[] {
   })
 }
 
+/** Elsewhere when the path of the data folder is too long for sockets. */
+function runDirOf(dataDir: string): string {
+  const record = join(dataDir, 'run-folder')
+  return existsSync(record) ? readFileSync(record, 'utf8') : join(dataDir, 'run')
+}
+
 /** Processes of every sandbox of this data folder, whichever server started it: they have its folder mounted. */
 export function sandboxProcesses(dataDir: string): Process[] {
-  const mounted = join(basename(dirname(dataDir)), basename(dataDir), 'run/sandboxes')
+  const mounted = join(...runDirOf(dataDir).split('/').slice(-3), 'sandboxes')
   return processes().filter(({ pid }) => procFile(pid, 'mountinfo').includes(mounted))
 }
 
@@ -31,18 +37,20 @@ export function below(pid: number, list = processes()): Process[] {
 /** Of a server that has stopped its sandboxes. `knownPids` are the processes of those sandboxes. */
 export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): string[] {
   const found: string[] = []
+  const runDir = runDirOf(dataDir)
   const alive = new Map(processes().map((each) => [each.pid, each]))
   for (const { pid, command } of knownPids)
     if (alive.get(pid)?.command === command && command !== '') found.push(`process ${pid} lives on: ${command}`)
   for (const { pid, command } of alive.values())
-    if (command.includes(join(dataDir, 'run')) && !command.includes('svc server'))
+    if (command.includes(runDir) && !command.includes('svc server'))
       found.push(`process ${pid} uses the data folder: ${command.slice(0, 200)}`)
-  for (const folder of ['run/sandboxes/run', 'run/egress'])
-    if (existsSync(join(dataDir, folder)))
-      for (const name of readdirSync(join(dataDir, folder))) found.push(`${folder}/${name} is left`)
+  for (const folder of ['sandboxes/run', 'egress'])
+    if (existsSync(join(runDir, folder)))
+      for (const name of readdirSync(join(runDir, folder))) found.push(`${folder}/${name} is left`)
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
-  for (const line of mounts) if (line.includes(dataDir)) found.push(`a mount is left: ${line.slice(0, 200)}`)
-  const groups = join(dataDir, 'run/sandboxes/groups.json')
+  for (const line of mounts)
+    if (line.includes(dataDir) || line.includes(runDir)) found.push(`a mount is left: ${line.slice(0, 200)}`)
+  const groups = join(runDir, 'sandboxes/groups.json')
   if (existsSync(groups))
     for (const path of readFileSync(groups, 'utf8').match(/\/sys\/fs\/cgroup[^"]*/g) ?? [])
       if (existsSync(path))

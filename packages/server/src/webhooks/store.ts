@@ -130,7 +130,8 @@ export async function renewLease(db: Db, lease: Lease): Promise<WebhookRow | nul
 }
 
 export async function endLease(db: Db, lease: Lease): Promise<void> {
-  await sql`update webhooks set lease_by = null, lease_until = now()
+  // The column has milliseconds: `now()` could be rounded up and keep the next sender waiting.
+  await sql`update webhooks set lease_by = null, lease_until = date_trunc('milliseconds', now())
     where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId}`.execute(db)
 }
 
