@@ -70,7 +70,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
   })
   const port = await listener.onPort(config.host, config.port)
-  // Before anything else of the start, so that a second server fails before it touches data.
+  // A second server fails here, before it touches data.
   const folder = await lockFolder(config.dataDir).catch(async (error: unknown) => {
     await listener.close()
     throw error

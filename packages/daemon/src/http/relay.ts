@@ -48,8 +48,8 @@ async function reach(
   const deadline = Date.now() + waitMs
   while (!signal.aborted && Date.now() < deadline) {
     const outside = await attempt(socketPath)
-    if (outside !== null && signal.aborted) outside.destroy()
-    if (outside !== null) return outside
+    if (outside !== null && !signal.aborted) return outside
+    outside?.destroy()
     await new Promise((again) => setTimeout(again, retryMs))
   }
   return null

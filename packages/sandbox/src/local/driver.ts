@@ -161,15 +161,21 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     writeRecord(runRoot, spec.sandboxId, { ...entry.inner, slot: entry.slot, limits: spec.limits })
   }
 
-  async function leftBehind() {
+  /** Sandboxes with a record whose process runs, whichever server started them. */
+  async function recorded() {
     const names = await readdir(runRoot).catch((): string[] => [])
     return names.flatMap((name) => {
       const sandboxId = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
       const record = readLiveRecord(runRoot, sandboxId)
-      if (record === null || leaseSeconds === 0) return []
-      const { slot, limits, ...inner } = record
+      return record === null ? [] : [{ sandboxId, ...record }]
+    })
+  }
+
+  async function leftBehind() {
+    if (leaseSeconds === 0) return []
+    return (await recorded()).map(({ sandboxId, slot, limits, ...inner }) => {
       slots.reserve(slot)
-      return [{ sandboxId, limits, own: { slot, child: null, inner, release() {}, gone: Promise.resolve() } }]
+      return { sandboxId, limits, own: { slot, child: null, inner, release() {}, gone: Promise.resolve() } }
     })
   }
 
@@ -243,11 +249,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     for (const sandboxId of await groups.list()) {
       if (!isLive(sandboxId)) await groups.remove(sandboxId)
     }
-    for (const name of await readdir(runRoot).catch(() => [])) {
-      const sandboxId = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
-      const record = isLive(sandboxId) ? null : readLiveRecord(runRoot, sandboxId)
-      if (record !== null) killProcess(record.pid)
-    }
+    for (const { sandboxId, pid } of await recorded()) if (!isLive(sandboxId)) killProcess(pid)
   }
 
   return {

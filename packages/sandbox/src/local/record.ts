@@ -1,4 +1,4 @@
-/** What the next server needs to know about a sandbox: the process, its uids and its limits. No value of its environment. */
+/** A record tells the next server the process, the uids and the limits of a sandbox. It has no value of its environment. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,4 +1,4 @@
-/** What the server knows about a conversation beyond the runtime's own messages, for a server that continues to follow it. */
+/** The database knows more of a conversation than the runtime's messages say. A server that continues to follow it reads that. */
 import type { Attachment } from '@svc/contract'
 import type { Db } from '../../db/schema.ts'
 import { attachmentsOfSession } from '../attachments/store.ts'
@@ -11,6 +11,5 @@ export interface StoredConversation {
 }
 
 export async function readStored(db: Db, sessionId: string): Promise<StoredConversation> {
-  const [attachments, failures] = [await attachmentsOfSession(db, sessionId), await failuresOf(db, sessionId)]
-  return { attachments, failures }
+  return { attachments: await attachmentsOfSession(db, sessionId), failures: await failuresOf(db, sessionId) }
 }

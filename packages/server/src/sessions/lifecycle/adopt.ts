@@ -32,7 +32,8 @@ export async function adoptSandbox(
   const sandboxId = session.sandbox?.sandbox_id
   if (sandboxId === undefined) return null
   const sandbox = await driver.find(sandboxId)
-  const [row, project] = [await getSandbox(deps.db, sandboxId), await getProject(deps.db, projectId)]
+  const row = await getSandbox(deps.db, sandboxId)
+  const project = await getProject(deps.db, projectId)
   // Without what it was made with, its egress is unknown: its server was killed while it made the sandbox.
   if (sandbox === null || row === null || row.in_force === null || project === null) return null
   if (!(await takeOverSandbox(deps.db, row, deps.instanceId))) return null
