@@ -118,3 +118,20 @@ test('a session that stays idle stops its runtime without an error, and its next
     last_turn_error: null,
   })
 })
+
+test('a stopped session begins its next sandbox with the conversation so far', async () => {
+  const path = `${sessions}/${session.session_id}`
+  await server.send('POST', `${path}/stop`)
+  await until('it to stop', async () => (await server.send<Session>('GET', path)).status === 'stopped')
+  await agentRuns('later', 'test ! -e kept.txt')
+  session = await server.send<Session>('GET', path)
+  const runtime = new URL(session.sandbox_url).pathname
+  const [only] = (await (await server.api(`${runtime}/session`)).json()) as { id: string }[]
+  const messages = await (await server.api(`${runtime}/session/${only!.id}/message`)).json()
+  const told = (messages as { parts: { synthetic?: boolean; text?: string }[] }[])[0]!.parts.find(
+    (part) => part.synthetic,
+  )
+  expect(told?.text).toContain("printf '%s-done\\n' before")
+  expect(told?.text).toContain('before-done')
+  expect(told?.text).toContain('`svc sessions recover` brings them into the work tree')
+})

@@ -86,8 +86,9 @@ function textOf(node: Node): string | null {
   return parts.join('{…}')
 }
 
-/** A sentence or a phrase, and no list of classes, statement of SQL, header, path or command line. */
+/** A sentence or a phrase, and no list of classes, statement of SQL, header, path, command line or message to git. */
 function isProse(text: string): boolean {
+  if (text.includes('\0')) return false
   if (!/[A-Za-z]{2,}[,;:.…]? (\{…\}|[A-Za-z"'`(])/.test(text)) return false
   return (
     !/^\s*(select|insert|update|delete|create|alter|with|begin|set|listen|notify|lock)\b.*\b(from|into|set|table|as|index|local)\b/is.test(

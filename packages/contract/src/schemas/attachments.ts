@@ -105,6 +105,8 @@ export function attachmentsNote(attachments: readonly Attachment[]): string {
 
 const pathPattern = new RegExp(`${attachmentsDir}/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/`, 'g')
 
+/** The files of the prompt. What follows its first paragraph is the earlier conversation, with files of its own. */
 export function attachmentIdsIn(note: string): string[] {
-  return [...note.matchAll(pathPattern)].map((match) => match[1]!)
+  const [files = ''] = note.split('\n\n', 1)
+  return [...files.matchAll(pathPattern)].map((match) => match[1]!)
 }

@@ -248,10 +248,12 @@ function createFakeRuntime() {
   let sessionId: string | null = null
   let serial = 0
   let turns: Promise<void> = Promise.resolve()
+  const marker = crypto.randomUUID().replaceAll('-', '')
   let abortTurn: (() => void) | null = null
   let heart: ReturnType<typeof setInterval> | null = null
 
-  const newId = (kind: string) => `${kind}_${String(++serial).padStart(6, '0')}`
+  /** Ordered, and unlike those of every other runtime. */
+  const newId = (kind: string) => `${kind}_${String(++serial).padStart(6, '0')}${marker}`
   const encode = (type: string, properties: unknown) =>
     new TextEncoder().encode(`data: ${JSON.stringify({ id: newId('evt'), type, properties })}\n\n`)
   const emit = (type: string, properties: unknown) => {

@@ -82,7 +82,9 @@ export function nextMove(request: ChatRequest): { text: string; call?: ToolCall 
 
 /** A prompt may contain its own commands, one per line, in a fenced `svc-script` block. `@name {…}` calls a tool of the runtime. */
 function scriptIn(prompt: string): Step[] | null {
-  const block = /^```svc-script[ \t]*\n([\s\S]*?)^```/m.exec(prompt)
+  // In a new sandbox the prompt brings the earlier conversation, whose scripts ran already.
+  const [own = ''] = prompt.split('\n<conversation>\n', 1)
+  const block = /^```svc-script[ \t]*\n([\s\S]*?)^```/m.exec(own)
   if (block === null) return null
   const lines = (block[1] ?? '').split('\n').map((line) => line.trim())
   const commands = lines.filter((line) => line !== '' && !line.startsWith('#'))

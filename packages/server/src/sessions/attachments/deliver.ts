@@ -5,7 +5,7 @@ import type { AcceptedPrompt } from '../conversation/prompt-store.ts'
 import { getSessionById } from '../store.ts'
 import { attachmentOf } from './store.ts'
 
-/** Sends the files of a prompt, which the agent has to find when it reads the prompt. Null when all are sent. */
+/** Sends the files of prompts, which the agent has to find when it reads the prompt. Null when all are sent. */
 export async function sendAttachments(
   deps: Pick<Deps, 'db'>,
   daemon: DaemonAddress,

@@ -2,6 +2,7 @@ import type { Message } from '@svc/contract'
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { hasRow } from '../../db/rows.ts'
 import { cutPage, invalidCursor, readCursor } from '../../http/page.ts'
 
 const messagesMax = 20_000
@@ -15,7 +16,13 @@ const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'p
 export async function readTranscript(
   db: DbOrTransaction,
   sessionId: string,
-  page: { limit?: number | undefined; cursor?: string | undefined; from?: 'start' | 'end' } = {},
+  page: {
+    limit?: number | undefined
+    cursor?: string | undefined
+    from?: 'start' | 'end'
+    /** Only messages of earlier starts of the session. */
+    beforeGeneration?: number
+  } = {},
 ): Promise<{ messages: Message[]; next: string | null }> {
   const limit = page.limit ?? messagesMax
   const before = readCursor(page.cursor)
@@ -25,6 +32,7 @@ export async function readTranscript(
     .select(columns)
     .where('session_id', '=', sessionId)
     .where(afterCursor(['created_at', 'message_id'], 'desc', before))
+    .$if(page.beforeGeneration !== undefined, (query) => query.where('generation', '<', page.beforeGeneration!))
   if (page.from === 'start') {
     if (before !== null) throw invalidCursor()
     const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
@@ -36,6 +44,12 @@ export async function readTranscript(
     last.message_id,
   ])
   return { messages: rows.reverse() as unknown as Message[], next }
+}
+
+/** Whether the agent answered in this start of the session. */
+export async function hasAnswer(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
+  const answers = db.selectFrom('session_messages').where('session_id', '=', sessionId)
+  return hasRow(answers.where('generation', '=', generation).where('role', '=', 'assistant').select('message_id'))
 }
 
 /** Oldest first. */

@@ -3,6 +3,7 @@ import { attachmentsNote } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { abortRun, type DaemonAddress, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
+import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
 import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
@@ -40,13 +41,14 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
 
 async function deliver(deps: Pick<Deps, 'db'>, daemon: DaemonAddress, prompt: AcceptedPrompt) {
   const { prompt_id, text, attachments } = prompt
-  const notSent = await sendAttachments(deps, daemon, prompt)
+  const earlier = await readEarlierConversation(deps, daemon)
+  const files = [...(earlier?.attachments ?? []), ...attachments]
+  const notSent = await sendAttachments(deps, daemon, { attachments: files })
   if (notSent !== null) return notSent
-  return sendPrompt(daemon, {
-    text,
-    prompt_id,
-    ...(attachments.length === 0 ? {} : { note: attachmentsNote(attachments) }),
-  })
+  // The files of the prompt first, as readers of the note look for them in its first paragraph.
+  const notes = attachments.length === 0 ? [] : [attachmentsNote(attachments)]
+  if (earlier !== null) notes.push(earlier.note)
+  return sendPrompt(daemon, { text, prompt_id, ...(notes.length === 0 ? {} : { note: notes.join('\n\n') }) })
 }
 
 export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
