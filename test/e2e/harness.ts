@@ -264,7 +264,7 @@ export function gatewayOf(server: { url: string; token: string }, project: { pro
 }
 
 /** Gives a managed project its first commit, over the gateway, as its owner. */
-export async function makeFirstCommit(server: Server, projectId: string): Promise<void> {
+export async function makeFirstCommit(server: ServerProcess, projectId: string): Promise<void> {
   const seed = await mkdtemp(join(server.dir, 'seed-'))
   await git(seed, 'init', '--quiet', '--initial-branch=main')
   await Bun.write(join(seed, 'a.txt'), 'a\n')
