@@ -1,4 +1,4 @@
-/** A person with two accounts switches between them in a real browser. */
+/** A person signs in by links and switches between two accounts in a real browser. */
 import { expect, test } from 'bun:test'
 import { browserPath, openBrowser } from './browser.ts'
 import { Server } from './harness.ts'
@@ -37,6 +37,35 @@ test.skipIf(!browserPath)(
       const [, ...accounts] = await server.json<{ account_id: string }[]>(['accounts', 'ls'])
       const projects = await server.json<{ name: string; account_id: string }[]>(['projects', 'ls'])
       expect(projects.find(({ name }) => name === 'third')?.account_id).toBe(accounts[0]!.account_id)
+    } finally {
+      await browser.close()
+      await server.end()
+    }
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a link pasted into the tab that asks for a sign-in opens the page that was asked for',
+  async () => {
+    const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+    const browser = await openBrowser()
+    try {
+      const link = async () => (await server.json<{ url: string }>(['self-host', 'owner-link'])).url
+      const page = await (await browser.newContext()).newPage()
+      await page.goto(`${server.url}/sign-in`)
+      await page.getByText('Sign in to svc').waitFor()
+      await page.goto(`${server.url}/sign-in#not-a-link`)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('alert').waitFor()
+      await page.goto(await link())
+      await page.getByText('This link signs you in').waitFor()
+
+      await page.goto(`${server.url}/account/tokens?kind=user`)
+      await page.getByText('Sign in to svc').waitFor()
+      await page.goto(await link())
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.waitForURL(`${server.url}/account/tokens?kind=user`)
     } finally {
       await browser.close()
       await server.end()

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { getRouteApi, useLocation } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { api, reply } from '../api.ts'
 import { Failure, Read, useSend } from '../components/requests.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
@@ -54,11 +54,32 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
   )
 }
 
+/** The page that asked for the sign-in. A sign-in link pasted into the same tab does not name it. */
+function useNext(): { next: string; open: () => void; forget: () => void } {
+  const { next } = route.useSearch()
+  useEffect(() => {
+    if (next !== undefined) sessionStorage.setItem(nextKey, next)
+  }, [next])
+  const wanted = next ?? sessionStorage.getItem(nextKey) ?? '/'
+  const forget = () => sessionStorage.removeItem(nextKey)
+  const open = () => {
+    forget()
+    location.replace(wanted)
+  }
+  return { next: wanted, open, forget }
+}
+
+const nextKey = 'svc-sign-in-next'
+
 /** The code of a sign-in link is in the fragment. A click spends it, so that a mail scanner cannot. */
 export function SignInPage() {
-  const [code] = useState(() => location.hash.slice(1))
-  const { next = '/', problem } = route.useSearch()
-  const link = useSend('POST', '/v1/sign-in', { onSuccess: () => location.replace('/') })
+  // A link pasted into this tab changes the fragment without loading the page again.
+  const code = useLocation({ select: ({ hash }) => hash })
+  const { problem } = route.useSearch()
+  const { next, open, forget } = useNext()
+  const link = useSend('POST', '/v1/sign-in', { onSuccess: open })
+  const { reset } = link
+  useEffect(() => reset(), [code, reset])
   const spend = () => link.mutate({ code })
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">
@@ -77,8 +98,8 @@ export function SignInPage() {
           {link.isError && <Failure error={link.error} />}
           {problem !== undefined && problems[problem] !== undefined && <Notice title={problems[problem]} />}
           <p>Sign in to svc</p>
-          <ProviderLink next={next} />
-          <PasswordForm onSignedIn={() => location.replace(next)} />
+          <ProviderLink next={next} onLeave={forget} />
+          <PasswordForm onSignedIn={open} />
           <div className="flex flex-col gap-2">
             <p className="text-dim">Or create a sign-in link on the server's machine:</p>
             <Command>svc self-host owner-link</Command>
