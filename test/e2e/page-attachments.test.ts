@@ -96,7 +96,7 @@ test.skipIf(!browserPath)(
     await give(box, 'drop', { name: 'page.html', type: 'text/html', content: Buffer.from('<script>alert(1)</script>') })
     await give(box, 'drop', { name: 'huge.bin', type: '', content: Buffer.alloc(10 * 1024 ** 2 + 1) })
     await page.getByRole('alert').filter({ hasText: 'huge.bin is larger than 10 MiB' }).waitFor()
-    await box.fill(script(`wc -c ${files}/*/image.png`))
+    await box.fill(script(`wc -c ${files}/*/image.png`, '@bash {"command":"exit 3","description":"Fail"}'))
     await expectItFits(page)
     expect(await axeViolations(page)).toEqual([])
     await takePictures(page, 'attach-refused')
@@ -105,6 +105,8 @@ test.skipIf(!browserPath)(
     await page.getByRole('button', { name: 'Send' }).click()
     const image = conversation.getByRole('img', { name: 'image.png' })
     await image.waitFor(slow)
+    await conversation.getByLabel('failed').waitFor(slow)
+    await conversation.getByText('exit 3', { exact: true }).first().waitFor()
     await until('the image to be drawn', () =>
       image.evaluate((node) => (node as HTMLImageElement).naturalWidth === 480),
     )

@@ -2940,6 +2940,8 @@ export interface components {
             title: string;
             input: string;
             output: string;
+            exit_code?: number | null;
+            duration_ms?: number;
         } | {
             /** Format: uuid */
             attachment_id: string;

@@ -1,3 +1,4 @@
+import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
 import type { Question, Session } from '@svc/sdk'
 import type { Context } from '../context.ts'
 import type { ToolPart } from './message-changes.ts'
@@ -96,9 +97,10 @@ export function printConversation(
 function toolLine(part: ToolPart, width: number): Piece[] {
   const [line = ''] = (part.title || part.input).split('\n')
   const shown = cut(safe(line), Math.max(20, width - part.tool.length - 8))
-  const hasFailed = part.status === 'error'
-  const [error = ''] = hasFailed ? part.output.trim().split('\n') : []
-  return [hasFailed ? red('  ✗ ') : green('  ✓ '), part.tool, dim(`  ${shown}`), error === '' ? '' : `  ${error}`]
+  const { mark, hasFailed, note } = toolOutcome(part)
+  const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : [note]
+  const colored = hasFailed ? red(`  ${mark} `) : green(`  ${mark} `)
+  return [colored, part.tool, dim(`  ${shown}`), error === '' ? '' : `  ${error}`]
 }
 
 function openQuestionLines(question: Question): Piece[][] {

@@ -293,6 +293,9 @@ export const messagePart = z.discriminatedUnion('type', [
     title: z.string(),
     input: z.string(),
     output: z.string(),
+    /** Of a command; null when it was killed, such as after its time limit. Absent for other tools. */
+    exit_code: z.number().int().nullable().optional(),
+    duration_ms: z.number().int().min(0).optional(),
   }),
   attachment.extend({ type: z.literal('file'), id: z.string() }),
 ])

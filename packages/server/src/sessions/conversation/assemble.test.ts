@@ -1,4 +1,4 @@
-/** Where the reason of a failed turn stands. */
+/** The reason of a failed turn, and the end of a tool call. */
 import { expect, test } from 'bun:test'
 import { Redaction } from '../../redaction/redaction.ts'
 import { Conversation } from './assemble.ts'
@@ -46,4 +46,20 @@ test('is never the answer of the turn before, and a prompt the runtime did not k
   expect(conversation.message(prompt.prompt_id)).toMatchObject({
     ...{ role: 'user', created_at: at, error: 'It did not begin.', parts: [{ type: 'text', text: 'go' }] },
   })
+})
+
+test('a tool call has the exit code of its command and its duration, where the runtime gives them', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  const ended = (id: string, more: object) => {
+    const part = { id, messageID: 'msg_2', type: 'tool', tool: 'bash', state: { status: 'completed', ...more } }
+    conversation.apply({ type: 'message.part.updated', properties: { sessionID: 'ses', part } })
+    return conversation.message('msg_2')!.parts.at(-1)!
+  }
+  const time = { start: 1_000, end: 3_500 }
+  expect(ended('a', { metadata: { exit: 2 }, time })).toMatchObject({ exit_code: 2, duration_ms: 2_500 })
+  expect(ended('b', { metadata: { exit: null }, time: { start: 1_000 } })).toMatchObject({ exit_code: null })
+  const without = ended('c', { metadata: { exit: 'no number' } })
+  expect(without).toMatchObject({ type: 'tool', status: 'completed' })
+  expect(Object.keys(without)).not.toContain('exit_code')
+  expect(Object.keys(without)).not.toContain('duration_ms')
 })

@@ -38,7 +38,10 @@ const runtimePart = z.object({
   state: z
     .object({
       ...{ status: unchecked, input: unchecked, output: unchecked, error: unchecked, title: unchecked },
-      metadata: z.object({ output: unchecked }).nullish(),
+      metadata: z
+        .object({ output: unchecked, exit: z.number().int().nullable().optional().catch(undefined) })
+        .nullish(),
+      time: z.object({ start: moment, end: moment }).optional().catch(undefined),
     })
     .optional(),
 })
@@ -291,6 +294,8 @@ function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinish
     title: field('title', state.title, 500),
     input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isPending),
     output: field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running')),
+    ...(state.metadata?.exit === undefined ? {} : { exit_code: state.metadata.exit }),
+    ...(state.time === undefined ? {} : { duration_ms: Math.max(0, Math.round(state.time.end - state.time.start)) }),
   }
 }
 

@@ -40,7 +40,10 @@ const said: Answers = {
       message('msg_1', 1, { parts: [text('Why is it red?'), file('plan.txt'), file('`a`.png')] }),
       message('msg_2', 2, { role: 'assistant', parts: [text(hostile), tool] }),
       message('msg_3', 4, { parts: [text('Why is it red?')] }),
-      message('msg_4', 5, { role: 'assistant', parts: [text('As I')], error: 'The model is away' }),
+      message('msg_4', 5, {
+        ...{ role: 'assistant', error: 'The model is away' },
+        parts: [{ ...tool, id: 'y', exit_code: 2 }, { ...tool, id: 'z', exit_code: null }, text('As I')],
+      }),
       message(ids.cr, 6, { parts: [text('Now?')], error: refused }),
     ],
   }),
@@ -75,7 +78,8 @@ describe('svc sessions log', () => {
           ...hostile.split('\n'),
           '  ✓ bash  npm publish',
         ],
-        ...['  ✓ Answered: Allow once', '', `Bo, ${minute(4)}`, '› Why is it red?', 'As I', '✗ The model is away', ''],
+        ...['  ✓ Answered: Allow once', '', `Bo, ${minute(4)}`, '› Why is it red?'],
+        ...['  ✗ bash  npm publish  exit 2', '  ✗ bash  npm publish  killed', 'As I', '✗ The model is away', ''],
         ...[`Prompt, ${minute(6)}`, '› Now?', `✗ ${refused}`, '', `Ada, ${minute(7)}`, '› And then?', ''],
       ].join('\n'),
     )

@@ -1,3 +1,4 @@
+import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
 import type { Message, Question } from '@svc/sdk'
 import { safe } from '../../../terminal/safe.ts'
 import { titleOf } from '../../../conversation/print.ts'
@@ -42,11 +43,11 @@ function answer({ parts, error }: Message): string[] {
   const blocks = parts.flatMap((part) => {
     if (part.type === 'text') return part.text.trim() === '' ? [] : [quote(part.text)]
     if (part.type !== 'tool') return []
-    const { tool, status, title, input, output } = part
-    const mark = { completed: '✓', error: '✗', running: '…', pending: '…' }[status]
+    const { tool, title, input, output } = part
+    const { mark, note } = toolOutcome(part)
     const [line = ''] = (title || input).split('\n')
     return [
-      `${mark} **${plain(tool)}** ${code(line)}`,
+      `${mark} **${plain(tool)}** ${code(line)}${note === '' ? '' : ` (${note})`}`,
       ...(input === '' || input === line ? [] : [fenced(input)]),
       ...(output.trim() === '' ? [] : [fenced(output)]),
     ]

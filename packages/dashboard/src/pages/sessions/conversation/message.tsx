@@ -1,3 +1,4 @@
+import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { type ComponentProps, memo } from 'react'
 import { Prose } from '../../../components/markdown.tsx'
@@ -73,17 +74,21 @@ function AttachedFile({ file, address }: { file: Extract<Part, { type: 'file' }>
   )
 }
 
-const marks = { pending: '…', running: '…', completed: '✓', error: '✗' } as const
+const noteMsMin = 1_000
 
 function ToolCall({ part }: { part: Extract<Part, { type: 'tool' }> }) {
+  const { mark, hasFailed, note } = toolOutcome(part)
+  const { duration_ms: ms = 0 } = part
   return (
     <Foldable id={part.id} className="rounded-md border border-line text-sm">
       <summary className="flex cursor-pointer items-baseline gap-2 px-3 py-1.5">
-        <span aria-label={part.status} className={part.status === 'error' ? 'text-bad' : 'text-dim'}>
-          {marks[part.status]}
+        <span aria-label={hasFailed ? 'failed' : part.status} className={hasFailed ? 'text-bad' : 'text-dim'}>
+          {mark}
         </span>
         <span className="font-mono text-dim">{part.tool}</span>
         <span className="min-w-0 flex-1 truncate font-mono">{part.title}</span>
+        {note !== '' && <span className="text-bad">{note}</span>}
+        {ms >= noteMsMin && <span className="text-dim">{Math.round(ms / 1000)} s</span>}
       </summary>
       <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
         {[part.input, part.output].map(
