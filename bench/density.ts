@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
 import { median, printFigures } from './report/figures.ts'
-import { bytesOf, type Measured, processorMsOf, sandboxProcesses } from './report/processes.ts'
+import { bytesOf, type Measured, processorMsOf, startedProcesses } from './report/processes.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
 import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
 
@@ -89,7 +89,7 @@ async function measure(
       urls.set(id, url)
     }
     for (const url of urls.values()) await reach(url)
-    const processes = sandboxProcesses(server.pid)
+    const processes = startedProcesses(server.pid)
     const processorMs = (await idleCost(processes)) / sessions
     const megabytes = bytesOf(processes) / sessions / 1024 ** 2
     const parts = partsOf(processes)

@@ -23,7 +23,7 @@ function runDirOf(dataDir: string): string {
 }
 
 /** Processes of every sandbox of this data folder, whichever server started it: they have its folder mounted. */
-export function sandboxProcesses(dataDir: string): Process[] {
+export function processesInSandboxes(dataDir: string): Process[] {
   const mounted = join(...runDirOf(dataDir).split('/').slice(-3), 'sandboxes')
   return processes().filter(({ pid }) => procFile(pid, 'mountinfo').includes(mounted))
 }
