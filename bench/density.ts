@@ -1,4 +1,4 @@
-/** What an idle session costs in each of its steps, how soon it answers from them, and how many fit into 16 GB. */
+/** Measures the cost of an idle session in each of its steps, how soon it answers from them, and how many fit into 16 GB. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const settleMs = 10_000
 interface Step {
   name: string
   megabytes: number
-  /** Of each kind of process of one session. */
+  /** Megabytes of each kind of process, for one session. */
   parts: string
   /** Per session and second. */
   processorMs: number

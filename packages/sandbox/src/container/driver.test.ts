@@ -138,7 +138,7 @@ describe.skipIf(isMissing)('with an engine', () => {
     const driver = makeDriver('image')
     const found = await findEngine(sockets)
     if (found.kind === 'none') throw new Error('the engine is gone')
-    // What a FROM names has to be there: there is no registry here.
+    // A FROM needs an image that the engine has: there is no registry here.
     await driver.create({ sandboxId: 'base', env: {}, limits: testLimits, relaySocket }, never)
     await driver.stop('base')
     const images = await found.engine.json<{ RepoTags: string[] | null }[]>('GET', '/images/json')
