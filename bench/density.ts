@@ -1,10 +1,10 @@
-/** What an idle session costs in each of its steps, how soon it answers from them, and how many fit into 16 GB. */
+/** Measures the cost of an idle session in each of its steps, how soon it answers from them, and how many fit into 16 GB. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
 import { median, printFigures } from './report/figures.ts'
-import { bytesOf, type Measured, processorMsOf, sandboxProcesses } from './report/processes.ts'
+import { bytesOf, type Measured, processorMsOf, startedProcesses } from './report/processes.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
 import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
 
@@ -20,7 +20,7 @@ const settleMs = 10_000
 interface Step {
   name: string
   megabytes: number
-  /** Of each kind of process of one session. */
+  /** Megabytes of each kind of process, for one session. */
   parts: string
   /** Per session and second. */
   processorMs: number
@@ -89,7 +89,7 @@ async function measure(
       urls.set(id, url)
     }
     for (const url of urls.values()) await reach(url)
-    const processes = sandboxProcesses(server.pid)
+    const processes = startedProcesses(server.pid)
     const processorMs = (await idleCost(processes)) / sessions
     const megabytes = bytesOf(processes) / sessions / 1024 ** 2
     const parts = partsOf(processes)

@@ -1,4 +1,4 @@
-/** What a server costs on which nothing happens: its questions to the database and its CPU, with few rows and with many. */
+/** Measures an idle server: its questions to the database and its CPU, with few rows and with many. */
 import { CountedServer, type Rows } from '../test/e2e/many-rows.ts'
 import { procFile, runningProcesses } from '../test/processes.ts'
 import { median, timed } from './report/figures.ts'

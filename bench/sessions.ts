@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
 import { type Figure, median, percentile, printFigures, timed } from './report/figures.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
-import { bytesOf, sandboxProcesses } from './report/processes.ts'
+import { bytesOf, startedProcesses } from './report/processes.ts'
 import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
 
 const colds = Number(process.env.BENCH_STARTS ?? 7)
@@ -64,7 +64,7 @@ async function manyAtOnce(server: Server, project: string): Promise<void> {
   const boot = await runtimeBoot(join(dir, 'runtime-at-once'))
   const started = await Promise.all(Array.from({ length: atOnce }, () => start(server, project)))
   const times = started.map(({ runningMs }) => runningMs)
-  const bytes = bytesOf(sandboxProcesses(server.pid)) / atOnce
+  const bytes = bytesOf(startedProcesses(server.pid)) / atOnce
   printFigures(`${atOnce} sessions from nothing at once`, [
     { what: 'create to running, the median one', ms: median(times), floor: '', floorMs: null },
     {

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { findBun } from './bun.mjs'
+import { ensureBuilt } from './build.mjs'
 import { aside, findProgram, main, root, step } from './console.mjs'
 import { unpackDebianPackages } from './debian-packages.mjs'
 import { ensureInstalled } from './install.mjs'
+import { ensureMachine } from './machine.mjs'
 
 /** packages/sandbox/src/container/testing-engine.ts looks here. */
 const folder = join(root, 'node_modules/.cache/container-engine')
@@ -16,7 +18,9 @@ const packages = ['docker.io', 'containerd', 'runc', 'tini', 'libdevmapper1.02.1
 await main(async () => {
   await ensureInstalled()
   if (findProgram('dockerd') === null && !existsSync(folder)) await step('Unpacking a container engine', unpack)
-  const args = ['test', '--timeout=180000', './packages/sandbox/src/container']
+  await ensureMachine()
+  await ensureBuilt()
+  const args = ['test', '--timeout=180000', './packages/sandbox/src/container', './test/e2e/restart-container.test.ts']
   return spawnSync(findBun(), args, { cwd: root, stdio: 'inherit' }).status ?? 1
 })
 

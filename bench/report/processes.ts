@@ -7,8 +7,8 @@ export interface Measured {
   name: string
 }
 
-/** Every process in the sandboxes of this server. */
-export function sandboxProcesses(serverPid: number): Measured[] {
+/** Every process that this server started, in its sandboxes and outside, without the database. */
+export function startedProcesses(serverPid: number): Measured[] {
   const names = runningProcesses()
   return below(serverPid).flatMap(({ pid }) => {
     const name = names.get(pid)?.name

@@ -1,4 +1,4 @@
-/** What sandboxes must not leave behind: processes, folders, groups, mounts, and rows that still grant rights. */
+/** Finds leftovers of sandboxes: processes, folders, groups, mounts, and rows that still grant rights. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
@@ -23,7 +23,7 @@ function runDirOf(dataDir: string): string {
 }
 
 /** Processes of every sandbox of this data folder, whichever server started it: they have its folder mounted. */
-export function sandboxProcesses(dataDir: string): Process[] {
+export function processesInSandboxes(dataDir: string): Process[] {
   const mounted = join(...runDirOf(dataDir).split('/').slice(-3), 'sandboxes')
   return processes().filter(({ pid }) => procFile(pid, 'mountinfo').includes(mounted))
 }
@@ -34,7 +34,7 @@ export function below(pid: number, list = processes()): Process[] {
   return [...children, ...children.flatMap((child) => below(child.pid, list))]
 }
 
-/** Of a server that has stopped its sandboxes. `knownPids` are the processes of those sandboxes. */
+/** Looks for leftovers once the server has stopped its sandboxes. `knownPids` are the processes of those sandboxes. */
 export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): string[] {
   const found: string[] = []
   const runDir = runDirOf(dataDir)

@@ -1,7 +1,7 @@
 /** Creates, prompts, stops, restarts and deletes sessions while everything below them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, Session } from '@svc/contract'
-import { type Process, processes, sandboxProcesses } from './sandbox-leaks.ts'
+import { type Process, processes, processesInSandboxes } from './sandbox-leaks.ts'
 import { pointsOf } from './scenarios.ts'
 import type { TortureServer } from './server.ts'
 import type { TortureProject, World } from './world.ts'
@@ -160,7 +160,7 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
     if (isUp) {
       const until = Date.now() + (chaos.isCalm ? 30_000 : 2_000 + random() * 12_000)
       while (Date.now() < until && server.isRunning && !chaos.ended) {
-        report.seen.push(...sandboxProcesses(server.dataDir).filter(isOfSandbox))
+        report.seen.push(...processesInSandboxes(server.dataDir).filter(isOfSandbox))
         await delay(100)
       }
     }
@@ -189,7 +189,7 @@ async function killInside(chaos: Chaos, random: () => number): Promise<void> {
     await delay(300 + random() * 1_500)
     if (!server.isRunning || chaos.isCalm) continue
     const [kind, pattern] = Object.entries(kinds)[Math.floor(random() * 4)]!
-    const found = sandboxProcesses(server.dataDir).filter(({ command }) => pattern.test(command))
+    const found = processesInSandboxes(server.dataDir).filter(({ command }) => pattern.test(command))
     const victim = found[Math.floor(random() * found.length)]
     if (victim === undefined) continue
     // It may have ended meanwhile, and another process may have its number.

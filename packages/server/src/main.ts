@@ -166,5 +166,7 @@ async function offerModel(deps: Deps, ask: AskModel, signal: AbortSignal): Promi
 /** The shortest command by which the person at this terminal can run this program. */
 function commandName(): string {
   const path = relative(process.cwd(), process.execPath)
-  return path.startsWith('..') ? process.execPath : path.includes('/') ? `./${path}` : path
+  const fromHere = `./${path}`
+  // In the root folder, where a server in the background runs, the whole path is shorter.
+  return path.startsWith('..') || fromHere.length > process.execPath.length ? process.execPath : fromHere
 }

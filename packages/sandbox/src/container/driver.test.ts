@@ -1,7 +1,7 @@
 /** The container driver with a real engine. Without one on this machine these tests are skipped and counted. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { Server } from 'node:net'
+import { connect, createServer as createProxy, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -36,12 +36,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const makeDriver = (name: string, leaseSeconds = 0): SandboxDriver =>
+const makeDriver = (name: string, leaseSeconds = 0, at = sockets): SandboxDriver =>
   createContainerDriver({
     stateDir: join(folder, name),
     svcBinary: program,
     runtimeBinary: program,
-    sockets,
+    sockets: at,
     log: () => {},
     bootMs: 90_000,
     leaseSeconds,
@@ -109,11 +109,36 @@ describe.skipIf(isMissing)('with an engine', () => {
     expect(await containers()).toEqual([])
   })
 
+  test('a container goes on when the engine drops the request that waits for its end, and its end is still reported', async () => {
+    const front = join(folder, 'front.sock')
+    const waits: Socket[] = []
+    const proxy = createProxy((connection) => {
+      const upstream = connect(sockets[0]!)
+      connection.on('data', (bytes) => bytes.includes('/wait HTTP/1.1') && waits.push(connection))
+      connection.on('close', () => upstream.destroy()).pipe(upstream)
+      upstream.on('close', () => connection.destroy()).pipe(connection)
+    })
+    await new Promise<void>((listening) => proxy.listen(front, listening))
+    const driver = makeDriver('cut', 0, [front])
+    const sandbox = await driver.create({ sandboxId: 'cut', env: {}, limits: testLimits, relaySocket }, never)
+    await until('the driver to wait', () => waits.length === 1)
+    const exits: SandboxExit[] = []
+    driver.onExit((exit) => exits.push(exit))
+    waits[0]!.destroy()
+    await until('the driver to wait again', () => waits.length === 2)
+    expect((await runIn(sandbox, ['echo', 'still here'])).stdout).toBe('still here\n')
+    expect(exits).toEqual([])
+    await fetch('http://daemon/exit?code=7', { unix: sandbox.daemonSocket })
+    await until('the end to be reported', () => exits.length === 1)
+    expect(exits[0]!.reason).toContain('with exit code 7')
+    proxy.close()
+  })
+
   test('a project brings an image of its own, built once from its files without a network', async () => {
     const driver = makeDriver('image')
     const found = await findEngine(sockets)
     if (found.kind === 'none') throw new Error('the engine is gone')
-    // What a FROM names has to be there: there is no registry here.
+    // A FROM needs an image that the engine has: there is no registry here.
     await driver.create({ sandboxId: 'base', env: {}, limits: testLimits, relaySocket }, never)
     await driver.stop('base')
     const images = await found.engine.json<{ RepoTags: string[] | null }[]>('GET', '/images/json')

@@ -230,12 +230,17 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
 
   /** Waits until the engine reports the container's end. */
   async function follow(engine: Engine, entry: Live, container: string): Promise<void> {
-    const code = await engine
-      .json<{ StatusCode: number }>('POST', `/containers/${container}/wait`)
-      .then((answer) => answer.StatusCode)
-      .catch(() => null)
+    let end = await waitForEnd(engine, container)
+    while (end === 'cut' && !entry.stopping) {
+      await new Promise((again) => setTimeout(again, 500))
+      end = await waitForEnd(engine, container)
+    }
     const how =
-      code === null ? 'for an unknown reason' : code > 128 ? `with signal ${code - 128}` : `with exit code ${code}`
+      typeof end === 'string'
+        ? 'for an unknown reason'
+        : end > 128
+          ? `with signal ${end - 128}`
+          : `with exit code ${end}`
     await lifecycle.ended(entry, how)
   }
 
@@ -298,6 +303,19 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   }
 
   return { ...lifecycle, name: 'container', probe, examine }
+}
+
+/**
+ * The exit code of the container. `cut`: the request ended before the container did, because the engine restarts or because
+ * fetch gives up after five minutes without a byte.
+ */
+async function waitForEnd(engine: Engine, container: string): Promise<number | 'removed' | 'cut'> {
+  try {
+    const { StatusCode } = await engine.json<{ StatusCode: number }>('POST', `/containers/${container}/wait`)
+    return StatusCode
+  } catch (error) {
+    return error instanceof EngineError && error.status === 404 ? 'removed' : 'cut'
+  }
 }
 
 async function removeContainer(engine: Engine, container: string): Promise<void> {

@@ -52,7 +52,8 @@ async function connectEngine(socket: string) {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       ...(stream === undefined ? {} : { body: stream as BodyInit, headers: { 'content-type': 'application/x-tar' } }),
-      ...(signal === undefined ? {} : { signal }),
+      // The signal is the limit then: fetch by itself gives up after five minutes without a byte.
+      ...(signal === undefined ? {} : { signal, timeout: false }),
     })
   const request = async (method: string, path: string, options: EngineRequest = {}): Promise<Response> => {
     const reply = await call(method, path, options)

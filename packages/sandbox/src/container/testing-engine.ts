@@ -8,11 +8,18 @@ import { join, resolve } from 'node:path'
 import { findProgram } from '../local/probe.ts'
 import { findEngine } from './engine.ts'
 
-/** scripts/container-engine.mjs unpacks an engine here. */
+/** scripts/test-container.mjs unpacks an engine here. */
 const unpacked = resolve(import.meta.dir, '../../../../node_modules/.cache/container-engine')
 
+interface TestEngine {
+  socket: string
+  /** Its containers and volumes, and the networks that it does not have from the start. */
+  left(): Promise<string[]>
+  close(): Promise<void>
+}
+
 /** Returns the reason as a sentence when no engine can start. */
-export async function startTestEngine(): Promise<{ socket: string; close(): Promise<void> } | string> {
+export async function startTestEngine(): Promise<TestEngine | string> {
   const program = findProgram('dockerd') ?? [join(unpacked, 'usr/sbin/dockerd')].find((path) => existsSync(path))
   if (program === undefined) return 'dockerd is not installed: npm run test:container downloads it'
   if (process.getuid?.() !== 0) return 'dockerd can only be started by root'
@@ -45,7 +52,21 @@ export async function startTestEngine(): Promise<{ socket: string; close(): Prom
     }
     await Bun.sleep(50)
   }
-  return { socket, close: () => end(child, folder) }
+  return { socket, left: () => leftIn(socket), close: () => end(child, folder) }
+}
+
+async function leftIn(socket: string): Promise<string[]> {
+  const found = await findEngine([socket])
+  if (found.kind === 'none') throw new Error('The engine does not answer.')
+  const { engine } = found
+  const containers = await engine.json<{ Names: string[]; State: string }[]>('GET', '/containers/json?all=1')
+  const { Volumes } = await engine.json<{ Volumes: { Name: string }[] | null }>('GET', '/volumes')
+  const networks = await engine.json<{ Name: string }[]>('GET', '/networks')
+  return [
+    ...containers.map(({ Names, State }) => `container ${Names.join(' ')} (${State})`),
+    ...(Volumes ?? []).map(({ Name }) => `volume ${Name}`),
+    ...networks.filter(({ Name }) => Name !== 'none' && Name !== 'host').map(({ Name }) => `network ${Name}`),
+  ]
 }
 
 async function end(child: ChildProcess, folder: string): Promise<void> {

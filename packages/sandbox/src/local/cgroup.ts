@@ -14,7 +14,7 @@ export interface Cgroups {
   readonly missing: MissingLimit[]
   /** Words to put before the program that starts a sandbox. */
   prefix(sandboxId: string, limits: SandboxLimits): string[]
-  /** Whose limit it was when the kernel killed for want of memory in it; null when it did not. */
+  /** Names the limit for which the kernel killed a process in the group; null when it killed none. */
   memoryTrouble(sandboxId: string): Promise<MemoryTrouble | null>
   /** Kills what is in it and removes it. Nothing to do is success. */
   remove(sandboxId: string): Promise<void>

@@ -1,4 +1,4 @@
-/** What stays behind when the server dies, and how the driver does without root. */
+/** The driver when its server dies, and when it runs without root. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

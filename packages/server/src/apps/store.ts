@@ -286,7 +286,7 @@ async function switchTo(trx: DbOrTransaction, deploy: Held) {
 /** As many may be followed by more. */
 export const projectsAtOnce = 100
 
-/** Of these projects, or of all, those whose default branch or secrets changed since their apps were reconciled. */
+/** Selects the projects among `changed` whose default branch or secrets changed since their apps were reconciled. */
 export async function projectsToReconcile(
   db: DbOrTransaction,
   provider: string,

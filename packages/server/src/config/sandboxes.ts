@@ -5,7 +5,7 @@ import { engineSockets } from '@svc/sandbox'
 import { bytesOf } from '@svc/contract/schemas/quotas'
 import type { Settings } from './settings.ts'
 
-/** What sandboxes may reach if their project asks for it. */
+/** Hosts that sandboxes may reach if their project asks for them. */
 export type OperatorEgress = readonly EgressRule[] | 'any' | 'none'
 
 export function readSandboxes(settings: Settings) {

@@ -28,10 +28,10 @@ export const hasFreeLock = sql<boolean>`case when lock_taken_at > pg_postmaster_
   then pg_try_advisory_xact_lock_shared(${instanceLock}) else false end`
 
 /**
- * Whether the server that claimed something is alive, judged by the lock of this moment. While a live server replaces
- * its connection it looks dead: a caller must do no harm by taking over work that is still running.
+ * Whether the server that claimed something holds its lock at this moment. A live server that replaces its connection
+ * does not: a caller must do no harm by taking over work that is still running.
  */
-export function isServerAlive(instanceId: Expression<string>, deadAfterSeconds: number): RawBuilder<boolean> {
+export function isServerConnected(instanceId: Expression<string>, deadAfterSeconds: number): RawBuilder<boolean> {
   return sql<boolean>`exists (select 1 from server_instances where instance_id = ${instanceId}
     and ${isRecent(deadAfterSeconds)} and not ${hasFreeLock})`
 }

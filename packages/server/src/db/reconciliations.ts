@@ -7,7 +7,7 @@ import type { DbOrTransaction, Row } from './schema.ts'
 type Reconciliations = 'trigger_reconciliations' | 'connector_reconciliations'
 type Tip = Pick<Row<'default_branches'>, 'project_id' | 'sha' | 'branch'>
 
-/** Of these projects, or of all, those whose default branch moved since. */
+/** Selects the projects among `changed` whose default branch moved since they were reconciled. */
 export async function projectsToReconcile(
   db: DbOrTransaction,
   table: Reconciliations,

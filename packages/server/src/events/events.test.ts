@@ -188,7 +188,7 @@ describe('a reader', () => {
   test('hears on when the connection that tells of events is cut', async () => {
     const events = await open()
     await events.find('ready', ({ type }) => type === 'ready')
-    // Of this database: other tests have servers on the same cluster.
+    // Other tests have servers on the same cluster, with databases of their own.
     const listening = sql`from pg_stat_activity where datname = current_database() and query = 'listen svc_project_events'`
     await until(
       'somebody listens',

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isServerAlive } from '../db/live-instance.ts'
+import { isServerConnected } from '../db/live-instance.ts'
 import type { Db, NewRow, Row } from '../db/schema.ts'
 import { deleteRows, findRow, insertIfNew, updateRow, updateRows } from '../db/rows.ts'
 
@@ -26,7 +26,7 @@ export async function takeOverKey(
   { scope, key }: KeyOfScope,
   by: { instanceId: string; deadAfterSeconds: number },
 ): Promise<string | null> {
-  const isFree = sql`= ${by.instanceId} or not ${isServerAlive(sql.ref('idempotency_keys.instance_id'), by.deadAfterSeconds)}`
+  const isFree = sql`= ${by.instanceId} or not ${isServerConnected(sql.ref('idempotency_keys.instance_id'), by.deadAfterSeconds)}`
   const unanswered = { scope, key, status: null, instance_id: isFree }
   const taken = await updateRow(db, 'idempotency_keys', unanswered, { instance_id: by.instanceId })
   return taken?.resource_id ?? null

@@ -1,4 +1,4 @@
-/** What another origin shows without a running program: a page for a person, JSON for a program. */
+/** The answer of another origin without a running program: a page for a person, JSON for a program. */
 import type { IncomingMessage } from 'node:http'
 import { errorStatus, type ErrorCode } from '@svc/contract'
 import { asksForWorker, endingWorker, isNoWorker } from './worker-script.ts'

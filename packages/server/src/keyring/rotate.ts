@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises'
 import { sql, type Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
-import { isServerAlive } from '../db/live-instance.ts'
+import { isServerConnected } from '../db/live-instance.ts'
 import { withLock } from '../db/lock.ts'
 import { findRow, insertIfNew, updateRows } from '../db/rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -70,7 +70,7 @@ async function countServers(deps: RotateDeps): Promise<number> {
   const running = await deps.db
     .selectFrom('server_instances')
     .select('knows_root_key')
-    .where(isServerAlive(sql.ref('instance_id'), deadAfterSeconds))
+    .where(isServerConnected(sql.ref('instance_id'), deadAfterSeconds))
     .execute()
   const old = running.filter(({ knows_root_key }) => !knows_root_key).length
   if (old > 0)

@@ -29,7 +29,7 @@ import { getProject } from './store.ts'
 
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
-/** What a push needs from resources that projects must not import. */
+/** Parts of a push that belong to resources which projects must not import. */
 export interface PushParts {
   /** Searches a push for secrets, which projects may not read. */
   inspect: (project: AuthorizedProject, repository: Repository, sessionId: string | null) => PushInspector

@@ -130,7 +130,7 @@ export class JobWaker {
     for (const inbox of this.#inboxes.get(topic) ?? []) inbox.put(key === null ? 'all' : new Set([key]))
   }
 
-  /** What changed while nobody listened is not known, so every job runs. */
+  /** Without a listener the server missed changes, so every job runs. */
   #setListening(isListening: boolean): void {
     if (this.#isListening === isListening) return
     this.#isListening = isListening

@@ -152,7 +152,7 @@ function jobsOfRepositories(deps: Deps): Job[] {
   ]
 }
 
-/** What follows from a manifest, or from secrets that it names. */
+/** Jobs that apply a manifest and the secrets that it names. */
 function jobsOfManifests(deps: Deps): Job[] {
   return [
     {

@@ -1,18 +1,18 @@
 /** S29: what a session's snapshots, transcript and check logs make the server keep. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Message } from '@svc/contract'
 import { storeBytes } from '@svc/git'
-import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
+import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { sweepIdleSessions } from './jobs.ts'
 import { pruneWip } from './unfinished-work/prune.ts'
 import { unfinishedBytesOf } from './unfinished-work/snapshot-store.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from './testing.ts'
+import { startWorkDaemon } from './unfinished-work/testing-work-daemon.ts'
 import { saveWip } from './unfinished-work/wip.ts'
 
 const kibibyte = 1024
@@ -28,50 +28,23 @@ const quotas = {
   transcriptBytes: 16 * kibibyte,
 }
 let app: SessionApp
-let work: TestRepository
-let dir: string
-let daemon: ReturnType<typeof serveWork>
-let snapshot: string
+let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
 
 beforeAll(async () => {
   app = await makeSessionApp({ configure: { quotas } })
-  dir = await mkdtemp(join(tmpdir(), 'svc-quota-'))
-  work = await makeRepo({})
-  daemon = serveWork(join(dir, 'd.sock'))
+  daemon = await startWorkDaemon(app)
 }, 120_000)
 afterAll(async () => {
-  await daemon.stop(true)
+  await daemon.close()
   await app.close()
-  await work.remove()
-  await rm(dir, { recursive: true, force: true })
 })
-
-/** A daemon whose work tree holds `snapshot`. */
-function serveWork(unix: string) {
-  return Bun.serve({
-    unix,
-    async fetch(request) {
-      const { have } = (await request.json()) as { have: string[] }
-      const head = {
-        ...{ state: 'saved', commit: snapshot, base: null, files: 1, paths: ['a.bin'], unpushed: 0, notes: [] },
-        pack: true,
-      }
-      const packing = Bun.spawn(['git', '-C', work.dir, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
-        stdin: Buffer.from([snapshot, ...have.map((sha) => `^${sha}`), ''].join('\n')),
-        stdout: 'pipe',
-        stderr: 'ignore',
-      })
-      const pack = Buffer.from(await new Response(packing.stdout).arrayBuffer())
-      return new Response(Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), pack]))
-    },
-  })
-}
 
 let serial = 0
 /** The agent fills its work tree with so many random bytes, and the daemon is asked for them. */
 async function save({ session_id: sessionId }: RunningSession, size: number, isLast = false) {
-  snapshot = await commit(work, `s${++serial}`, { 'a.bin': randomBytes(size).toString('latin1') })
-  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation: 1 }
+  const snapshot = await commit(daemon.work, `s${++serial}`, { 'a.bin': randomBytes(size).toString('latin1') })
+  daemon.snapshot = snapshot
+  const address = daemon.addressOf(sessionId)
   const outcome = await saveWip(app.deps, address, new AbortController().signal, { isLast })
   return { ...outcome, commit: snapshot }
 }

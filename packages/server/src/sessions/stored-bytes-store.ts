@@ -10,7 +10,6 @@ interface StoredBytes {
   total: number
 }
 
-/** What the sessions and checks of a project store. */
 export async function storedBytesOf(db: DbOrTransaction, projectId: string): Promise<StoredBytes> {
   const ofProject = sql`project_id = ${projectId}`
   const { rows } = await sql<StoredBytes>`

@@ -1,56 +1,34 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeToken } from '@svc/contract'
-import { migrate } from '../db/migrate.ts'
-import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
-import { type BootedServer, bootServer } from './testing-server.ts'
+import { makeTestServers } from './testing-server.ts'
 
-/** Servers in processes of their own, on one data folder and a PostgreSQL of their operator. */
-
-let database: TestDatabase
-let dir: string
-const token = makeToken((count) => randomBytes(count))
-const started: Bun.Subprocess[] = []
+let servers: Awaited<ReturnType<typeof makeTestServers>>
 beforeAll(async () => {
-  database = await createTestDatabase({ name: 'server', prepare: migrate })
-  dir = await mkdtemp(join(tmpdir(), 'svc-folder-lock-'))
+  servers = await makeTestServers()
 }, 60_000)
-afterAll(async () => {
-  for (const child of started) child.kill('SIGKILL')
-  await Promise.all(started.map((child) => child.exited))
-  await database.drop()
-  await rm(dir, { recursive: true, force: true })
-}, 60_000)
-
-async function boot(): Promise<BootedServer> {
-  const server = await bootServer({ dir, databaseUrl: database.url, token })
-  started.push(server.child)
-  return server
-}
+afterAll(() => servers.close(), 60_000)
 
 test('a second server on a data folder in use refuses with one line, and starts as soon as the first was killed', async () => {
-  const first = await boot()
+  const first = await servers.boot()
   expect(first.url).toBeString()
-  const second = await boot()
+  const second = await servers.boot()
   expect([second.url, await second.child.exited, await second.errors()]).toEqual([
     null,
     1,
-    `svc server: The data folder ${join(dir, 'data')} is in use by another server (process ${first.child.pid}). Stop that server first, or set SVC_DATA_DIR to another folder.\n`,
+    `svc server: The data folder ${join(servers.dir, 'data')} is in use by another server (process ${first.child.pid}). Stop that server first, or set SVC_DATA_DIR to another folder.\n`,
   ])
   // It names the holder, also after others were refused.
-  expect(await (await boot()).errors()).toContain(`process ${first.child.pid}`)
+  expect(await (await servers.boot()).errors()).toContain(`process ${first.child.pid}`)
   first.child.kill('SIGKILL')
   await first.child.exited
-  const third = await boot()
+  const third = await servers.boot()
   expect(third.url).toBeString()
-  expect(await (await boot()).errors()).toContain(`process ${third.child.pid}`)
+  expect(await (await servers.boot()).errors()).toContain(`process ${third.child.pid}`)
 }, 60_000)
 
 test('a program that a killed server started does not hold its lock', async () => {
-  const folder = await mkdtemp(join(dir, 'inherited-'))
+  const folder = await mkdtemp(join(servers.dir, 'inherited-'))
   const lock = JSON.stringify(join(import.meta.dir, 'folder-lock.ts'))
   const script = `
     const { lockDataFolder } = await import(${lock})
@@ -60,7 +38,6 @@ test('a program that a killed server started does not hold its lock', async () =
     left.once('spawn', () => console.log(left.pid))
     setInterval(() => {}, 1000)`
   const holder = Bun.spawn([process.execPath, '--eval', script], { stdout: 'pipe', stderr: 'inherit' })
-  started.push(holder)
   const { value } = await holder.stdout.getReader().read()
   const left = Number(new TextDecoder().decode(value))
   try {
@@ -77,6 +54,7 @@ test('a program that a killed server started does not hold its lock', async () =
     expect(next.folderId).toBe(own.folderId)
     next.release()
   } finally {
+    holder.kill('SIGKILL')
     process.kill(left, 'SIGKILL')
   }
 }, 60_000)

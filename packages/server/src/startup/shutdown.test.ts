@@ -1,31 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeToken, type Project } from '@svc/contract'
+import type { Project } from '@svc/contract'
 import pg from 'pg'
 import { withDeadline } from '../deadline.ts'
-import { migrate } from '../db/migrate.ts'
-import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
 import { Shutdown } from './shutdown.ts'
-import { bootServer, type BootedServer } from './testing-server.ts'
+import { type BootedServer, makeTestServers } from './testing-server.ts'
 
-let database: TestDatabase
-let dir: string
-const token = makeToken((count) => randomBytes(count))
-const started: Bun.Subprocess[] = []
+let servers: Awaited<ReturnType<typeof makeTestServers>>
 beforeAll(async () => {
-  database = await createTestDatabase({ name: 'server', prepare: migrate })
-  dir = await mkdtemp(join(tmpdir(), 'svc-shutdown-'))
+  servers = await makeTestServers()
 }, 60_000)
-afterAll(async () => {
-  for (const child of started) child.kill('SIGKILL')
-  await Promise.all(started.map((child) => child.exited))
-  await database.drop()
-  await rm(dir, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => servers.close(), 60_000)
 
 /** The exit code, or null when the server still runs after the time in which its supervisor would kill it. */
 async function terminate({ child }: BootedServer): Promise<number | null> {
@@ -54,10 +40,9 @@ async function serveSilence() {
 }
 
 test('a server that is asked to end ends in time although callers and a git host keep it waiting', async () => {
-  const server = await bootServer({ dir, databaseUrl: database.url, token })
-  started.push(server.child)
+  const server = await servers.boot()
   const url = new URL(server.url!)
-  const headers = { authorization: `Bearer ${token}` }
+  const headers = { authorization: `Bearer ${servers.token}` }
   const silent = await serveSilence()
   const cut = new AbortController()
   try {
@@ -73,7 +58,7 @@ test('a server that is asked to end ends in time although callers and a git host
     expect(stream.status).toBe(200)
     const half = connect(Number(url.port), url.hostname)
     half.on('error', () => half.destroy())
-    half.write(`POST /v1/projects HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${token}\r\n`)
+    half.write(`POST /v1/projects HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${servers.token}\r\n`)
     half.write('content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"name":')
     const asking = fetch(`${server.url}/v1/projects`, {
       method: 'POST',
@@ -93,15 +78,15 @@ test('a server that is asked to end ends in time although callers and a git host
 
 test('a server that is asked to end during its start ends in time', async () => {
   // The migrating process of another server holds this lock.
-  const client = new pg.Client({ connectionString: database.url })
+  const client = new pg.Client({ connectionString: servers.databaseUrl })
   await client.connect()
   await client.query('select pg_advisory_lock(7346201)')
   try {
-    const starting = bootServer({ dir, databaseUrl: database.url, token })
+    const starting = servers.boot()
     const waits = `select from pg_locks where locktype = 'advisory' and not granted and objid = 7346201`
     for (const deadline = Date.now() + 45_000; (await client.query(waits)).rowCount === 0; await Bun.sleep(20))
       if (Date.now() > deadline) throw new Error('The server never waited for the migration.')
-    const lock = await Bun.file(join(dir, 'data', 'server.lock')).text()
+    const lock = await Bun.file(join(servers.dir, 'data', 'server.lock')).text()
     process.kill(Number(lock.split(' ')[0]), 'SIGTERM')
     const server = await withDeadline(starting, 10_000, () => null)
     expect(server?.url).toBeNull()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { withDeadline } from '../deadline.ts'
 
-/** Whoever sent the signal, such as a container engine, kills the server after ten seconds. */
+/** A container engine kills the server ten seconds after its signal. */
 const endMsMax = 9_500
 /** The share of open requests, jobs and sandboxes. The rest is for closing the database. */
 const drainMsMax = 7_000

@@ -1,5 +1,11 @@
-/** A server in a process of its own, run from source on the PostgreSQL of a test. */
+/** Servers in processes of their own, run from source on one data folder and a PostgreSQL of their operator. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+import { migrate } from '../db/migrate.ts'
+import { createTestDatabase } from '../db/testing-cluster.ts'
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
 const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null, knownSettings: async () => [] })`
@@ -11,8 +17,38 @@ export interface BootedServer {
   errors(): Promise<string>
 }
 
-/** Resolves when the server is ready, or when it has ended. */
-export async function bootServer(place: { dir: string; databaseUrl: string; token: string }): Promise<BootedServer> {
+interface TestServers {
+  dir: string
+  databaseUrl: string
+  token: string
+  /** Resolves when the server is ready, or when it has ended. */
+  boot(): Promise<BootedServer>
+  close(): Promise<void>
+}
+
+export async function makeTestServers(): Promise<TestServers> {
+  const database = await createTestDatabase({ name: 'server', prepare: migrate })
+  const dir = await mkdtemp(join(tmpdir(), 'svc-servers-'))
+  const token = makeToken((count) => randomBytes(count))
+  const started: Bun.Subprocess[] = []
+  return {
+    dir,
+    databaseUrl: database.url,
+    token,
+    boot: () => bootServer({ dir, databaseUrl: database.url, token }, (child) => started.push(child)),
+    async close() {
+      for (const child of started) child.kill('SIGKILL')
+      await Promise.all(started.map((child) => child.exited))
+      await database.drop()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function bootServer(
+  place: { dir: string; databaseUrl: string; token: string },
+  started: (child: Bun.Subprocess) => void,
+): Promise<BootedServer> {
   const child = Bun.spawn([process.execPath, '--eval', program], {
     stdout: 'pipe',
     stderr: 'pipe',
@@ -28,6 +64,7 @@ export async function bootServer(place: { dir: string; databaseUrl: string; toke
       SVC_LOG: 'json',
     },
   })
+  started(child)
   const errors = new Response(child.stderr).text()
   let output = ''
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { mayWrite } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 import { ofLiveProject } from '../db/live-project.ts'
-import { isServerAlive } from '../db/live-instance.ts'
+import { isServerConnected } from '../db/live-instance.ts'
 import { deleteRows, findRow, listRows, updateRow, updateRows, upsertRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { recordEvent, shortened } from '../events/record.ts'
@@ -195,7 +195,7 @@ export async function takeOrphanedSlot(
       where s.status = 'claimed' and s.claimed_at < now() - interval '3 seconds' and (
         (s.reason is not null and s.claimed_at < now() - make_interval(secs => ${input.waitSeconds}))
         or s.claimed_at < now() - make_interval(secs => 120)
-        or not ${isServerAlive(sql.ref('s.instance_id'), input.staleSeconds)})
+        or not ${isServerConnected(sql.ref('s.instance_id'), input.staleSeconds)})
       order by s.claimed_at limit 1 for update of s skip locked)
     returning *`.execute(db)
   return rows[0] ?? null

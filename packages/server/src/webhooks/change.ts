@@ -70,7 +70,7 @@ export async function createWebhook(
   })
 }
 
-/** What an earlier request with the same key created, even if it died before its answer. */
+/** Finds the webhook of an earlier request with the same key, even if that request died before its answer. */
 async function madeBefore(
   deps: ChangeDeps,
   { project, webhookId, isRepetition }: OnWebhook & { isRepetition: boolean },

@@ -181,7 +181,7 @@ interface Ping {
   created_at: string
 }
 
-/** What a webhook gets in its turn: an event, or notice that some were deleted. */
+/** A webhook gets an event, or the notice that some were deleted. */
 type Payload = ProjectEvent | { type: 'reset'; id: number; project_id: string }
 
 function resetBefore(event: ProjectEvent): Payload {

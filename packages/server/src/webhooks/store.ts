@@ -2,7 +2,7 @@ import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
-import { isServerAlive } from '../db/live-instance.ts'
+import { isServerConnected } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
 import { deleteRows, findRow, firstRows, listRows, updateRow, updateRows } from '../db/rows.ts'
@@ -109,7 +109,7 @@ export async function takeWebhook(
     where webhook_id = (
       select w.webhook_id from webhooks w left join project_event_counters c on c.project_id = w.project_id
       where (w.lease_until <= now() or (w.lease_by <> ${lease.instanceId}
-        and not ${isServerAlive(sql.ref('w.lease_by'), lease.staleSeconds)})) and (
+        and not ${isServerConnected(sql.ref('w.lease_by'), lease.staleSeconds)})) and (
         (w.paused_reason is null and (w.next_attempt_at is null or w.next_attempt_at <= now()) and w.cursor < c.last)
         or exists (select 1 from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.by_hand and d.status = 'waiting'))

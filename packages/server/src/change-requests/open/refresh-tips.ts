@@ -118,7 +118,7 @@ export async function saveTips(
     ...written,
     ...now.map((row) => {
       const tips = overtaken.find(({ cr }) => cr.cr_id === row.cr_id)
-      // What another reader stored may be older than this request; what this request read is not.
+      // Another reader may have stored tips older than this request. The tips of this request are newer.
       return row.status === 'open' && tips !== undefined
         ? { ...row, base_commit_sha: tips.base, head_commit_sha: tips.head }
         : row

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
-import { isServerAlive } from '../../db/live-instance.ts'
+import { isServerConnected } from '../../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { insertIfNew, updateRows } from '../../db/rows.ts'
 
@@ -20,7 +20,7 @@ export async function claimEvent(db: DbOrTransaction, input: { instanceId: strin
       join channels c on c.channel_id = e.channel_id and ${ofLiveProject(sql.ref('c.project_id'))}
       where e.status = 'waiting' and (e.next_try_at is null or e.next_try_at <= ${input.now})
         and (e.claimed_at is null or e.claimed_at < now() - interval '5 minutes'
-          or (e.instance_id <> ${input.instanceId} and not ${isServerAlive(sql.ref('e.instance_id'), input.staleSeconds)}))
+          or (e.instance_id <> ${input.instanceId} and not ${isServerConnected(sql.ref('e.instance_id'), input.staleSeconds)}))
         and not exists (select 1 from channel_events b where b.status = 'waiting' and b.channel_id = e.channel_id
           and b.thread_key = e.thread_key and b.event_row_id < e.event_row_id)
       order by e.event_row_id limit 1 for update of e skip locked)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Deps } from '../../deps.ts'
 import type { ChannelRow } from '../store.ts'
 import { ofLiveProject } from '../../db/live-project.ts'
-import { isServerAlive } from '../../db/live-instance.ts'
+import { isServerConnected } from '../../db/live-instance.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { StoredMessage } from './message.ts'
 import { findRow, updateRows } from '../../db/rows.ts'
@@ -57,7 +57,7 @@ export async function claimPendingMessage(
         and (m.next_try_at is null or m.next_try_at <= ${input.now})
         and (c.paused_until is null or c.paused_until <= ${input.now})
         and (m.claimed_at is null or m.claimed_at < now() - interval '2 minutes'
-          or (m.instance_id <> ${input.instanceId} and not ${isServerAlive(sql.ref('m.instance_id'), input.staleSeconds)}))
+          or (m.instance_id <> ${input.instanceId} and not ${isServerConnected(sql.ref('m.instance_id'), input.staleSeconds)}))
         -- An edit may overtake, a first appearance may not.
         and (m.external_id is not null or not exists (
           select 1 from channel_messages b where b.channel_id = m.channel_id and b.thread_key = m.thread_key

@@ -5,7 +5,7 @@ import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
 import { updateRows, upsertRow } from '../../db/rows.ts'
 
-/** Of all channels a few at a time, so that a large server polls at the rate of a small one. */
+/** A poll takes a few of all channels, so that a large server polls at the rate of a small one. */
 const channelsAtOnce = 50
 
 /** Claims the channels of these projects, those to poll at once, and of `all` those whose last poll is older than the interval. */

@@ -1,4 +1,4 @@
-/** What a client can read of a repository without cloning it. */
+/** Lets a client read a repository without cloning it. */
 import { compareCommitsMax, treeEntriesMax } from '@svc/contract'
 import { countApart, diffCommits, listCommits, listTree, previewMerge } from '@svc/git'
 import { notFound } from '../../auth/allow.ts'

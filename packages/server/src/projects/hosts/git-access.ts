@@ -51,7 +51,7 @@ export function requireFitting(access: GitAccess | null, protocol: 'ssh' | 'othe
     throw accessRefused('An ssh:// address needs a private key for its git_token.', 'is required with ssh')
 }
 
-/** What is sealed for a project: a token as it is, or a key together with the hosts it may be shown to. */
+/** The sealed value of a project: a token as it is, or a key together with the hosts it may be shown to. */
 export function accessToSeal(remote: Remote): string | null {
   if (remote.ssh !== undefined) return JSON.stringify({ ssh_key: remote.ssh.key, known_hosts: remote.ssh.knownHosts })
   return remote.credential?.password ?? null

@@ -22,7 +22,7 @@ export function streamSessionEvents(
   return eventStream(signal, (channel) => sendEvents(deps, session, channel, { since: sinceOf(lastEventId), messages }))
 }
 
-/** Which messages to send first: those changed since a time, else a number of the newest, else all. */
+/** Selects the messages to send first: those changed since a time, else a number of the newest, else all. */
 interface History {
   since: Date | null
   messages: number | undefined

@@ -254,7 +254,7 @@ export class Follower {
   async #catchUpWithTurn(runtimeSessionId: string, lastMessageId: string): Promise<void> {
     const message = this.#conversation.message(lastMessageId)
     if (message?.role !== 'assistant' || message.completed_at === null) return
-    // Of an earlier turn: the runtime has not begun this one.
+    // The message is of an earlier turn: the runtime has not begun this one.
     if (Date.parse(message.completed_at) < this.#turnBeganAt) return
     const status = await this.#statusOf(runtimeSessionId)
     if (status === 'idle') this.#onTurn('idle', null)

@@ -52,7 +52,7 @@ interface NewSession extends RequestedSession {
   requireMore?: (trx: DbOrTransaction) => Promise<void>
 }
 
-/** What the repository decides about a new session. */
+/** Choices that the repository makes for a new session. */
 interface Choices {
   agentName: string
   model: string | null

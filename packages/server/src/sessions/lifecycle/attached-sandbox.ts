@@ -25,7 +25,7 @@ export function attachSandbox(
     sandboxId: string
     runtimeSessionId: string | null
     firstPrompt: string | null
-    /** What an earlier server stored of a conversation that goes on; null for a new one. */
+    /** Stored by an earlier server when the conversation goes on; null for a new one. */
     stored: StoredConversation | null
   },
   on: RuntimeEvents & { saveStateChanged: () => void },

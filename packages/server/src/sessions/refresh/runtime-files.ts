@@ -1,4 +1,4 @@
-/** What the agent runtime reads from the repository when it starts, and not again. */
+/** Files of the repository that the agent runtime reads only when it starts. */
 import type { Manifest } from '@svc/contract'
 import { fetchObjects, listTree, type Repository, type TreeEntry } from '@svc/git'
 import { LRUCache } from 'lru-cache'

@@ -1,15 +1,12 @@
-/** Unfinished work is looked for before an answer begins. Snapshots come from a daemon of our own, which can be held. */
+/** The server looks for unfinished work before it begins an answer. The daemon is one of the test, which can delay it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
-import { gitText } from '../../change-requests/testing.ts'
+import { commit } from '@svc/git/testing'
 import { serve } from '../../test-app.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 import { updateRows } from '../../db/rows.ts'
 import { SessionFeed } from '../conversation/feed.ts'
+import { startWorkDaemon } from './testing-work-daemon.ts'
 import { WipWatch } from './watch.ts'
 
 interface Work {
@@ -19,11 +16,8 @@ interface Work {
 }
 
 let app: SessionApp
-let work: TestRepository
-let dir: string
-let daemon: ReturnType<typeof serveWork>
-/** What the agent has changed; null: the daemon fails. */
-let snapshot: string | null = null
+let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
+let isBroken = false
 /** The daemon answers when it resolves. */
 let gate: Promise<void> = Promise.resolve()
 /** Resolves at the next request of the daemon. */
@@ -31,55 +25,31 @@ let requested = Promise.withResolvers<void>()
 
 beforeAll(async () => {
   app = await makeSessionApp()
-  dir = await mkdtemp(join(tmpdir(), 'svc-found-'))
-  work = await makeRepo({})
-  daemon = serveWork(join(dir, 'd.sock'))
-  await gitText(work, 'fetch', '--quiet', app.repo.dir, '+refs/heads/*:refs/heads/*')
+  daemon = await startWorkDaemon(app, async (request) => {
+    // A daemon of before, which does not say whether its runtime sleeps.
+    if (request.method === 'GET') return Response.json({ error: 'There is no such route.' }, { status: 404 })
+    requested.resolve()
+    await gate
+    return isBroken ? Response.json({ error: 'The disk is broken.', code: 'wip_failed' }, { status: 500 }) : null
+  })
 }, 120_000)
 afterAll(async () => {
-  await daemon.stop(true)
+  await daemon.close()
   await app.close()
-  await work.remove()
-  await rm(dir, { recursive: true, force: true })
 })
 
-function serveWork(unix: string) {
-  return Bun.serve({
-    unix,
-    async fetch(request) {
-      // A daemon of before, which does not say whether its runtime sleeps.
-      if (request.method === 'GET') return Response.json({ error: 'There is no such route.' }, { status: 404 })
-      const { have, pushed } = (await request.json()) as { have: string[]; pushed: string[] }
-      requested.resolve()
-      await gate
-      if (snapshot === null) return Response.json({ error: 'The disk is broken.', code: 'wip_failed' }, { status: 500 })
-      const state = { state: 'saved', commit: snapshot, base: pushed[0] ?? null, pack: true }
-      const line = `${JSON.stringify({ ...state, files: 1, paths: ['a.txt'], unpushed: 0, notes: [] })}\n`
-      const revs = [snapshot, ...[...have, ...pushed].map((sha) => `^${sha}`), ''].join('\n')
-      const packing = Bun.spawn(['git', '-C', work.dir, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
-        stdin: Buffer.from(revs),
-        stdout: 'pipe',
-        stderr: 'ignore',
-      })
-      return new Response(
-        Buffer.concat([Buffer.from(line), Buffer.from(await new Response(packing.stdout).arrayBuffer())]),
-      )
-    },
-  })
-}
-
 async function edit(name: string): Promise<string> {
-  snapshot = await commit(work, `${name}-${randomUUID()}`, { 'a.txt': `${name}\n`.repeat(50) })
-  return snapshot
+  isBroken = false
+  daemon.snapshot = await commit(daemon.work, `${name}-${randomUUID()}`, { 'a.txt': `${name}\n`.repeat(50) })
+  return daemon.snapshot
 }
 
 /** A session whose sandbox is the daemon of this file, behind a server that runs it. */
 async function watched() {
   const { session_id: sessionId } = await app.running()
-  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation: 1 }
   // A feed of its own: the fake sandbox of the session has nothing to save.
   const feed = new SessionFeed()
-  const watch = new WipWatch({ ...app.deps, feed }, address, () => {})
+  const watch = new WipWatch({ ...app.deps, feed }, daemon.addressOf(sessionId), () => {})
   const sessions = { wipOf: () => watch } as never
   const server = await serve({ ...app.deps, instanceId: randomUUID(), sessions })
   const read = async () =>
@@ -110,7 +80,7 @@ test('a save that fails, and one that takes too long, are in the notes of the wo
   const { watch, read, endTurn } = await watched()
   const first = await edit('first')
   await watch.saveNow()
-  snapshot = null
+  isBroken = true
   await watch.saveNow()
   expect(await read()).toMatchObject({ commit: first, notes: ['The newest state is not saved: The disk is broken.'] })
   const open = Promise.withResolvers<void>()
@@ -126,7 +96,7 @@ test('a sandbox that ends without its last save is no session that ended well', 
   const { sessionId, watch } = await watched()
   await edit('first')
   await watch.saveNow()
-  snapshot = null
+  isBroken = true
   await watch.end()
   expect((await app.session(sessionId)).error).toContain('may not be saved. The disk is broken.')
 })

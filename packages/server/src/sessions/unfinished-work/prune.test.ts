@@ -1,65 +1,35 @@
 /** Snapshots come from a daemon of our own; what is kept of them is asked at the door and by git. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
+import { commit } from '@svc/git/testing'
 import { clientAt } from '@svc/git/testing-client'
 import { gitText } from '../../change-requests/testing.ts'
 import { pruneWip } from './prune.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
+import { startWorkDaemon } from './testing-work-daemon.ts'
 import { saveWip } from './wip.ts'
 
 let app: SessionApp
-let work: TestRepository
-let dir: string
-let daemon: ReturnType<typeof serveWork>
-/** The next reply of the daemon. */
-let snapshot: string | null = null
+let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
 
 beforeAll(async () => {
   app = await makeSessionApp()
-  dir = await mkdtemp(join(tmpdir(), 'svc-prune-'))
-  work = await makeRepo({})
-  daemon = serveWork(join(dir, 'd.sock'))
+  daemon = await startWorkDaemon(app)
 }, 120_000)
 afterAll(async () => {
-  await daemon.stop(true)
+  await daemon.close()
   await app.close()
-  await work.remove()
-  await rm(dir, { recursive: true, force: true })
 })
-
-function serveWork(unix: string) {
-  return Bun.serve({
-    unix,
-    async fetch(request) {
-      const { have, pushed } = (await request.json()) as { have: string[]; pushed: string[] }
-      const head = {
-        ...{ state: snapshot === null ? 'clean' : 'saved', commit: snapshot, base: pushed[0] ?? null },
-        ...{ files: 1, paths: ['a.txt'], unpushed: 0, notes: [], pack: snapshot !== null },
-      }
-      const line = Buffer.from(`${JSON.stringify(head)}\n`)
-      if (snapshot === null) return new Response(line)
-      const revs = [snapshot, ...[...have, ...pushed].map((sha) => `^${sha}`), ''].join('\n')
-      const packing = Bun.spawn(['git', '-C', work.dir, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
-        stdin: Buffer.from(revs),
-        stdout: 'pipe',
-        stderr: 'ignore',
-      })
-      return new Response(Buffer.concat([line, Buffer.from(await new Response(packing.stdout).arrayBuffer())]))
-    },
-  })
-}
 
 /** Saves the work that the daemon returns; null means that everything was pushed. */
 async function save(sessionId: string, name: string | null, generation = 1): Promise<string | null> {
-  snapshot = name === null ? null : await commit(work, name, { [`${name}.txt`]: `${name}\n`.repeat(50) })
-  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation }
+  daemon.snapshot = name === null ? null : await commit(daemon.work, name, { [`${name}.txt`]: `${name}\n`.repeat(50) })
+  const address = daemon.addressOf(sessionId, generation)
   const outcome = await saveWip(app.deps, address, new AbortController().signal)
   expect(outcome.kind).toBe(name === null ? 'clean' : 'saved')
-  return snapshot
+  return daemon.snapshot
 }
 
 const has = (sha: string | null) =>
@@ -78,7 +48,6 @@ async function leaveAlone(at: Date): Promise<void> {
 
 test('a day after a snapshot was replaced it is gone; the newest is given out whole', async () => {
   const session = await app.running()
-  await gitText(work, 'fetch', '--quiet', app.repo.dir, '+refs/heads/*:refs/heads/*')
   const now = app.deps.now()
   const [first, second] = [await save(session.session_id, 'first'), await save(session.session_id, 'second')]
 
@@ -92,10 +61,12 @@ test('a day after a snapshot was replaced it is gone; the newest is given out wh
   // At the door: the bundle of the newest goes into a clone of what was pushed.
   const { headers } = await app.request('GET', app.path(session.session_id, 'wip/bundle'))
   expect(headers.get('x-svc-commit')).toBe(second)
-  const clone = clientAt(join(dir, 'clone'))
-  expect(await clientAt(dir).run('clone', '--quiet', app.repo.dir, 'clone')).toMatchObject({ code: 0 })
-  await gitText(app.repo, 'bundle', 'create', '--quiet', join(dir, 'b'), `refs/svc/wip/${session.session_id}`)
-  expect(await clone.run('fetch', '--quiet', join(dir, 'b'), `refs/svc/wip/${session.session_id}`)).toMatchObject({
+  const clone = clientAt(join(daemon.dir, 'clone'))
+  expect(await clientAt(daemon.dir).run('clone', '--quiet', app.repo.dir, 'clone')).toMatchObject({ code: 0 })
+  await gitText(app.repo, 'bundle', 'create', '--quiet', join(daemon.dir, 'b'), `refs/svc/wip/${session.session_id}`)
+  expect(
+    await clone.run('fetch', '--quiet', join(daemon.dir, 'b'), `refs/svc/wip/${session.session_id}`),
+  ).toMatchObject({
     code: 0,
   })
   expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')

@@ -1,4 +1,4 @@
-/** What one attempt to save the unfinished work of a sandbox came to. */
+/** The outcome of one attempt to save the unfinished work of a sandbox. */
 export type SaveOutcome =
   | { kind: 'clean' }
   | { kind: 'saved'; isNew: boolean }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Project, Session } from '@svc/contract'
 import { commit, type TestRepository } from '@svc/git/testing'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'
+import { savedReply } from './testing-work-daemon.ts'
 import { saveWip } from './wip.ts'
 
 interface Work {
@@ -72,20 +73,12 @@ function serveSandbox(unix: string) {
       await gitIn(clone, 'add', '--all')
       const tree = await gitIn(clone, 'write-tree')
       const files = (await gitIn(clone, 'diff', '--cached', '--name-only')).split('\n').filter(Boolean)
-      const except = known.map((sha) => `^${sha}`)
-      const unpushed = Number(await gitIn(clone, 'rev-list', '--count', base, ...except))
+      const unpushed = Number(await gitIn(clone, 'rev-list', '--count', base, ...known.map((sha) => `^${sha}`)))
       const isClean = files.length === 0 && unpushed === 0
       const made = isClean ? null : await gitIn(clone, 'commit-tree', tree, '-p', base, '-m', 'work')
       const counts = { files: files.length, paths: files, unpushed, notes: [] }
       const state = isClean ? 'clean' : 'saved'
-      const line = Buffer.from(`${JSON.stringify({ state, commit: made, base, ...counts, pack: !isClean })}\n`)
-      if (made === null) return new Response(line)
-      const packing = Bun.spawn(['git', '-C', clone, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
-        stdin: Buffer.from([made, ...except, ''].join('\n')),
-        stdout: 'pipe',
-        stderr: 'ignore',
-      })
-      return new Response(Buffer.concat([line, Buffer.from(await new Response(packing.stdout).arrayBuffer())]))
+      return savedReply(clone, { state, commit: made, base, ...counts }, known)
     },
   })
 }
