@@ -13,11 +13,14 @@ export async function endSandboxes(config: Config): Promise<number> {
   const runDir = await makeRunDir(config)
   const folder = lockDataFolder(config.dataDir, randomUUID)
   let ended = 0
-  for (const driver of Object.values(makeDrivers(config, runDir, log)))
+  for (const driver of Object.values(makeDrivers(config, runDir, log))) {
     for (const { sandboxId } of await driver.adopt()) {
       await driver.stop(sandboxId)
       ended += 1
     }
+    // Removes what is left of sandboxes that ended by themselves, such as by their lease.
+    await driver.sweep()
+  }
   folder.release()
   return ended
 }
