@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { wakeUpsOf } from '../processes.ts'
 import { makeFirstCommit, until } from './harness.ts'
 import { CountedServer } from './many-rows.ts'
 
@@ -30,7 +31,10 @@ test('an idle server asks its database a few questions a second, and no more wit
   const secondsMin = rounds * 5
   const few = await statements()
   await counted.addRows({ projects: 500, externalProjects: 0, changeRequests: 5_000, endedSessions: 5_000 })
+  const wakeUps = wakeUpsOf(counted.server.pid)
   const many = await statements()
+  // Each costs a tenth of a millisecond. A timer of ten milliseconds would wake it twice as often as this.
+  expect(wakeUpsOf(counted.server.pid) - wakeUps).toBeLessThan(secondsMin * 30 + 500)
   // At most five a second, with the jobs whose long interval ends in this time.
   expect(few).toBeLessThan(secondsMin * 5 + 30)
   expect(many).toBeLessThan(secondsMin * 5 + 30)
