@@ -79,7 +79,7 @@ async function watched() {
   const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation: 1 }
   // A feed of its own: the fake sandbox of the session has nothing to save.
   const feed = new SessionFeed()
-  const watch = new WipWatch({ ...app.deps, feed }, address, () => {})
+  const watch = new WipWatch({ ...app.deps, feed }, address, { spaceChanged() {}, sleepSeen() {} })
   const sessions = { wipOf: () => watch } as never
   const server = await serve({ ...app.deps, instanceId: randomUUID(), sessions })
   const read = async () =>
