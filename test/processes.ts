@@ -22,3 +22,8 @@ export function runningProcesses(): Map<number, { parent: number; name: string }
   }
   return found
 }
+
+/** How often the first thread of a process has slept and was woken. */
+export function wakeUpsOf(pid: number): number {
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(procFile(pid, 'status'))?.[1] ?? 0)
+}

@@ -1,6 +1,6 @@
 /** An idle session with the real agent runtime: it takes no processor time, and goes on when it is needed. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { procFile, runningProcesses } from '../processes.ts'
+import { procFile, runningProcesses, wakeUpsOf } from '../processes.ts'
 import { below } from '../torture/sandbox-leaks.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 
@@ -46,6 +46,23 @@ const stateOfRuntime = () => {
   const names = runningProcesses()
   const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')
   return runtime === undefined ? null : /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
+}
+
+/** The daemon and PID 1 wake at most five times in ten seconds: no connection is open, and no timer runs. */
+function untilQuiet() {
+  const names = runningProcesses()
+  const own = below(server.pid).filter(({ pid }) => names.get(pid)?.name.startsWith('svc'))
+  expect(own.map(({ pid }) => names.get(pid)?.name).sort()).toEqual(['svc', 'svc-entrypoint'])
+  const count = () => own.reduce((all, { pid }) => all + wakeUpsOf(pid), 0)
+  let from = { at: performance.now(), wakeUps: count() }
+  const isQuiet = () => {
+    if (performance.now() - from.at < 10_000) return false
+    const before = from
+    from = { at: performance.now(), wakeUps: count() }
+    return from.wakeUps - before.wakeUps <= 5
+  }
+  // The server looks once a minute, and later after a save that took long.
+  return until('the sandbox to be quiet', isQuiet, 300_000)
 }
 
 /** Prompts the agent and waits until its command has printed the mark. */
@@ -99,6 +116,7 @@ test('a session that stays idle stops its runtime without an error, and its next
   await agentRuns('before', 'echo kept > kept.txt')
   await until('the runtime to stop', async () => (await health()).runtime === 'stopped')
   await until('its process to end', () => stateOfRuntime() === null)
+  await untilQuiet()
   expect(await health()).toMatchObject({ status: 'ready', error: null })
   const path = `${sessions}/${session.session_id}`
   expect(await server.send<object>('GET', `${path}?include=activity`)).toMatchObject({

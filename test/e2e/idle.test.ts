@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { wakeUpsOf } from '../processes.ts'
 import { makeFirstCommit, until } from './harness.ts'
 import { CountedServer } from './many-rows.ts'
 
@@ -9,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => counted.end())
 
 /** Rounds of the sweep, not seconds, so that a slow machine counts as much as a fast one. */
-const rounds = 3
+const rounds = 6
 
 /** The statements of an idle server during so many rounds. */
 async function statements(): Promise<number> {
@@ -30,13 +31,41 @@ test('an idle server asks its database a few questions a second, and no more wit
   const secondsMin = rounds * 5
   const few = await statements()
   await counted.addRows({ projects: 500, externalProjects: 0, changeRequests: 5_000, endedSessions: 5_000 })
+  const wakeUps = wakeUpsOf(counted.server.pid)
   const many = await statements()
+  // Each costs a tenth of a millisecond. A timer of ten milliseconds would wake it twice as often as this.
+  expect(wakeUpsOf(counted.server.pid) - wakeUps).toBeLessThan(secondsMin * 30 + 500)
   // At most five a second, with the jobs whose long interval ends in this time.
   expect(few).toBeLessThan(secondsMin * 5 + 30)
   expect(many).toBeLessThan(secondsMin * 5 + 30)
   // The projects and change requests of each round of the sweep are the only questions that rows add.
   expect(many).toBeLessThan(few + rounds * 3 + 30)
 }, 180_000)
+
+test('projects on a host that refuses cost a few questions a batch, whatever their number', async () => {
+  const { seconds, batches, firstAccounts, asked } = await pollsOf(400)
+  // Per batch: take it, its open change requests, the first account, and when the next one is due.
+  expect(batches).toBeGreaterThan(0)
+  expect(firstAccounts).toBeLessThan(batches + 3)
+  expect(asked).toBeLessThan(seconds * 5 + 30 + batches * 4)
+}, 180_000)
+
+/** The statements of an idle server with so many projects on a host that refuses every connection. */
+async function pollsOf(externalProjects: number) {
+  await counted.addRows({ projects: 0, externalProjects, changeRequests: 0, endedSessions: 0 })
+  // Rows that are added in bulk wake no job.
+  await counted.client.query(`select pg_notify('svc_jobs', 'projects')`)
+  await counted.countStatements()
+  await until('the rounds of the sweep', async () => (await counted.rounds()) >= rounds)
+  const statements = await counted.countStatements()
+  const calls = (part: string) => sum(new Map([...statements].filter(([query]) => query.includes(part))))
+  return {
+    seconds: rounds * 5,
+    batches: calls('where next_poll_at <= now()'),
+    firstAccounts: calls('"account_members"."user_id", "account_members"."account_id"'),
+    asked: sum(statements),
+  }
+}
 
 test('a push is read at once, among hundreds of repositories that the sweep reads in minutes', async () => {
   const { server, client } = counted

@@ -8,6 +8,11 @@ import { startReaper } from './reaper.ts'
 
 const outputMax = 8192
 const drainMs = 500
+/**
+ * Between two looks of Bun at the daemon's garbage, in milliseconds. By itself it looks every second after each request.
+ * What a busy daemon allocates triggers a collection either way.
+ */
+const collectEvery = { BUN_GC_TIMER_INTERVAL: '60000' }
 
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
@@ -16,7 +21,7 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
   forbidInspection()
   const daemon = Bun.spawn([process.execPath, ...daemonArguments(args)], {
     argv0: 'svc-agent',
-    env: dropLoaderNames(process.env),
+    env: { ...dropLoaderNames(process.env), ...collectEvery },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

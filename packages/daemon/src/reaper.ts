@@ -14,8 +14,6 @@ const WNOWAIT = 0x01000000
 const pidIndex = 4
 const intsInSiginfo = 32
 
-const everyMs = 1000
-
 /** Bun waits for `own`. Returns a function that stops the reaper. */
 export function startReaper(own: number): () => void {
   const wait = openWait()
@@ -31,13 +29,12 @@ export function startReaper(own: number): () => void {
       wait.waitpid(pid, null, WNOHANG)
     }
   }
+  // The kernel merges signals that are pending together. None is lost by that: the handler runs after its signal was
+  // taken, so a child that ends later sends another one, and the loop finds every child that ended before.
   process.on('SIGCHLD', reap)
-  // The kernel merges pending SIGCHLD signals; the timer catches what a merged signal missed.
-  const timer = setInterval(reap, everyMs)
-  return () => {
-    clearInterval(timer)
-    process.off('SIGCHLD', reap)
-  }
+  // A child may have ended before the handler was there.
+  reap()
+  return () => void process.off('SIGCHLD', reap)
 }
 
 function openWait() {

@@ -48,6 +48,9 @@ export interface Entry {
   running: boolean
   stopping: boolean
   ended: boolean
+  /** The lease of a sandbox that another server started may be shorter than this server's. */
+  isAdopted: boolean
+  renewAt: number
   /** Shared by `stop` and an exit of the sandbox, which may happen at the same time. */
   cleaned: Promise<void> | null
 }
@@ -80,7 +83,8 @@ export function createLifecycle<Own extends object>(
     if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
     const { sandboxId, limits } = spec
     const held = { sandboxId, limits }
-    const entry = { ...machine.blank(spec), spec: held, running: false, stopping: false, ended: false, cleaned: null }
+    const state = { running: false, stopping: false, ended: false, isAdopted: false, renewAt: 0, cleaned: null }
+    const entry = { ...machine.blank(spec), spec: held, ...state }
     live.set(sandboxId, entry)
     const isStopped = () => signal.aborted || entry.stopping
     const throwIfStopped = () => {
@@ -108,7 +112,8 @@ export function createLifecycle<Own extends object>(
   async function adopt(): Promise<Sandbox[]> {
     const adopted = (await machine.leftBehind()).map(({ sandboxId, limits, own }) => {
       const spec = { sandboxId, limits }
-      return { ...own, spec, running: true, stopping: false, ended: false, cleaned: null }
+      const state = { running: true, stopping: false, ended: false, isAdopted: true, renewAt: 0, cleaned: null }
+      return { ...own, spec, ...state }
     })
     for (const entry of adopted) {
       live.set(entry.spec.sandboxId, entry)
@@ -121,10 +126,18 @@ export function createLifecycle<Own extends object>(
   /** A lease counts the time without a request of a server. */
   function renewLeases(): void {
     if (leaseSeconds === 0 || renewing !== null || live.size === 0) return
-    const everyMs = Math.min(60_000, (leaseSeconds * 1000) / 4)
-    renewing = setInterval(() => {
-      for (const { running, spec } of live.values()) if (running) void answersHealth(socketIn(runRoot, spec.sandboxId))
-    }, everyMs)
+    const renewMs = (leaseSeconds * 1000) / 4
+    renewing = setInterval(
+      () => {
+        const now = performance.now()
+        for (const entry of live.values()) {
+          if (!entry.running || now < entry.renewAt) continue
+          entry.renewAt = entry.isAdopted ? 0 : now + renewMs
+          void answersHealth(socketIn(runRoot, entry.spec.sandboxId))
+        }
+      },
+      Math.min(60_000, renewMs),
+    )
     renewing.unref()
   }
 
@@ -211,7 +224,13 @@ export const socketIn = (runRoot: string, sandboxId: string): string => join(run
 /** Whether the daemon behind a socket answers. */
 async function answersHealth(socket: string): Promise<boolean> {
   try {
-    const reply = await fetch('http://daemon/svc/health', { unix: socket, signal: AbortSignal.timeout(1000) })
+    const reply = await fetch('http://daemon/svc/health', {
+      unix: socket,
+      signal: AbortSignal.timeout(1000),
+      // A connection that stays open wakes the daemon every second.
+      headers: { connection: 'close' },
+      keepalive: false,
+    })
     await reply.arrayBuffer()
     return reply.ok
   } catch {

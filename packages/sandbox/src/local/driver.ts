@@ -65,6 +65,9 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   // Two servers on one machine have different state folders, so their groups differ too.
   const cgroups = openCgroups(`svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`, join(stateDir, 'groups.json'))
   let ready: ProbeOutcome | null = null
+  /** Sandboxes that an earlier server started. */
+  const adopted = new Set<Live>()
+  let watching: NodeJS.Timeout | null = null
 
   const lifecycle = createLifecycle<Own>({
     runRoot,
@@ -179,16 +182,22 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     })
   }
 
-  /** The kernel reports the end of a process only to its parent, so this asks twice a second. */
+  /** The kernel reports the end of a process only to its parent, so this asks once a second for all of them. */
   function watch(entry: Live): void {
-    const { inner } = entry
-    if (inner === null) return
-    const timer = setInterval(() => {
-      if (isAlive(inner)) return
-      clearInterval(timer)
+    adopted.add(entry)
+    watching ??= setInterval(lookAtAdopted, 1000)
+    watching.unref()
+  }
+
+  function lookAtAdopted(): void {
+    for (const entry of adopted) {
+      if (entry.inner !== null && isAlive(entry.inner)) continue
+      adopted.delete(entry)
       void lifecycle.ended(entry, 'with an unknown exit code')
-    }, 500)
-    timer.unref()
+    }
+    if (adopted.size > 0 || watching === null) return
+    clearInterval(watching)
+    watching = null
   }
 
   function prepareFolders({ slot }: Live, spec: SandboxSpec): Sources {

@@ -143,12 +143,26 @@ export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string
   )
 }
 
+/** Reads the id of the first account once, for many who ask in a moment. Null: this instance has no owner yet. */
+export function firstAccountOf(db: DbOrTransaction): FirstAccount {
+  let asked: Promise<string | null> | null = null
+  return () => (asked ??= firstOwner(db).then((owner) => owner?.account_id ?? null))
+}
+
+export type FirstAccount = () => Promise<string | null>
+
+interface OfInstance {
+  account_id: string
+  owner?: string | undefined
+  firstAccount?: FirstAccount | undefined
+}
+
 /** Whether the account is the first one of this instance and, if given, `owner` owns it. */
 export async function isOfInstance(
   db: DbOrTransaction,
-  { account_id, owner }: { account_id: string; owner?: string | undefined },
+  { account_id, owner, firstAccount = firstAccountOf(db) }: OfInstance,
 ): Promise<boolean> {
-  if ((await firstOwner(db))?.account_id !== account_id) return false
+  if ((await firstAccount()) !== account_id) return false
   return owner === undefined || (await getMember(db, account_id, owner))?.role === 'owner'
 }
 

@@ -376,6 +376,7 @@ export interface Schema {
     caller: Json<'host_landings.caller'>
     created_at: Timestamp
     checked_at: Now
+    next_check_at: Now | null
   }
   host_webhooks: {
     project_id: string

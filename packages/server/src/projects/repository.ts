@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
 import { learnHostKey, markUsed, openMirror, type Remote, type Repository, withheldText } from '@svc/git'
 import { LRUCache } from 'lru-cache'
-import { firstOwner } from '../accounts/store.ts'
+import { type FirstAccount, firstAccountOf } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
 import { openFor, sealFor } from '../keyring/of-project.ts'
 import { withholding } from '../redaction/withhold.ts'
@@ -48,7 +48,11 @@ export async function openRepositoryQuietly(deps: RepositoryDeps, project: Proje
  * For callers that only ask the host, such as a poll of the tips. Does not wait for the mirror: concurrent readers of
  * a project would open it one after another, and behind a fetch.
  */
-export async function locateRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
+export async function locateRepository(
+  deps: RepositoryDeps,
+  project: ProjectRow,
+  firstAccount = firstAccountOf(deps.db),
+): Promise<Repository> {
   const known = locatedRepository(deps, project)
   if (known !== null) return known
   const remote = await judgeRemote(deps, {
@@ -56,6 +60,7 @@ export async function locateRepository(deps: RepositoryDeps, project: ProjectRow
     access: accessOf(deps, project),
     accountId: project.account_id,
     settings: projectSettings.parse(project.settings),
+    firstAccount,
   })
   const { project_id } = project
   remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'refused data from a git host')
@@ -81,6 +86,7 @@ export async function judgeRemote(
 ): Promise<Remote> {
   const { url, pin, allowProtocols, allowPrivate } = await judgeAddress(deps, input)
   const { access, accountId } = input
+  const firstAccount = input.firstAccount ?? firstAccountOf(deps.db)
   const isSsh = allowProtocols.includes('ssh')
   requireFitting(access, isSsh ? 'ssh' : 'other', { allowPrivate })
   const remote: Remote = { url, pin, allowProtocols, credential: null }
@@ -88,7 +94,8 @@ export async function judgeRemote(
   else if (access !== null) remote.credential = { username: access.username, password: access.token }
   else
     remote.credential =
-      (await appCredential(deps, { url, accountId })) ?? (await hostCredential(deps, { url, accountId }))
+      (await appCredential(deps, { url, accountId, firstAccount })) ??
+      (await hostCredential(deps, { url, accountId, firstAccount }))
   const sent = [remote.credential?.password, remote.ssh?.key].filter((each) => each !== undefined)
   if (sent.length > 0) remote.guard = withholding(sent, withheldText)
   if (access === null) {
@@ -111,10 +118,13 @@ export async function pinHostKey(remote: Remote): Promise<Remote> {
   return { ...remote, ssh: { ...ssh, knownHosts: met.knownHosts } }
 }
 
-async function appCredential(
-  deps: Pick<Deps, 'config' | 'db'>,
-  input: { url: string; accountId: string },
-): Promise<Remote['credential']> {
+interface Credentialed {
+  url: string
+  accountId: string
+  firstAccount: FirstAccount
+}
+
+async function appCredential(deps: Pick<Deps, 'config' | 'db'>, input: Credentialed): Promise<Remote['credential']> {
   const outcome = await appToken(deps, input)
   switch (outcome?.kind) {
     case undefined:
@@ -138,14 +148,14 @@ async function appCredential(
  * allowed.
  */
 async function hostCredential(
-  deps: Pick<Deps, 'config' | 'db'>,
-  { url, accountId }: { url: string; accountId: string },
+  deps: Pick<Deps, 'config'>,
+  { url, accountId, firstAccount }: Credentialed,
 ): Promise<Remote['credential']> {
   const { gitHost, allowPrivateGitHosts } = deps.config
   if (gitHost === null) return null
   const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' }
   if (host !== gitHost.host || (protocol !== 'https:' && !(protocol === 'http:' && allowPrivateGitHosts))) return null
-  if ((await firstOwner(deps.db))?.account_id !== accountId) return null
+  if ((await firstAccount()) !== accountId) return null
   return { username: gitHost.username ?? defaultUsername, password: gitHost.token }
 }
 

@@ -57,6 +57,16 @@ export interface DaemonAddress {
   sandboxKey: string
   sessionId: string
   generation: number
+  /** Resolves when the server is ready for what the runtime does once it is awake. */
+  beforeUse?: () => Promise<void>
+}
+
+/** The daemon answers these without its runtime: its own routes except for the terminal, and other programs' ports. */
+const wakesNothing = /^\/(?:proxy\/|svc\/(?!terminal))/
+
+/** Call before a request with that path, which may wake the runtime. */
+export async function prepareUse({ beforeUse }: DaemonAddress, path: string): Promise<void> {
+  if (!wakesNothing.test(path)) await beforeUse?.()
 }
 
 /** `unavailable`: no valid reply, so the outcome is unknown. `refused`: the daemon rejected the request. */
@@ -74,12 +84,18 @@ export async function readHealth(
 const ok = z.object({ ok: z.literal(true) })
 
 /** A POST to the control API of the daemon. */
-function command<Body extends object, Reply>(path: string, timeoutMs: number, reply: z.ZodType<Reply>) {
-  return (
-    daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey'>,
+function command<Body extends object, Reply>(
+  path: string,
+  timeoutMs: number,
+  reply: z.ZodType<Reply>,
+  { wakes = false } = {},
+) {
+  return async (
+    daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey' | 'beforeUse'>,
     body: Body,
     signal?: AbortSignal,
   ): Promise<DaemonOutcome<Reply>> => {
+    if (wakes) await daemon.beforeUse?.()
     const init = {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
@@ -94,15 +110,18 @@ export const sendPrompt = command<{ text: string; prompt_id: string; note?: stri
   '/svc/prompt',
   controlMs,
   promptReply,
+  { wakes: true },
 )
 export const sendAttachment = command<AttachmentBody, { ok: true }>('/svc/attachment', controlMs, ok)
-export const abortRun = command<Record<string, never>, { ok: true }>('/svc/abort', controlMs, ok)
+export const abortRun = command<Record<string, never>, { ok: true }>('/svc/abort', controlMs, ok, { wakes: true })
 /** Moves a warm sandbox to that commit of the default branch. The first time it clones. */
 export const followBase = command<{ commit: string; credential: string }, { ok: true }>('/svc/follow', followMs, ok)
 type ClaimBody = { env: Record<string, string>; commit: string }
 export const claimSandbox = command<ClaimBody, ClaimReply>('/svc/claim', controlMs, claimReply)
 export const sendEnv = command<EnvBody, EnvReply>('/svc/env', controlMs, envReply)
-export const refreshSandbox = command<RefreshBody, RefreshReply>('/svc/refresh', refreshMs, refreshReply)
+export const refreshSandbox = command<RefreshBody, RefreshReply>('/svc/refresh', refreshMs, refreshReply, {
+  wakes: true,
+})
 export const recoverInSandbox = command<Record<string, never>, { ok: true; files: number }>(
   '/svc/recover',
   recoverMs,
@@ -122,11 +141,13 @@ export async function requestRuntime(
     signal: AbortSignal
   },
 ): Promise<Response> {
+  await prepareUse(daemon, request.path)
   const context = await signedUserContext(daemon, request)
   return fetch(`http://daemon${request.path}`, {
     unix: daemon.socket,
     method: request.method,
-    headers: { ...request.headers, [userContextHeader]: context },
+    headers: { ...request.headers, [userContextHeader]: context, connection: 'close' },
+    keepalive: false,
     body: request.body ?? null,
     signal: request.signal,
     redirect: 'manual',
@@ -168,6 +189,9 @@ async function exchange<T>(
   try {
     response = await fetch(`http://daemon${path}`, {
       ...init,
+      // A connection that stays open wakes the daemon every second.
+      headers: { ...(init.headers as Record<string, string> | undefined), connection: 'close' },
+      keepalive: false,
       unix: socket,
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]),
       redirect: 'manual',

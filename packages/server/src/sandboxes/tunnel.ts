@@ -7,7 +7,7 @@ import { asLines, asObject, headerLines } from '@svc/contract/daemon/raw-headers
 import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
 import { send } from '../http/admission/other-origin.ts'
 import { asksForWorker, endingWorker, isNoWorker, neverKept } from '../http/worker-script.ts'
-import { type DaemonAddress, signedUserContext } from './daemon-client.ts'
+import { type DaemonAddress, prepareUse, signedUserContext } from './daemon-client.ts'
 import { answerHeaders, requestHeaders } from './passed-headers.ts'
 
 export interface Passage {
@@ -104,6 +104,7 @@ export async function passUpgrade(
 }
 
 async function headersFor(passage: Passage, { rawHeaders, method = 'GET' }: IncomingMessage): Promise<string[]> {
+  await prepareUse(passage.daemon, passage.path)
   const context = await signedUserContext(passage.daemon, { ...passage, method })
   return [...requestHeaders(rawHeaders, passage.credentials), ...passage.extra, userContextHeader, context]
 }

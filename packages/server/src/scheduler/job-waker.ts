@@ -18,6 +18,7 @@ export type Topic =
   | 'check_runs'
   | 'connectors'
   | 'default_branches'
+  | 'host_landings'
   | 'project_events'
   | 'project_looks'
   | 'project_sessions'

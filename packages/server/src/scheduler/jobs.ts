@@ -133,7 +133,13 @@ function jobsOfRepositories(deps: Deps): Job[] {
     },
     { name: 'sweep managed repositories', everyMs: 5_000, run: (signal) => sweep.run(signal) },
     { name: 'reconcile merges', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
-    { name: 'follow landings on hosts', everyMs: 5_000, run: (signal) => followHostLandings(deps, signal) },
+    {
+      name: 'follow landings on hosts',
+      everyMs: 5_000,
+      wakeOn: ['host_landings'],
+      idleMs: 60_000,
+      run: (signal) => followHostLandings(deps, signal),
+    },
     { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     {
       name: 'detect checks',

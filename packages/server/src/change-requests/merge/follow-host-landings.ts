@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
 import { insertAttempt, lastRefusedAttempt } from './attempt-store.ts'
-import { type HostLanding, takeHostLandings } from './host-landing-store.ts'
+import { type HostLanding, nextLandingInMs, takeHostLandings } from './host-landing-store.ts'
 import { inTurn } from './lock.ts'
 import { pullRequestRemote } from './pull-request.ts'
 import { recordMerge } from './record.ts'
@@ -14,14 +14,14 @@ import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 const everySeconds = 15
 const landingsMax = 50
 
-/** The job. A host that does not answer does not hold up the others. */
+/** The job. A host that does not answer does not hold up the others. Returns in how many milliseconds a check is due. */
 export async function followHostLandings(
   deps: ReconcileDeps & Pick<Deps, 'newId'>,
   signal: AbortSignal,
   every = everySeconds,
-): Promise<void> {
+): Promise<number | null> {
   for (const landing of await takeHostLandings(deps.db, { everySeconds: every, limit: landingsMax })) {
-    if (signal.aborted) return
+    if (signal.aborted) return null
     try {
       await follow(deps, landing)
     } catch (error) {
@@ -29,6 +29,7 @@ export async function followHostLandings(
       deps.log.debug({ err: error, cr_id }, 'failed to check a landing on a git host; retrying')
     }
   }
+  return nextLandingInMs(deps.db)
 }
 
 async function follow(deps: ReconcileDeps & Pick<Deps, 'newId'>, landing: HostLanding): Promise<void> {

@@ -40,17 +40,26 @@ export async function saveHostLanding(
     .execute()
 }
 
-/** Takes open change requests not checked for this long and marks them as checked now. */
+/** Takes open change requests whose check is due, so that no other server takes them. */
 export async function takeHostLandings(
   db: DbOrTransaction,
   { everySeconds, limit }: { everySeconds: number; limit: number },
 ): Promise<HostLanding[]> {
   const { rows } = await sql<HostLanding>`
-    update host_landings set checked_at = now()
-    where cr_id in (
-      select l.cr_id from host_landings l join change_requests c on c.cr_id = l.cr_id
-      where c.status = 'open' and l.checked_at <= now() - make_interval(secs => ${everySeconds}::double precision)
-      order by l.checked_at limit ${limit} for update of l skip locked)
-    returning *`.execute(db)
+    with due as (
+      select cr_id from host_landings where next_check_at <= now() order by next_check_at
+      limit ${limit} for update skip locked
+    )
+    update host_landings l set checked_at = now(), next_check_at = case when c.status = 'open'
+      then date_trunc('milliseconds', now()) + make_interval(secs => ${everySeconds}::double precision) end
+    from due join change_requests c using (cr_id) where l.cr_id = due.cr_id returning l.*`.execute(db)
   return rows
+}
+
+/** In how many milliseconds the next check is due. Null: no open change request lands on its host. */
+export async function nextLandingInMs(db: DbOrTransaction): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(next_check_at) - now()) * 1000)::float8 as ms from host_landings
+    where next_check_at is not null`.execute(db)
+  return rows[0]?.ms ?? null
 }

@@ -7,6 +7,7 @@ import { withheldText } from '@svc/git'
 import { commit, type GitHubStandIn, makeRepo, serveGitHub, type TestRepository } from '@svc/git/testing'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { followHostLandings } from './follow-host-landings.ts'
+import { getHostLanding } from './host-landing-store.ts'
 import { auditOfObject, gitText, type Refusal, type TestProject, testProject } from '../testing.ts'
 
 setDefaultTimeout(60_000)
@@ -167,6 +168,25 @@ describe('on a host without an API', () => {
     await rm(hook)
     expect((await at.merge(fresh.cr_id)).status).toBe(200)
     expect((await pullRequest(at, fresh.cr_id)).protection).toBeNull()
+  })
+
+  test('a landing is checked while its change request is open, closed ones never, and a reopened one at once', async () => {
+    const { project, repo } = await app.externalProject()
+    const at = testProject(app, { project, repo })
+    await protect(repo, 'main takes no direct pushes')
+    const cr = await at.open('work', { 'b.txt': '2\n' })
+    await at.refusedMerge(cr.cr_id)
+    const isScheduled = async () => (await getHostLanding(app.deps.db, cr.cr_id))?.next_check_at != null
+    expect(await isScheduled()).toBeTrue()
+    await app.request('POST', at.path(cr.cr_id, 'close'))
+    expect(await isScheduled()).toBeFalse()
+    await app.request('POST', at.path(cr.cr_id, 'reopen'))
+    await gitText(repo, 'update-ref', 'refs/heads/main', 'refs/heads/work')
+    // The checks of the job, which are due at once and then every fifteen seconds.
+    const next = await followHostLandings(app.deps, new AbortController().signal)
+    expect((await at.get(cr.cr_id)).status).toBe('merged')
+    expect(await isScheduled()).toBeFalse()
+    expect(next === null || next > 10_000).toBeTrue()
   })
 
   test('words that hold the credential are withheld', async () => {

@@ -3,6 +3,7 @@ import { previewMerge, readTips, type Repository } from '@svc/git'
 import pLimit from 'p-limit'
 import type { Deps } from '../../deps.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
+import { type FirstAccount, firstAccountOf } from '../../accounts/store.ts'
 import { detectDefaultBranch } from '../../projects/default-branch.ts'
 import { nextPollInMs, type PolledProject, takeDuePolls, takeRequestedPolls } from '../../projects/poll-store.ts'
 import { locateRepository, openRepository } from '../../projects/repository.ts'
@@ -35,22 +36,28 @@ export async function pollExternal(deps: DetectDeps, signal: AbortSignal): Promi
   return nextPollInMs(deps.db)
 }
 
-/** Two queries for all of them, and more only for those that moved. */
+/** A few queries for all of them, and more only for those that moved. */
 async function pollAll(deps: DetectDeps, projects: PolledProject[], signal: AbortSignal): Promise<void> {
+  const firstAccount = firstAccountOf(deps.db)
   const ids = projects.map(({ project_id }) => project_id)
   const pairs = Map.groupBy(await openPairs(deps.db, ids, watchedMax), ({ project_id }) => project_id)
   await pLimit(atOnce).map(projects, async (project) => {
     if (signal.aborted) return
     const { project_id } = project
-    await poll(deps, project, pairs.get(project_id) ?? [], signal).catch((error: unknown) => {
+    const pairsOfProject = pairs.get(project_id) ?? []
+    await poll(deps, project, { pairs: pairsOfProject, firstAccount, signal }).catch((error: unknown) => {
       if (!signal.aborted) deps.log.debug({ err: error, project_id }, 'failed to poll a repository; retrying')
     })
   })
 }
 
-async function poll(deps: DetectDeps, project: PolledProject, pairs: OpenPair[], signal: AbortSignal): Promise<void> {
+async function poll(
+  deps: DetectDeps,
+  project: PolledProject,
+  { pairs, firstAccount, signal }: { pairs: OpenPair[]; firstAccount: FirstAccount; signal: AbortSignal },
+): Promise<void> {
   const { project_id, default_branch: branch } = project
-  const repository = await locateRepository(deps, project)
+  const repository = await locateRepository(deps, project, firstAccount)
   const refs = new Set([branch, ...pairs.flatMap(({ base_ref, head_ref }) => [base_ref, head_ref])])
   const outcome = await readTips(repository, [...refs], { signal })
   if (outcome.kind === 'unreachable')

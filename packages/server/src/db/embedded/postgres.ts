@@ -32,6 +32,9 @@ const settings = {
   // No replica reads this log, so it holds only what a restart needs.
   wal_level: 'minimal',
   max_wal_senders: '0',
+  // A commit writes the log itself, so this process only helps with large transactions. Five times a second it finds
+  // nothing to do.
+  wal_writer_delay: '10s',
   // Containers have 64 MB of /dev/shm: parallel queries would fail there, and small tables gain nothing from them.
   max_parallel_workers_per_gather: '0',
   jit: 'off',

@@ -8,7 +8,7 @@ import {
   type Remote,
 } from '@svc/git'
 import { ServiceError } from '@svc/contract'
-import { firstOwner } from '../../accounts/store.ts'
+import { type FirstAccount, firstAccountOf } from '../../accounts/store.ts'
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -60,13 +60,13 @@ export function isOfSameHost(repoUrl: string, apiUrl: string): boolean {
  */
 export async function appToken(
   deps: Pick<Deps, 'config' | 'db'>,
-  input: { url: string; accountId: string },
+  input: { url: string; accountId: string; firstAccount?: FirstAccount | undefined },
 ): Promise<AppTokenOutcome | null> {
   const { app } = deps.config.github
   const repository = gitHubRepository(input.url)
   if (app === null || repository === null || gitHubApiOf(deps.config, input.url) !== app.apiUrl) return null
-  const isServed =
-    app.accounts === 'all' || (app.accounts ?? [(await firstOwner(deps.db))?.account_id]).includes(input.accountId)
+  const { firstAccount = firstAccountOf(deps.db) } = input
+  const isServed = app.accounts === 'all' || (app.accounts ?? [await firstAccount()]).includes(input.accountId)
   return isServed ? appOf(deps.config).tokenFor(repository) : null
 }
 

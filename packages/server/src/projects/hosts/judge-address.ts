@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { ServiceError } from '@svc/contract'
 import { closedNetwork, judgeLocalRepository, judgeRepositoryUrl, type UrlPolicy, type UrlVerdict } from '@svc/git'
-import { isOfInstance } from '../../accounts/store.ts'
+import { type FirstAccount, isOfInstance } from '../../accounts/store.ts'
 import type { Deps } from '../../deps.ts'
 import { recordedRunDir } from '../../startup/run-dir.ts'
 import { gitHubApiOf } from './github.ts'
@@ -15,6 +15,8 @@ export interface AddressRequest {
   accountId: string
   /** The user who sets the address; undefined where a project already has it. */
   userId?: string | undefined
+  /** Shared by the checks of a batch. */
+  firstAccount?: FirstAccount | undefined
 }
 
 export interface JudgedAddress extends Extract<UrlVerdict, { kind: 'allowed' }> {
@@ -61,9 +63,9 @@ function ofOthers(config: Deps['config'], url: string): UrlPolicy {
 /** Whether this account, and this user if given, may use what is private to the operator. */
 export async function mayUseMachine(
   deps: Pick<Deps, 'db'>,
-  { accountId, userId }: Pick<AddressRequest, 'accountId' | 'userId'>,
+  { accountId, userId, firstAccount }: Omit<AddressRequest, 'url'>,
 ): Promise<boolean> {
-  return isOfInstance(deps.db, { account_id: accountId, owner: userId })
+  return isOfInstance(deps.db, { account_id: accountId, owner: userId, firstAccount })
 }
 
 async function judgeFile({ config }: Pick<Deps, 'config'>, url: string, { userId }: AddressRequest): Promise<string> {

@@ -6,6 +6,7 @@ import { setBusy } from '../activity-store.ts'
 import { abortedCode, Conversation, type TurnFailure } from './assemble.ts'
 import { requestRuntime, boundedText, type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
+import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
 import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
@@ -22,11 +23,21 @@ const feedMs = 40
 const releaseMs = quietMs + 10
 const storeMs = 1_000
 const activityMs = 10_000
+const reconnectMs = 100
 const reconnectMsMax = 2_000
 const historyBytesMax = 64 * 1024 * 1024
 const statusBytesMax = 1024 * 1024
 /** An event of the runtime is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
+
+/** A use of the runtime goes on without the event stream after this time. It then reads the history. */
+const streamMsMax = 5_000
+
+/** The runtime sleeps, so no stream is open. */
+interface Rest {
+  since: number
+  over: PromiseWithResolvers<void>
+}
 
 export interface RuntimeEvents {
   /** The runtime ended and is restarted; null once it answers again. */
@@ -72,6 +83,10 @@ export class Follower {
   /** A turn may have begun or ended while no server followed. */
   #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
+  #stream = new AbortController()
+  #rest: Rest | null = null
+  /** The stream after a rest. */
+  #opening: PromiseWithResolvers<void> | null = null
 
   constructor(
     deps: FollowDeps,
@@ -167,9 +182,38 @@ export class Follower {
     await this.#checkRuntime()
   }
 
+  /**
+   * The runtime has slept for so long; null when it is awake. While it sleeps it has no events, and an open connection
+   * would wake the daemon every second, so the stream closes until a use.
+   */
+  sleepSeen(asleepMs: number | null): void {
+    const rest = this.#rest
+    if (rest === null) {
+      // A runtime that starts for a use still counts as asleep.
+      const isNeeded = this.turn === 'busy' || this.#opening !== null
+      if (asleepMs === null || isNeeded || this.#stop.signal.aborted) return
+      this.#rest = { since: performance.now(), over: Promise.withResolvers() }
+      this.#stream.abort()
+    } else if (asleepMs === null || performance.now() - asleepMs > rest.since) this.#endRest()
+  }
+
+  #endRest(): void {
+    if (this.#rest === null) return
+    this.#opening = Promise.withResolvers()
+    this.#rest.over.resolve()
+    this.#rest = null
+  }
+
+  /** Resolves when the event stream is open again, so that no event of what wakes the runtime is missed. */
+  async awake(): Promise<void> {
+    this.#endRest()
+    if (this.#opening !== null) await withDeadline(this.#opening.promise, streamMsMax, () => {})
+  }
+
   /** `isOver`: the sandbox ended. Otherwise another server follows the conversation from here. */
   async stop({ isOver }: { isOver: boolean } = { isOver: true }): Promise<void> {
     this.#stop.abort()
+    this.#endRest()
     await this.#followed
     await this.questions.finished()
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
@@ -184,17 +228,23 @@ export class Follower {
   }
 
   async #follow(): Promise<void> {
-    let waitMs = 100
+    let waitMs = reconnectMs
     while (!this.#stop.signal.aborted) {
       try {
-        await this.#followOnce(() => (waitMs = 100))
+        await this.#followOnce(() => (waitMs = reconnectMs))
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        this.#deps.log.debug(
-          { err: error, session_id: this.#daemon.sessionId },
-          'the event stream of a sandbox broke; reconnecting',
-        )
-        await this.#checkRuntime()
+        if (this.#rest === null) {
+          this.#deps.log.debug(
+            { err: error, session_id: this.#daemon.sessionId },
+            'the event stream of a sandbox broke; reconnecting',
+          )
+          await this.#checkRuntime()
+        }
+      }
+      if (this.#rest !== null) {
+        await this.#rest.over.promise
+        continue
       }
       await pause(waitMs, this.#stop.signal)
       waitMs = Math.min(waitMs * 2, reconnectMsMax)
@@ -203,9 +253,12 @@ export class Follower {
 
   /** Opens the stream before it reads the history: the other order would miss events in between. */
   async #followOnce(connected: () => void): Promise<void> {
-    const response = await this.#ask('/event')
+    this.#stream = new AbortController()
+    const response = await this.#ask('/event', this.#stream.signal)
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
     connected()
+    this.#opening?.resolve()
+    this.#opening = null
     this.questions.sync()
     await this.#loadHistory()
     await this.#checkRuntime()
@@ -276,13 +329,13 @@ export class Follower {
     return statuses == null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
   }
 
-  #ask(path: string): Promise<Response> {
+  #ask(path: string, until?: AbortSignal): Promise<Response> {
     return requestRuntime(this.#daemon, {
       method: 'GET',
       path,
       userId: this.#userId,
       role: 'member',
-      signal: this.#stop.signal,
+      signal: until === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, until]),
     })
   }
 

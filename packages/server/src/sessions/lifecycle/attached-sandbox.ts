@@ -43,7 +43,14 @@ export function attachSandbox(
     prompt: text === null ? null : { prompt_id: sessionId, created_at, attachments: [], text },
     on,
   })
-  const wip = new WipWatch(deps, daemon, on.saveStateChanged)
+  const wip = new WipWatch(deps, daemon, {
+    spaceChanged: on.saveStateChanged,
+    sleepSeen: (asleepMs) => follower.sleepSeen(asleepMs),
+  })
   follower.start()
-  return { daemon, missingSince: null, redactor, follower, wip }
+  const beforeUse = async () => {
+    wip.wakes()
+    await follower.awake()
+  }
+  return { daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip }
 }

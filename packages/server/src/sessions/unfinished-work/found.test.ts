@@ -49,7 +49,7 @@ async function watched() {
   const { session_id: sessionId } = await app.running()
   // A feed of its own: the fake sandbox of the session has nothing to save.
   const feed = new SessionFeed()
-  const watch = new WipWatch({ ...app.deps, feed }, daemon.addressOf(sessionId), () => {})
+  const watch = new WipWatch({ ...app.deps, feed }, daemon.addressOf(sessionId), { spaceChanged() {}, sleepSeen() {} })
   const sessions = { wipOf: () => watch } as never
   const server = await serve({ ...app.deps, instanceId: randomUUID(), sessions })
   const read = async () =>

@@ -43,7 +43,7 @@ test('a sandbox whose runtime sleeps is saved once more, and again when it is aw
   })
   const daemon = { socket, sandboxKey: 'key', sessionId: session.session_id, generation: 1 }
   const config = { ...app.deps.config, saveWorkEveryMs: 5 }
-  const watch = new WipWatch({ ...app.deps, config }, daemon, () => {})
+  const watch = new WipWatch({ ...app.deps, config }, daemon, { spaceChanged() {}, sleepSeen() {} })
   try {
     await until('it was saved a few times', () => seen.saves > 2)
     asleepSince = performance.now()

@@ -17,6 +17,15 @@ const restFactor = 20
 /** SIGTERM leaves ten seconds for everything. */
 const lastSaveMs = 6_000
 const lookMs = 20
+/** Between two looks at a sandbox that sleeps, as many times longer. The server notices each use of it by itself. */
+const asleepFactor = 5
+
+interface WatchEvents {
+  /** Work no longer fits, or fits again. */
+  spaceChanged: () => void
+  /** The daemon said how long the runtime has slept; null when it is awake. */
+  sleepSeen: (asleepMs: number | null) => void
+}
 
 export class WipWatch {
   readonly #deps: WatchDeps
@@ -34,12 +43,11 @@ export class WipWatch {
   #tools = new Map<string, number>()
   #ended = false
   #hadSpace = true
-  /** Called when work no longer fits, and when it fits again. */
-  readonly #onSpaceChange: () => void
+  readonly #on: WatchEvents
 
-  constructor(deps: WatchDeps, daemon: DaemonAddress, onSpaceChange: () => void) {
+  constructor(deps: WatchDeps, daemon: DaemonAddress, on: WatchEvents) {
     this.#deps = deps
-    this.#onSpaceChange = onSpaceChange
+    this.#on = on
     this.#daemon = daemon
     this.#unsubscribe = deps.feed.subscribe(daemon.sessionId, (event) => this.#onEvent(event))
     this.#within(this.#deps.config.saveWorkEveryMs)
@@ -125,7 +133,7 @@ export class WipWatch {
     this.#hadSpace = hasSpace
     if (outcome.kind === 'no-space')
       this.#deps.log.warn({ session_id: this.#daemon.sessionId }, 'no space for unfinished work; keeping the last save')
-    this.#onSpaceChange()
+    this.#on.spaceChanged()
   }
 
   #onEvent(event: SessionEvent): void {
@@ -154,11 +162,18 @@ export class WipWatch {
     this.#dueAt = Infinity
     // A read waits for the question, too: the answer may be a save.
     this.#saves++
+    let sleeps = false
     try {
-      if (!(await this.#hasSleptSince())) await this.saveNow()
+      sleeps = await this.#hasSleptSince()
+      if (!sleeps) await this.saveNow()
     } finally {
       this.#saves--
     }
+    this.#within(this.#deps.config.saveWorkEveryMs * (sleeps ? asleepFactor : 1))
+  }
+
+  /** The runtime is about to wake up. */
+  wakes(): void {
     this.#within(this.#deps.config.saveWorkEveryMs)
   }
 
@@ -167,7 +182,9 @@ export class WipWatch {
     const savedAt = this.#savedAt
     if (savedAt === null) return false
     const outcome = await readHealth(this.#daemon.socket)
-    const asleepMs = outcome.kind === 'ok' ? outcome.value.runtime_asleep_ms : null
+    if (outcome.kind !== 'ok' || this.#ended) return false
+    const { runtime_asleep_ms: asleepMs } = outcome.value
+    this.#on.sleepSeen(asleepMs)
     return asleepMs !== null && performance.now() - asleepMs < savedAt
   }
 }
