@@ -1,19 +1,46 @@
 /**
  * Agents at work while their server stops, is killed, is upgraded and comes back: in the middle of a model's answer, of
- * a command, of a page that a person looks at, of a question. None of them loses its turn.
+ * a command, of a page that a person looks at, of a question. None of them loses its turn. An app and checks go on, too.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Question, Session } from '@svc/contract'
+import type { App, AppLogLine, ChangeRequestChecks, CheckLogLine, Question, Session } from '@svc/contract'
 import { completion } from '../../packages/server/src/models/scripted/chat-format.ts'
 import { type ChatRequest, nextMove } from '../../packages/server/src/models/scripted/scripted.ts'
 import { processesWith } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
+import { look } from '../torture/apps/ingress.ts'
 import { gatewayOf, git, program, removeFolder, root, Server, until } from './harness.ts'
 
 setDefaultTimeout(900_000)
 
+/** In the command line of the check that ends while no server is there. */
+const briefly = `10.${process.pid}`
+const ticksMax = 160
+const manifest = `[[apps]]
+slug = "site"
+command = "BUN_BE_BUN=1 exec svc app.mjs"
+
+[[checks]]
+name = "ticks"
+command = "for tick in $(seq ${ticksMax}); do echo tick-$tick; sleep 0.5; done"
+
+[[checks]]
+name = "brief"
+command = "echo brief-began; sleep ${briefly}; echo brief-ended; exit 7"
+`
+/** Answers with an id of its process, and logs each path once. */
+const app = `const id = crypto.randomUUID()
+Bun.serve({ port: Number(process.env.PORT), hostname: '127.0.0.1', fetch(request) {
+  const { pathname } = new URL(request.url)
+  if (pathname !== '/') console.log('asked for ' + pathname)
+  return new Response(id)
+} })
+`
+
 const files = {
+  'svc.toml': manifest,
+  'app.mjs': app,
   'opencode.json': JSON.stringify({ permission: { bash: { '*': 'allow', '*ASKED*': 'ask' } } }),
   'server.mjs': `Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: () => new Response('a page') })`,
 }
@@ -136,6 +163,51 @@ test('ten agents begin', async () => {
   for (const id of all()) sandboxes.set(id, (await sessionOf(id)).sandbox_url)
 })
 
+const appOf = () => read<App>('/apps/site')
+
+/** Opens the app as a member's browser does. Its answer names its process. */
+async function askApp(path: string): Promise<string> {
+  const { url } = await server.send<{ url: string }>('GET', `/v1/projects/${project}/apps/site/open`)
+  const { cookie } = await look(url, null)
+  return until(`the app to answer ${path}`, async () => {
+    const { status, text } = await look(new URL(path, (await appOf()).url).href, cookie)
+    return status === 200 ? text : null
+  })
+}
+
+async function checkOf(name: string) {
+  const { checks } = await read<ChangeRequestChecks>(`/change-requests/${changeRequest}/checks`)
+  const check = checks.find((each) => each.name === name)
+  if (check?.run_id == null) return null
+  const path = `/change-requests/${changeRequest}/checks/${check.run_id}/log`
+  const { lines } = await read<{ lines: CheckLogLine[] }>(path)
+  const output = lines.filter(({ stream }) => stream === 'output').map(({ text }) => text)
+  return { ...check, output, starts: lines.filter(({ text }) => text.startsWith('attempt ')).length }
+}
+
+const checkWrites = (name: string, line: string) =>
+  until(`the check ${name} to write ${line}`, async () => (await checkOf(name))?.output.includes(line))
+
+let changeRequest: string
+let appProcess: string
+
+test('an app and checks begin', async () => {
+  await until('the app', async () => (await appOf()).state === 'running')
+  appProcess = await askApp('/first')
+  const tree = join(server.dir, 'tree')
+  await git(tree, 'checkout', '--quiet', '-b', 'proposed')
+  await Bun.write(join(tree, 'proposed.txt'), 'proposed\n')
+  await git(tree, 'add', '.')
+  await git(tree, 'commit', '--quiet', '-m', 'Propose')
+  await git(tree, 'push', '--quiet', gatewayOf(server, { project_id: project }), 'proposed')
+  await git(tree, 'checkout', '--quiet', 'main')
+  const cr = await server.json<{ cr_id: string }>([
+    ...['cr', 'open', '--title', 'Proposed', '--head', 'proposed', '--project', project],
+  ])
+  changeRequest = cr.cr_id
+  await checkWrites('ticks', 'tick-1')
+})
+
 const openQuestion = async () =>
   (await read<{ questions: Question[] }>(`/sessions/${agents.asking}/questions`)).questions.find(
     ({ status }) => status === 'open',
@@ -158,6 +230,9 @@ async function expectAllGoOn(streamsBefore: number): Promise<void> {
     return (await reply.text()) === 'a page'
   })
   expect(await openQuestion()).toBeDefined()
+  expect(await askApp('/')).toBe(appProcess)
+  const check = await checkOf('ticks')
+  expect([check?.starts, check?.reason]).toEqual([1, null])
 }
 
 /** Reads the events of a session as a page does, and connects again whenever its stream ends. Answers the longest silence. */
@@ -188,7 +263,7 @@ test('a graceful stop leaves them at work, and the next start goes on', async ()
   const reading = new AbortController()
   const longest = readEvents(agents.talking[0]!, reading.signal)
   expect(await server.kill('SIGTERM')).toBe(0)
-  expect(server.output).toContain('10 sessions go on without the server')
+  expect(server.output).toMatch(/10 sessions, 1 app, and [12] checks? go on without the server/)
   await server.boot()
   await expectAllGoOn(before)
   console.log(`the longest silence of a conversation: ${Math.round(longest())} ms`)
@@ -204,12 +279,17 @@ test('a kill -9 does, too', async () => {
 
 test('so does an upgrade to another build, in place', async () => {
   const before = streams
+  await until('the brief check to end', async () => (await checkOf('brief'))?.status === 'failed')
+  await server.send('POST', `/v1/projects/${project}/change-requests/${changeRequest}/checks/rerun`, { name: 'brief' })
+  await checkWrites('brief', 'brief-began')
+  await askApp('/second')
   expect(await server.kill('SIGTERM')).toBe(0)
   // A file of its own, as every build is; the packages that come along are found beside it.
   const upgraded = join(server.dir, 'upgraded')
   await mkdir(join(upgraded, 'dist'), { recursive: true })
   await copyFile(program, join(upgraded, 'dist/svc'))
   await symlink(join(root, 'node_modules'), join(upgraded, 'node_modules'))
+  await until('the brief check to end without a server', () => processesWith(briefly).length === 0)
   await server.boot(join(upgraded, 'dist/svc'))
   await expectAllGoOn(before)
 })
@@ -241,9 +321,32 @@ test('every turn ends as if nothing had happened', async () => {
   }
 })
 
-test('a stop with its sessions ends every sandbox', async () => {
+test('an app and checks have every line of their logs once, and a check that ended alone its result', async () => {
+  const brief = await until('the result', async () => {
+    const found = await checkOf('brief')
+    return found?.status === 'failed' ? found : null
+  })
+  expect([brief.attempt, brief.exit_code, brief.output, brief.starts]).toEqual([
+    ...[2, 7, ['brief-began', 'brief-ended'], 1],
+  ])
+  const ticks = await until('all ticks', async () => {
+    const found = await checkOf('ticks')
+    return found?.status === 'passed' ? found : null
+  })
+  expect(ticks.output).toEqual(Array.from({ length: ticksMax }, (_, index) => `tick-${index + 1}`))
+  expect(ticks.starts).toBe(1)
+  await askApp('/third')
+  const asked = await until('the last line of the app', async () => {
+    const { lines } = await read<{ lines: AppLogLine[] }>('/apps/site/logs')
+    const asked = lines.filter(({ text }) => text.startsWith('asked for')).map(({ text }) => text)
+    return asked.includes('asked for /third') ? asked : null
+  })
+  expect(asked).toEqual(['asked for /first', 'asked for /second', 'asked for /third'])
+})
+
+test('a stop with its sessions ends every sandbox, also of the app', async () => {
   const ran = await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
-  expect(ran.stdout).toContain('stops with its sessions')
+  expect(ran.stdout).toContain('stops with its sessions, apps and checks')
   await server.exited
   expect(processesWith(server.dir)).toEqual([])
 })

@@ -98,10 +98,12 @@ export interface Deployer {
   serving(projectId: string, slug: string): Serving | null
   enqueue(): void
   reconcile(): Promise<void>
-  close(): Promise<void>
+  /** Resolves with the number of apps that go on without this server. */
+  close(how: { endsSandboxes: boolean }): Promise<number>
 }
 
 export interface CheckRunner {
   reconcile(): Promise<void>
-  close(): Promise<void>
+  /** Resolves with the number of checks that go on without this server. */
+  close(how: { endsSandboxes: boolean }): Promise<number>
 }
