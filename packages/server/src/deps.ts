@@ -91,7 +91,7 @@ export interface WarmSandboxes {
   startEnds(): void
   isNeeded(): void
   dropProject(projectId: string): Promise<void>
-  close(): Promise<void>
+  close(how: { endsSandboxes: boolean }): Promise<void>
 }
 
 export interface Deployer {

@@ -156,7 +156,7 @@ async function takeOverSandboxes({ sandboxes, db, config }: Deps): Promise<void>
   const left = (await sandboxes?.adopt()) ?? []
   await sandboxes?.sweep()
   if (config.roles.worker) return
-  // Only the jobs of a worker continue apps and checks, or end them.
+  // Only the jobs of a worker continue apps, checks and warm sandboxes, or end them.
   for (const { sandboxId } of left)
     if (!isUuid(sandboxId) || (await getSandbox(db, sandboxId)) === null) await sandboxes?.stop(sandboxId)
 }

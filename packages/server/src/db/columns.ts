@@ -73,5 +73,6 @@ export interface Described {
   'session_wip.paths': string[]
   'trigger_slots.plan': SlotInputs
   'triggers.definition': ManifestTrigger
+  'warm_sandboxes.in_force': EgressInForce
   'webhooks.events': string[]
 }

@@ -824,6 +824,7 @@ export interface Schema {
     read_expires_at: Timestamp | null
     created_at: Now
     updated_at: Now
+    in_force: Json<'warm_sandboxes.in_force'> | null
   }
   webhook_deliveries: {
     delivery_id: string
