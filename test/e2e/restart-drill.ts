@@ -1,6 +1,7 @@
 /**
  * Ten agents at work while their server stops, is killed, is upgraded and comes back: in the middle of a model's answer,
- * of a command, of a page that a person looks at, of a question. None of them loses its turn, with any sandbox driver.
+ * of a command, of a page that a person looks at, of a question. None of them loses its turn, with any sandbox driver. An
+ * app and checks go on as well.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
@@ -8,9 +9,11 @@ import { join } from 'node:path'
 import type { Question, Session } from '@svc/contract'
 import { processesWith } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
 import { gatewayOf, git, program, removeFolder, root, Server, until } from './harness.ts'
+import { workloadFiles, Workloads } from './restart-workloads.ts'
 import { talkingModel } from './talking-model.ts'
 
 const files = {
+  ...workloadFiles,
   'opencode.json': JSON.stringify({ permission: { bash: { '*': 'allow', '*ASKED*': 'ask' } } }),
   'server.mjs': `Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: () => new Response('a page') })`,
 }
@@ -41,10 +44,12 @@ export function restartDrill(driver: () => DriverOfDrill): void {
 
   test('ten agents begin', () => drill.setToWork())
 
+  test('an app and checks begin', () => drill.workloads.begin(drill.tree))
+
   test('a graceful stop leaves them at work, and the next start goes on', () =>
     drill.expectAllGoOnOver('a graceful stop', async (server) => {
       expect(await server.kill('SIGTERM')).toBe(0)
-      expect(server.output).toContain('10 sessions go on without the server')
+      expect(server.output).toMatch(/10 sessions, 1 app, and [12] checks? go on without the server/)
       await server.boot()
     }))
 
@@ -56,16 +61,22 @@ export function restartDrill(driver: () => DriverOfDrill): void {
 
   test('so does an upgrade to another build, in place', () =>
     drill.expectAllGoOnOver('an upgrade', async (server) => {
+      await drill.workloads.beginBriefCheck()
       expect(await server.kill('SIGTERM')).toBe(0)
-      await server.boot(await copyBuild(server))
+      const build = await copyBuild(server)
+      await drill.workloads.untilBriefCheckEnded()
+      await server.boot(build)
     }))
 
   test('every turn ends as if nothing had happened', () => drill.expectEveryTurnEnds())
 
-  test('a stop with its sessions ends every sandbox', async () => {
+  test('an app and checks have every line of their logs once, and a check that ended alone its result', () =>
+    drill.workloads.expectWholeLogs())
+
+  test('a stop with its sessions ends every sandbox, also of the app', async () => {
     const { server } = drill
     const ran = await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
-    expect(ran.stdout).toContain('stops with its sessions')
+    expect(ran.stdout).toContain('stops with its sessions, apps and checks')
     await server.exited
     expect(processesWith(server.dir)).toEqual([])
     await driver().expectNothingLeft?.()
@@ -89,10 +100,20 @@ class Drill {
   #project = ''
   #agents: Agents = { talking: [], running: [], serving: '', asking: '', quiet: '' }
   #sandboxes = new Map<string, string | null>()
+  #workloads: Workloads | null = null
 
   get server(): Server {
     if (this.#server === null) throw new Error('The server was not started.')
     return this.#server
+  }
+
+  get workloads(): Workloads {
+    if (this.#workloads === null) throw new Error('The project was not made.')
+    return this.#workloads
+  }
+
+  get tree(): string {
+    return join(this.server.dir, 'tree')
   }
 
   get #all(): string[] {
@@ -110,7 +131,8 @@ class Drill {
     })
     this.#server = server
     this.#project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'restarts'])).project_id
-    const tree = join(server.dir, 'tree')
+    this.#workloads = new Workloads(server, this.#project)
+    const { tree } = this
     await git(server.dir, 'init', '--quiet', '--initial-branch=main', tree)
     for (const [path, text] of Object.entries(files)) await Bun.write(join(tree, path), text)
     await git(tree, 'add', '.')
@@ -176,6 +198,7 @@ class Drill {
       return (await reply.text()) === 'a page'
     })
     expect(await this.#openQuestion()).toBeDefined()
+    await this.workloads.expectGoOn()
     reader.stop()
     console.log(`the longest gap in a conversation over ${what}: ${Math.round(reader.longestGapMs)} ms`)
   }
@@ -193,7 +216,7 @@ class Drill {
     }
     // The agents wait for this branch, over a gateway that was away three times.
     const gateway = gatewayOf(this.server, { project_id: this.#project })
-    await git(join(this.server.dir, 'tree'), 'push', '--quiet', gateway, 'main:go')
+    await git(this.tree, 'push', '--quiet', gateway, 'main:go')
     for (const id of talking) await this.#comesTo(id, 'the-end')
     for (const id of running) await this.#comesTo(id, 'ENDED 22')
     for (const id of running) await this.#comesTo(id, 'PROMPTED 77')

@@ -91,17 +91,19 @@ export interface WarmSandboxes {
   startEnds(): void
   isNeeded(): void
   dropProject(projectId: string): Promise<void>
-  close(): Promise<void>
+  close(how: { endsSandboxes: boolean }): Promise<void>
 }
 
 export interface Deployer {
   serving(projectId: string, slug: string): Serving | null
   enqueue(): void
   reconcile(): Promise<void>
-  close(): Promise<void>
+  /** Resolves with the number of apps that go on without this server. */
+  close(how: { endsSandboxes: boolean }): Promise<number>
 }
 
 export interface CheckRunner {
   reconcile(): Promise<void>
-  close(): Promise<void>
+  /** Resolves with the number of checks that go on without this server. */
+  close(how: { endsSandboxes: boolean }): Promise<number>
 }

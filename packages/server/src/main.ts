@@ -3,7 +3,8 @@ import { relative } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
 import { appIngress } from './apps/ingress/ingress.ts'
-import { greet, type StartupHooks } from './startup/banner.ts'
+import { isUuid } from './auth/allow.ts'
+import { greet, type StartupHooks, wordsOnLeft } from './startup/banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -12,6 +13,7 @@ import { Listener } from './listen.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
 import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
+import { getSandbox } from './sandboxes/store.ts'
 import { startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
 import { deleteOtherInstances } from './scheduler/instance-store.ts'
 import { JobWaker } from './scheduler/job-waker.ts'
@@ -94,6 +96,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     }
     heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
     await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
+    await shutdown.wait('apps', continueApps(deps))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
@@ -114,12 +117,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('open requests', listener.close()),
       // Beside the others: a model's answer may take as long as it may, and the agent asks for it again.
       shutdown.drain('requests of sandboxes', relay.close()),
-      shutdown.drain('apps', deps.apps.close()),
-      shutdown.drain('checks', deps.checks.close()),
-      shutdown.drain(
-        'sessions',
-        deps.sessions.close({ endsSandboxes: shutdown.signal.reason === withSessions }).then(showLeft),
-      ),
+      closeSandboxes(deps, shutdown),
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
@@ -140,17 +138,27 @@ async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFo
   return lockDataFolder(dataDir, randomUUID)
 }
 
-async function takeOverSandboxes({ sandboxes }: Deps): Promise<void> {
-  await sandboxes?.adopt()
-  await sandboxes?.sweep()
+/** Before the first request is answered, so that apps that went on are not reported as down. */
+async function continueApps({ apps, config, log }: Deps): Promise<void> {
+  const retried = (error: unknown) => log.error({ err: error }, 'reconciling apps failed; retrying')
+  if (config.roles.worker) await apps.reconcile().catch(retried)
 }
 
-function showLeft(sessions: number): void {
-  if (sessions === 0) return
-  const one = sessions === 1
-  process.stdout.write(
-    `\n  ${sessions} ${one ? 'session goes' : 'sessions go'} on without the server, which continues ${one ? 'it' : 'them'} at its next start.\n  To end ${one ? 'it' : 'them'}: ${commandName()} self-host stop --sessions\n`,
-  )
+async function closeSandboxes(deps: Deps, shutdown: Shutdown): Promise<void> {
+  const how = { endsSandboxes: shutdown.signal.reason === withSessions }
+  const left = { sessions: 0, apps: 0, checks: 0 }
+  const close = async (kind: keyof typeof left) => void (left[kind] = await deps[kind].close(how))
+  await Promise.all((['apps', 'checks', 'sessions'] as const).map((kind) => shutdown.drain(kind, close(kind))))
+  process.stdout.write(wordsOnLeft(left, commandName()))
+}
+
+async function takeOverSandboxes({ sandboxes, db, config }: Deps): Promise<void> {
+  const left = (await sandboxes?.adopt()) ?? []
+  await sandboxes?.sweep()
+  if (config.roles.worker) return
+  // Only the jobs of a worker continue apps, checks and warm sandboxes, or end them.
+  for (const { sandboxId } of left)
+    if (!isUuid(sandboxId) || (await getSandbox(db, sandboxId)) === null) await sandboxes?.stop(sandboxId)
 }
 
 /** In parallel: requests are answered while the question is open. */

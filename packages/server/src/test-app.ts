@@ -266,8 +266,8 @@ export async function serve(deps: Deps) {
     deps,
     request,
     async close() {
-      await deps.apps.close()
-      await deps.checks.close()
+      await deps.apps.close({ endsSandboxes: true })
+      await deps.checks.close({ endsSandboxes: true })
       await deps.sessions.close({ endsSandboxes: true })
       await deps.events.close()
     },

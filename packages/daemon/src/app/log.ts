@@ -2,7 +2,8 @@
 import type { AppLine } from '@svc/contract/daemon/control'
 
 const lineCharsMax = 8_000
-const charsMax = 1024 * 1024
+/** What is written while a server restarts has to fit. */
+const charsMax = 4 * 1024 * 1024
 /** Per reply. */
 const batchCharsMax = 256 * 1024
 
@@ -47,16 +48,14 @@ export function createAppLog(changed: () => void) {
       }
     },
     after(known: number): AppLine[] {
+      const first = Math.max(0, known + 1 - (lines[0]?.seq ?? 0))
       let size = 0
-      const first = lines.findIndex((line) => line.seq > known)
-      if (first === -1) return []
-      const batch: AppLine[] = []
-      for (const line of lines.slice(first)) {
-        size += line.text.length + 50
+      let end = first
+      for (; end < lines.length; end++) {
+        size += lines[end]!.text.length + 50
         if (size > batchCharsMax) break
-        batch.push(line)
       }
-      return batch
+      return lines.slice(first, end)
     },
     /** The last lines of a stream, for error messages. */
     last: (stream: AppLine['stream'], count: number) =>

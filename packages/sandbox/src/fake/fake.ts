@@ -45,6 +45,8 @@ export interface FakeDriverOptions {
   bootMs?: number
   /** Delay before each answer of the daemon. */
   answerMs?: number
+  /** Sandboxes go on when their server closes, for another one with the same driver. Read when the server is made. */
+  outlives?: boolean
   /** Every sandbox ends by itself after this time. */
   exitAfterMs?: number
 }
@@ -139,7 +141,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
 
   const driver: FakeDriver = {
     name: 'fake',
-    outlives: false,
+    outlives: options.outlives ?? false,
     options,
     failures: [],
     probeOutcome: { kind: 'ready', warnings: [], missingLimits: [] },

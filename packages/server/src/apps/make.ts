@@ -6,7 +6,8 @@ import { readManifestAt } from '../projects/manifest.ts'
 import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { secretsForApp } from '../secrets/for-sandbox.ts'
+import type { EgressInForce } from '../sandboxes/in-force.ts'
 import type { WorkloadDaemon } from '../sandboxes/workload-daemon.ts'
 import { PermanentFailure } from '../sandboxes/failure-reason.ts'
 import { makeWorkloadSandbox, sendFiles, type WorkloadDeps } from '../sandboxes/workload-sandbox.ts'
@@ -20,12 +21,13 @@ export async function makeAppSandbox(
   driver: SandboxDriver,
   input: { deploy: DeployRow; sandboxId: string },
   signal: AbortSignal,
-): Promise<WorkloadDaemon> {
+): Promise<{ daemon: WorkloadDaemon; inForce: EgressInForce }> {
   const { deploy, sandboxId } = input
-  const { definition, commit_sha: commit } = deploy
+  const { definition, commit_sha: commit, deploy_id: deployId } = deploy
   const project = await getProject(deps.db, deploy.project_id)
   if (project === null) throw new PermanentFailure('The project of this app is gone.')
-  const secrets = await openSecrets(deps, project)
+  const names = secretsNamedIn(definition.env)
+  const secrets = await secretsForApp(deps, project, { names, deployId, sandboxId })
   const { env, missing } = fillAppEnv(definition.env, secrets)
   if (missing.length > 0)
     throw new PermanentFailure(
@@ -34,11 +36,6 @@ export async function makeAppSandbox(
   const repository = await openRepository(deps, project)
   const { sandbox: settings } = await readManifestAt(repository, commit)
   const { project_id: projectId } = project
-  const named = new Set(secretsNamedIn(definition.env))
-  deps.redaction.given(
-    sandboxId,
-    Object.entries(secrets).filter(([name]) => named.has(name)),
-  )
   const sandbox = { kind: 'app', sandboxId, projectId, repository, commit, settings } as const
   const daemon = await makeWorkloadSandbox(deps, driver, sandbox, signal)
   await failpoint('app.deploy.after_sandbox')
@@ -49,5 +46,5 @@ export async function makeAppSandbox(
   const { appArchiveBytes: bytesMax } = quotasOf(deps.config, project)
   await sendFiles(daemon, spec, { repository, commit, bytesMax }, signal)
   await failpoint('app.deploy.after_files')
-  return daemon
+  return { daemon, inForce: { egress: settings.egress ?? null } }
 }

@@ -1,20 +1,26 @@
 /**
  * Moves deploys to their wanted state and runs the sandboxes that serve apps. All of its state is in the database, so
- * another server, or a later run of this one, continues where a run ended.
+ * the next server goes on with the sandboxes that outlived this one, and another server makes them again.
  */
 import type { AppLogLine } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
+import { withDeadline } from '../deadline.ts'
 import type { Deployer, Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { getProject } from '../projects/store.ts'
 import type { Redactor } from '../redaction/redaction.ts'
+import { adoptWorkload } from '../sandboxes/adopt.ts'
 import { failureReason, PermanentFailure } from '../sandboxes/failure-reason.ts'
 import { followWorkload, timeOf } from '../sandboxes/follow-workload.ts'
 import type { WatchReply, WorkloadDaemon } from '../sandboxes/workload-daemon.ts'
 import { Workloads } from '../sandboxes/workloads.ts'
+import { givenSecrets } from '../secrets/for-sandbox.ts'
 import { appendLog, trimLog } from './log/store.ts'
 import type { Serving } from './serving.ts'
 import { makeAppSandbox } from './make.ts'
 import {
+  adoptableSandboxes,
+  appendOutput,
   type Claim,
   claimDeploys,
   endUnwantedDeploys,
@@ -33,6 +39,9 @@ interface RunningApp extends Omit<Serving, 'daemon'> {
   claim: Claim
   daemon: WorkloadDaemon | null
   abort: AbortController
+  isAdoptable: boolean
+  /** Resolves when its first state is recorded, it begins again, or it has ended. */
+  settled: PromiseWithResolvers<void>
   redactor: Redactor
   /** When it began to answer; null before. */
   readyAt: number | null
@@ -47,6 +56,8 @@ const attemptsMax = 3
 const stableMs = 60_000
 const drainMs = 10_000
 const claimsAtOnce = 10
+/** How long a pass waits until apps that it adopts serve. */
+const adoptMsMax = 2_000
 
 export class AppReconciler implements Deployer {
   readonly #deps: ReconcilerDeps
@@ -71,8 +82,8 @@ export class AppReconciler implements Deployer {
     return this.#deps.localLocks.run('apps', () => this.#reconcile())
   }
 
-  close(): Promise<void> {
-    return this.#apps.close()
+  close(how: { endsSandboxes: boolean }): Promise<number> {
+    return this.#apps.close(how)
   }
 
   async #reconcile(): Promise<void> {
@@ -82,21 +93,25 @@ export class AppReconciler implements Deployer {
     // Another request or server stopped, replaced or deleted these.
     const owned = await ownedIds(db, instanceId, [...this.#apps.byId.keys()])
     for (const app of this.#apps.byId.values()) if (!owned.has(app.deployId)) this.#release(app)
-    await this.#apps.stopOrphans()
+    const left = await this.#apps.stopOrphans((sandboxIds) => adoptableSandboxes(db, sandboxIds))
     if (config.appProvider === 'none' || this.#apps.isClosed) return
     const inHand = [...this.#apps.byId.keys()]
     const staleSeconds = this.#deps.heartbeat.deadAfterSeconds()
-    for (const claim of await claimDeploys(this.#deps, { instanceId, inHand, staleSeconds, limit: claimsAtOnce })) {
+    const limit = claimsAtOnce + left.length
+    for (const claim of await claimDeploys(this.#deps, { instanceId, inHand, left, staleSeconds, limit })) {
       const reason = 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
       if (sandboxes === null) await failDeploy(this.#deps, { deployId: claim.deploy_id, instanceId }, reason)
       else this.#apps.track(this.#run(sandboxes, claim))
     }
+    const adopting = [...this.#apps.byId.values()].filter(({ claim }) => claim.sandbox_id !== null)
+    await withDeadline(Promise.all(adopting.map(({ settled }) => settled.promise)), adoptMsMax, () => null)
   }
 
   /** New requests no longer reach it; open ones may end first. */
   #release(app: RunningApp): void {
     if (app.isReleased) return
     app.isReleased = true
+    app.isAdoptable = false
     this.#stopServing(app)
     const end = () => app.abort.abort(new PermanentFailure('It was ended.'))
     if (app.open === 0 || app.readyAt === null) return end()
@@ -109,7 +124,7 @@ export class AppReconciler implements Deployer {
   }
 
   async #run(driver: SandboxDriver, claim: Claim): Promise<void> {
-    const sandboxId = this.#apps.newSandboxId()
+    const sandboxId = claim.sandbox_id ?? this.#apps.newSandboxId()
     const app: RunningApp = {
       claim,
       deployId: claim.deploy_id,
@@ -120,6 +135,8 @@ export class AppReconciler implements Deployer {
       open: 0,
       redactor: this.#deps.redaction.of(sandboxId),
       abort: new AbortController(),
+      isAdoptable: claim.sandbox_id !== null,
+      settled: Promise.withResolvers(),
       readyAt: null,
       isReleased: false,
     }
@@ -130,38 +147,87 @@ export class AppReconciler implements Deployer {
       await this.#stopAfter(driver, app, app.abort.signal.aborted ? app.abort.signal.reason : error)
     } finally {
       // Before the map forgets it: the next pass would stop it as an orphan.
-      await driver.stop(sandboxId)
-      this.#stopServing(app)
+      await this.#apps.end(app)
+      if (!this.#apps.isLeft(app)) this.#stopServing(app)
       this.#apps.byId.delete(app.deployId)
+      app.settled.resolve()
     }
   }
 
   async #start(driver: SandboxDriver, app: RunningApp): Promise<void> {
     const { db, instanceId, log } = this.#deps
-    const { claim, deployId, sandboxId, redactor } = app
+    const { claim, deployId } = app
     const { signal } = app.abort
-    await failpoint('app.deploy.after_claim')
-    if (!liveStatuses.includes(claim.was) && claim.attempts > attemptsMax)
-      throw new PermanentFailure(`It was interrupted ${attemptsMax} times: the server that made it stopped each time.`)
-    await this.#writeLine(app, `deploy #${claim.number} of ${claim.commit_sha.slice(0, 12)}${suffixOf(claim)}`)
-    if (!(await moveDeploy(db, { deployId, instanceId }, { sandbox_id: sandboxId }))) return
-    app.daemon = await this.#apps.boots.run(signal, () =>
-      makeAppSandbox(this.#deps, driver, { deploy: claim, sandboxId }, signal),
-    )
+    const isAdopted = claim.sandbox_id !== null && (await this.#adopt(driver, app, claim.sandbox_id))
+    if (!isAdopted && !(await this.#make(driver, app))) return
+    const { daemon, redactor, sandboxId } = app as RunningApp & Serving
+    const held = { deployId, instanceId, sandboxId }
     await followWorkload<AppLogLine, never>(
       { log, redactor },
-      app.daemon,
+      daemon,
       {
-        linesOf: ({ lines }) => lines.map(({ at, stream, text }) => ({ at: timeOf(at), stream, text })),
-        append: (lines) => appendLog(db, deployId, lines),
+        from: isAdopted ? claim.log_read : null,
+        linesOf: ({ lines }) => lines.map(({ seq, at, stream, text }) => ({ seq, at: timeOf(at), stream, text })),
+        append: async (lines, position) => {
+          if (!(await appendOutput(db, held, lines, position))) this.#release(app)
+        },
         trim: () => trimLog(db, deployId),
-        onState: (reply) => this.#onState(app, reply),
+        onState: async (reply) => {
+          await this.#onState(app, reply)
+          app.settled.resolve()
+          return null
+        },
       },
       signal,
     )
   }
 
+  /** Goes on with the sandbox that an earlier server left; false when it does not answer. */
+  async #adopt(driver: SandboxDriver, app: RunningApp, sandboxId: string): Promise<boolean> {
+    const { db, instanceId, log, redaction } = this.#deps
+    const { claim, deployId } = app
+    const { project_id: projectId, in_force: inForce, was } = claim
+    const project = await getProject(db, projectId)
+    if (project !== null) redaction.given(sandboxId, await givenSecrets(this.#deps, project, deployId))
+    if (inForce !== null)
+      app.daemon = await adoptWorkload(this.#deps, driver, { sandboxId, projectId, inForce }, app.abort.signal)
+    if (app.daemon !== null) {
+      if (liveStatuses.includes(was)) app.readyAt = Date.parse(claim.ready_at ?? claim.created_at)
+      log.info({ app: claim.slug, deploy: claim.number, sandbox_id: sandboxId }, 'an app goes on in its sandbox')
+      return true
+    }
+    app.settled.resolve()
+    app.isAdoptable = false
+    await driver.stop(sandboxId)
+    app.sandboxId = this.#apps.newSandboxId()
+    app.redactor = redaction.of(app.sandboxId)
+    const status = liveStatuses.includes(was) ? 'restarting' : 'building'
+    const error = 'The server that ran it stopped, and its sandbox did not answer the next one.'
+    await moveDeploy(db, { deployId, instanceId }, { status, error })
+    return false
+  }
+
+  /** False when the deploy ended or another server has it. */
+  async #make(driver: SandboxDriver, app: RunningApp): Promise<boolean> {
+    const { db, instanceId } = this.#deps
+    const { claim, deployId, sandboxId } = app
+    const { signal } = app.abort
+    const held = { deployId, instanceId }
+    await failpoint('app.deploy.after_claim')
+    if (!liveStatuses.includes(claim.was) && claim.attempts > attemptsMax)
+      throw new PermanentFailure(`It was interrupted ${attemptsMax} times: the server that made it stopped each time.`)
+    await this.#writeLine(app, `deploy #${claim.number} of ${claim.commit_sha.slice(0, 12)}${suffixOf(claim)}`)
+    if (!(await moveDeploy(db, held, { sandbox_id: sandboxId, in_force: null, log_read: null }))) return false
+    const { daemon, inForce } = await this.#apps.boots.run(signal, () =>
+      makeAppSandbox(this.#deps, driver, { deploy: claim, sandboxId }, signal),
+    )
+    app.daemon = daemon
+    app.isAdoptable = await moveDeploy(db, held, { in_force: JSON.stringify(inForce) })
+    return true
+  }
+
   async #stopAfter(driver: SandboxDriver, app: RunningApp, cause: unknown): Promise<void> {
+    if (this.#apps.isLeft(app)) return
     const { claim, sandboxId } = app
     const memory = await driver.memoryTrouble(sandboxId)
     // Before the exit is recorded: no request may reach a sandbox that is gone.
@@ -200,7 +266,7 @@ export class AppReconciler implements Deployer {
     await moveDeploy(db, { deployId, instanceId }, set)
   }
 
-  async #onState(app: RunningApp, { state, error: given }: WatchReply): Promise<null> {
+  async #onState(app: RunningApp, { state, error: given }: WatchReply): Promise<void> {
     const { db, instanceId } = this.#deps
     const error = given === null ? null : app.redactor.text(given)
     const deploy = { deployId: app.deployId, instanceId }
@@ -208,16 +274,15 @@ export class AppReconciler implements Deployer {
       case 'waiting':
       case 'unpacking':
       case 'building':
-        return null
+        return
       case 'starting':
         if (!hasServed(app)) await moveDeploy(db, deploy, { status: 'starting' })
-        return null
+        return
       case 'ready':
-        await this.#onReady(app)
-        return null
+        return this.#onReady(app)
       case 'restarting':
         await moveDeploy(db, deploy, { status: 'restarting', error })
-        return null
+        return
       case 'failed':
         throw new (app.readyAt === null ? PermanentFailure : GivenUp)(error ?? 'It failed without a reason.')
       case 'done':

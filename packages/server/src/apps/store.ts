@@ -1,5 +1,5 @@
 /** All SQL on apps and their deploys. Each change of a deploy records its event in the same transaction. */
-import type { AppDeployStatus, ProjectEventType } from '@svc/contract'
+import type { AppDeployStatus, AppLogLine, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
 import { isServerDead } from '../db/live-instance.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
@@ -17,7 +17,9 @@ import {
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvent, shortened } from '../events/record.ts'
+import type { LogPosition } from '../redaction/lines.ts'
 import { originOf } from '../sandboxes/private-origin.ts'
+import { appendLog } from './log/store.ts'
 
 export type AppRow = Row<'apps'>
 export type DeployRow = Row<'app_deploys'>
@@ -183,20 +185,31 @@ export interface Claim extends DeployRow {
   was: AppDeployStatus
 }
 
-/** Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. */
+/** The given sandboxes with which a server can go on. */
+export async function adoptableSandboxes(db: DbOrTransaction, sandboxIds: string[]): Promise<Set<string>> {
+  const rows = await listRows(db, 'app_deploys', { sandbox_id: sandboxIds, status: heldStatuses })
+  return new Set(rows.flatMap((row) => (row.in_force === null || row.sandbox_id === null ? [] : [row.sandbox_id])))
+}
+
+/**
+ * Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. A deploy whose
+ * sandbox is among `left` keeps it and its state; the others have none.
+ */
 export async function claimDeploys(
   deps: EventDeps,
-  input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number },
+  input: { instanceId: string; inHand: string[]; left: string[]; staleSeconds: number; limit: number },
 ): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
   const isDead = (column: string) => isServerDead(sql.ref(column), input.staleSeconds)
+  const isLeft = sql`coalesce(d.sandbox_id = any(${input.left}::text[]), false)`
   const claim = sql<Claim>`
     update app_deploys d set
-      instance_id = ${instanceId}, sandbox_id = null, next_attempt_at = null,
-      status = case when old.was in ('running', 'restarting') then 'restarting' else 'building' end::app_deploy_status,
-      error = case when old.was = 'running' then 'The server that ran it stopped.' else d.error end,
-      attempts = case when old.was = 'running' then 1 else d.attempts + 1 end
+      instance_id = ${instanceId}, sandbox_id = case when ${isLeft} then d.sandbox_id end, next_attempt_at = null,
+      status = case when ${isLeft} then d.status when old.was in ('running', 'restarting') then 'restarting'
+        else 'building' end::app_deploy_status,
+      error = case when old.was = 'running' and not ${isLeft} then 'The server that ran it stopped.' else d.error end,
+      attempts = case when ${isLeft} then d.attempts when old.was = 'running' then 1 else d.attempts + 1 end
     from (
       select d.deploy_id, d.status as was from app_deploys d
       join apps a on a.project_id = d.project_id and a.slug = d.slug
@@ -232,6 +245,21 @@ export async function ownedIds(db: DbOrTransaction, instanceId: string, deployId
     status: heldStatuses,
   })
   return new Set(rows.map((row) => row.deploy_id))
+}
+
+/** Stores output together with how far it is stored. False when another server has the deploy, or in another sandbox. */
+export async function appendOutput(
+  db: Deps['db'],
+  { deployId, instanceId, sandboxId }: Held & { sandboxId: string },
+  lines: AppLogLine[],
+  position: LogPosition,
+): Promise<boolean> {
+  const held = { deploy_id: deployId, instance_id: instanceId, sandbox_id: sandboxId }
+  return db.transaction().execute(async (trx) => {
+    if ((await updateRows(trx, 'app_deploys', held, { log_read: JSON.stringify(position) })) === 0) return false
+    await appendLog(trx, deployId, lines)
+    return true
+  })
 }
 
 /** False when the deploy ended or another server has it; the caller then releases it. */

@@ -9,6 +9,7 @@ import { getDefaultBranch } from '../projects/default-branch.ts'
 import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
+import type { EgressInForce } from '../sandboxes/in-force.ts'
 import type { WorkloadDaemon } from '../sandboxes/workload-daemon.ts'
 import { PermanentFailure } from '../sandboxes/failure-reason.ts'
 import { makeWorkloadSandbox, sendFiles, type WorkloadDeps } from '../sandboxes/workload-sandbox.ts'
@@ -22,7 +23,7 @@ export async function makeCheckSandbox(
   driver: SandboxDriver,
   input: { run: RunRow; sandboxId: string },
   signal: AbortSignal,
-): Promise<WorkloadDaemon> {
+): Promise<{ daemon: WorkloadDaemon; inForce: EgressInForce }> {
   const { run, sandboxId } = input
   const project = await getProject(deps.db, run.project_id)
   const branch = await getDefaultBranch(deps.db, run.project_id)
@@ -49,7 +50,7 @@ export async function makeCheckSandbox(
   const { appArchiveBytes: bytesMax } = quotasOf(deps.config, project)
   await sendFiles(daemon, spec, { repository, commit, bytesMax }, signal)
   await failpoint('check.after_files')
-  return daemon
+  return { daemon, inForce: { egress: isolation.settings.egress ?? null } }
 }
 
 /** A commit with this tree: the head for a fast-forward, otherwise a merge commit that no branch points to. */

@@ -1,6 +1,6 @@
 /** All SQL on checks: the trees they run on, and their runs. */
 import { createHash } from 'node:crypto'
-import type { ManifestCheck } from '@svc/contract'
+import type { CheckLogLine, ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
 import { isServerDead } from '../db/live-instance.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
@@ -8,6 +8,8 @@ import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } fr
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { recordEvent, shortened } from '../events/record.ts'
+import type { LogPosition } from '../redaction/lines.ts'
+import { appendLog } from './log-store.ts'
 
 export type TreeRow = Row<'change_request_trees'>
 export type RunRow = Row<'check_runs'>
@@ -122,42 +124,58 @@ export interface ClaimInput {
   instanceId: string
   /** Runs of this server, which are not claimed again. */
   inHand: string[]
+  /** Sandboxes of an earlier server that live. Their runs go on; others begin again. */
+  left: string[]
   staleSeconds: number
   limit: number
   perAccount: number
 }
 
+/** `sandbox_id`: of the sandbox to go on with; null for a new one. */
+export interface Claim extends RunRow {
+  was: RunRow['status']
+}
+
+/** The given sandboxes with which a server can go on. */
+export async function adoptableSandboxes(db: DbOrTransaction, sandboxIds: string[]): Promise<Set<string>> {
+  const rows = await listRows(db, 'check_runs', { sandbox_id: sandboxIds, status: 'running' })
+  return new Set(rows.flatMap((row) => (row.in_force === null || row.sandbox_id === null ? [] : [row.sandbox_id])))
+}
+
 /** Assigns queued and orphaned runs to this server, with a turn for each account. */
-export async function claimRuns({ db }: Pick<Deps, 'db'>, input: ClaimInput): Promise<RunRow[]> {
+export async function claimRuns({ db }: Pick<Deps, 'db'>, input: ClaimInput): Promise<Claim[]> {
   return db.transaction().execute(async (trx) => {
     const runs = await takeRuns(trx, input)
-    for (const run of runs) await recordRunEvent(trx, 'check.started', run)
+    for (const run of runs) if (run.sandbox_id === null) await recordRunEvent(trx, 'check.started', run)
     return runs
   })
 }
 
-async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
+async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<Claim[]> {
+  const isLeft = sql`coalesce(r.sandbox_id = any(${input.left}::text[]), false)`
   await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
-  const { rows } = await sql<RunRow>`
+  const { rows } = await sql<Claim>`
     with open as (
       -- Our own heartbeat proves nothing: a machine that wakes from sleep has an old one.
-      select r.run_id, r.account_id, r.created_at, r.status = 'running' and case
+      select r.run_id, r.account_id, r.created_at, r.status, r.status = 'running' and case
           when r.instance_id = ${input.instanceId} then not (r.run_id = any(${input.inHand}::uuid[]))
           else ${isServerDead(sql.ref('r.instance_id'), input.staleSeconds)} end as orphaned,
         r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
       from check_runs r where r.status in ('queued', 'running')),
     busy as (select account_id, count(*) as running from open where not orphaned and not waits group by account_id),
     ranked as (
-      select o.run_id, o.created_at, o.orphaned, coalesce(b.running, 0) + row_number() over (
+      select o.run_id, o.created_at, o.status, o.orphaned, coalesce(b.running, 0) + row_number() over (
         partition by o.account_id order by o.orphaned desc, o.created_at, o.run_id) as place
       from open o left join busy b on b.account_id = o.account_id where o.orphaned or o.waits),
     chosen as (
-      select run_id from ranked where place <= ${input.perAccount}
+      select run_id, status from ranked where place <= ${input.perAccount}
       order by orphaned desc, place, created_at limit ${input.limit})
-    update check_runs r set status = 'running', instance_id = ${input.instanceId}, sandbox_id = null,
-      starts = r.starts + 1, started_at = now(), reason = null, exit_code = null
+    update check_runs r set status = 'running', instance_id = ${input.instanceId},
+      sandbox_id = case when ${isLeft} then r.sandbox_id end,
+      starts = case when ${isLeft} then greatest(r.starts, 1) else r.starts + 1 end,
+      started_at = case when ${isLeft} then r.started_at else now() end, reason = null, exit_code = null
     from chosen where chosen.run_id = r.run_id
-    returning r.*`.execute(trx)
+    returning r.*, chosen.status as was`.execute(trx)
   return rows
 }
 
@@ -186,6 +204,25 @@ export async function finishRun(
     const run = await moveRun(trx, held, { ...end, ended_at: new Date().toISOString() })
     if (run !== null) await recordRunEvent(trx, 'check.finished', run)
   })
+}
+
+/** Stores output together with how far it is stored. False when the run was cancelled or another server claimed it. */
+export async function appendOutput(
+  { db }: Pick<Deps, 'db'>,
+  held: Held,
+  lines: CheckLogLine[],
+  position: LogPosition,
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    if ((await moveRun(trx, held, { log_read: JSON.stringify(position) })) === null) return false
+    await appendLog(trx, held.runId, lines)
+    return true
+  })
+}
+
+/** A stopping server leaves the run to the next one. If its sandbox is lost meanwhile, this start does not count. */
+export async function leaveRun({ db }: Pick<Deps, 'db'>, held: Held): Promise<void> {
+  await moveRun(db, held, { starts: Math.max(0, held.starts - 1) })
 }
 
 /** A stopping server queues the run for another one, without counting the start. */

@@ -15,6 +15,8 @@ import type { ColumnType } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { ChannelPayload } from '../channels/ingress/incoming.ts'
 import type { CardFacts, StoredMessage } from '../channels/outbox/message.ts'
+import type { LogPosition } from '../redaction/lines.ts'
+import type { EgressInForce } from '../sandboxes/in-force.ts'
 import type { InForce } from '../sessions/refresh/in-force.ts'
 import type { SlotInputs } from '../triggers/slot-inputs.ts'
 
@@ -35,6 +37,8 @@ export interface KnownTool {
 
 export interface Described {
   'app_deploys.definition': ManifestApp
+  'app_deploys.in_force': EgressInForce
+  'app_deploys.log_read': LogPosition
   'app_log_chunks.lines': AppLogLine[]
   'apps.definition': ManifestApp
   'audit_events.after': unknown
@@ -45,6 +49,8 @@ export interface Described {
   'channel_events.payload': ChannelPayload
   'channel_messages.body': StoredMessage
   'check_log_chunks.lines': CheckLogLine[]
+  'check_runs.in_force': EgressInForce
+  'check_runs.log_read': LogPosition
   'connector_approvals.arguments': Record<string, unknown>
   'connectors.definition': ManifestConnector
   'connectors.tools': KnownTool[]
@@ -67,5 +73,6 @@ export interface Described {
   'session_wip.paths': string[]
   'trigger_slots.plan': SlotInputs
   'triggers.definition': ManifestTrigger
+  'warm_sandboxes.in_force': EgressInForce
   'webhooks.events': string[]
 }

@@ -42,6 +42,8 @@ export interface Schema {
     created_at: Now
     ready_at: Timestamp | null
     ended_at: Timestamp | null
+    in_force: Json<'app_deploys.in_force'> | null
+    log_read: Json<'app_deploys.log_read'> | null
   }
   app_grants: {
     sha256: Buffer
@@ -278,6 +280,8 @@ export interface Schema {
     created_at: Now
     started_at: Timestamp | null
     ended_at: Timestamp | null
+    in_force: Json<'check_runs.in_force'> | null
+    log_read: Json<'check_runs.log_read'> | null
   }
   cli_logins: {
     sha256: Buffer
@@ -821,6 +825,7 @@ export interface Schema {
     read_expires_at: Timestamp | null
     created_at: Now
     updated_at: Now
+    in_force: Json<'warm_sandboxes.in_force'> | null
   }
   webhook_deliveries: {
     delivery_id: string

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { makeToken } from '@svc/contract/schemas/token-format'
 import { makeKeyring } from '../keyring/keyring.ts'
 import { canaries, encodingsOfACanary } from './testing-canaries.ts'
-import { RedactedLines } from './lines.ts'
+import { type LogPosition, RedactedLines } from './lines.ts'
 import { Redaction } from './redaction.ts'
 import { watchedKeyring } from './watched-keyring.ts'
 
@@ -254,50 +254,98 @@ test('of an encoded value everything is taken out, of a very long one or of very
 describe('lines of a program', () => {
   const [one, two] = ['c2VjcmV0LW9mLXRo', 'ZS1wcm9qZWN0']
   const said = (text: string, stream = 'run', at = '10:00') => ({ at, stream, text })
-  const begin = () => {
+  const begin = (from: LogPosition = { after: 0, ahead: {} }) => {
     const redaction = new Redaction()
     redaction.given('s', [['A', 'secret-of-the-project']])
-    return { redaction, lines: new RedactedLines(redaction.of('s')) }
+    const lines = new RedactedLines(redaction.of('s'), from)
+    let seq = from.after
+    const take = (...texts: ReturnType<typeof said>[]) => lines.take(texts.map((line) => ({ ...line, seq: ++seq })))
+    return { redaction, lines, take }
   }
 
   const long = (name: string) => `${name} ${'.'.repeat(200)}`
 
   test('stay back for a fixed number of characters, each stream for itself, with the time they came at', () => {
-    const { lines } = begin()
+    const { lines, take } = begin()
     expect(lines.isHolding).toBe(false)
-    expect(lines.take([said('begin')])).toEqual([])
+    expect(take(said('begin'))).toEqual([])
     expect(lines.isHolding).toBe(true)
-    expect(lines.take([said(long('meanwhile'), 'build')])).toEqual([])
-    expect(lines.take([said(long('next'), 'run', '10:01')])).toEqual([said('begin')])
-    expect(lines.take([said(long('last'), 'run', '10:02')])).toEqual([said(long('next'), 'run', '10:01')])
+    expect(take(said(long('meanwhile'), 'build'))).toEqual([])
+    expect(take(said(long('next'), 'run', '10:01'))).toEqual([said('begin')])
+    expect(take(said(long('last'), 'run', '10:02'))).toEqual([said(long('next'), 'run', '10:01')])
     expect(lines.rest()).toEqual([said(long('last'), 'run', '10:02'), said(long('meanwhile'), 'build')])
     expect(lines.isHolding).toBe(false)
     expect(lines.rest()).toEqual([])
   })
 
   test('hold no secret that is spread over two of them', () => {
-    const { lines } = begin()
-    expect(lines.take([said('begin'), said(one)])).toEqual([])
-    expect(lines.take([said(two, 'run', '10:01'), said(long('end'), 'run', '10:02')])).toEqual([
+    const { take } = begin()
+    expect(take(said('begin'), said(one))).toEqual([])
+    expect(take(said(two, 'run', '10:01'), said(long('end'), 'run', '10:02'))).toEqual([
       said('begin', 'run', '10:00'),
       said('[redacted A]', 'run', '10:01'),
     ])
   })
 
   test('that stay back are shown when nothing follows, as the lines they were', () => {
-    const { lines } = begin()
-    expect(lines.take([said('one\n'), said(''), said(one)])).toEqual([])
+    const { lines, take } = begin()
+    expect(take(said('one\n'), said(''), said(one))).toEqual([])
     expect(lines.rest()).toEqual([said('one'), said(''), said(''), said(one)])
     // Later text starts over.
-    expect(lines.take([said(two)])).toEqual([])
+    expect(take(said(two))).toEqual([])
     expect(lines.rest()).toEqual([said(two)])
   })
 
   test('are without a secret that was given while they came, and what stayed back for the old ones is shown first', () => {
-    const { redaction, lines } = begin()
-    expect(lines.take([said(one)])).toEqual([])
+    const { redaction, lines, take } = begin()
+    expect(take(said(one))).toEqual([])
     redaction.given('s', [['B', 'another-secret']])
-    expect(lines.take([said('x another-secret', 'run', '10:01')])).toEqual([said(one)])
+    expect(take(said('x another-secret', 'run', '10:01'))).toEqual([said(one)])
     expect(lines.rest()).toEqual([said('x [redacted B]', 'run', '10:01')])
+  })
+
+  /** Another reader takes every line from where the first one stopped, whatever that one held back. */
+  const goOn = (all: ReturnType<typeof said>[], position: LogPosition) => {
+    const { lines } = begin(position)
+    const rest = all.map((line, index) => ({ ...line, seq: index + 1 })).slice(position.after)
+    return [...lines.take(rest), ...lines.rest()]
+  }
+
+  test('come once each when another reader goes on after any of them, and hold no part of a secret', () => {
+    const of = (lines: ReturnType<typeof said>[], stream: string) => lines.filter((line) => line.stream === stream)
+    // The place up to which text is shown falls before, into and behind each half of the secret.
+    for (let width = 100; width <= 200; width++) {
+      const filler = '.'.repeat(width)
+      const all = [
+        ...[said('begin'), said('building', 'svc'), said(`x ${one}`), said(two), said(filler), said('built', 'svc')],
+        ...[said(`y ${one}`), said(two), said(filler), said('plain'), said(long('more'), 'svc'), said('end')],
+      ]
+      const whole = goOn(all, { after: 0, ahead: {} })
+      expect(of(whole, 'run').map(({ text }) => text)).toEqual([
+        'begin',
+        'x [redacted A]',
+        filler,
+        'y [redacted A]',
+        filler,
+        'plain',
+        'end',
+      ])
+      for (let count = 0; count <= all.length; count++) {
+        const { lines, take } = begin()
+        const before = take(...all.slice(0, count))
+        const after = goOn(all, lines.position)
+        for (const stream of ['run', 'svc'])
+          expect([...of(before, stream), ...of(after, stream)]).toEqual(of(whole, stream))
+      }
+    }
+  })
+
+  test('that were all shown are left out by the next reader', () => {
+    const { lines, take } = begin()
+    take(said('one'), said('two', 'svc'))
+    lines.rest()
+    expect(lines.position).toEqual({ after: 2, ahead: {} })
+    take(said('three'), said('four', 'svc'), said(long('five'), 'svc'))
+    expect(lines.position).toEqual({ after: 2, ahead: { svc: 4 } })
   })
 })

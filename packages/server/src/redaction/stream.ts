@@ -25,6 +25,7 @@ export class StreamRedactor {
   #pending = ''
   #base = 0
   #length = 0
+  #lineStart = 0
   /** Ordered and disjoint. The first may start before `#base` and be marked already. */
   #runs: Run[] = []
   #isMarked = false
@@ -32,6 +33,11 @@ export class StreamRedactor {
   constructor(matchers: readonly Matcher[], heldBack = heldBackChars) {
     this.#heldBack = heldBack
     this.#watches = matchers.map((matcher) => matcher.watch((from, to, name) => this.#cover(from, to, name)))
+  }
+
+  /** Where the last line begins of which something may be missing from the released text. A line break in a find ends no line. */
+  get lineStart(): number {
+    return this.#lineStart
   }
 
   /** Returns the text up to a fixed distance from its end. */
@@ -89,6 +95,9 @@ export class StreamRedactor {
   }
 
   #text(from: number, to: number): string {
-    return this.#pending.slice(from - this.#base, to - this.#base)
+    const text = this.#pending.slice(from - this.#base, to - this.#base)
+    const lastBreak = text.lastIndexOf('\n')
+    if (lastBreak !== -1) this.#lineStart = from + lastBreak + 1
+    return text
   }
 }

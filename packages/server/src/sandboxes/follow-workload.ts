@@ -1,7 +1,7 @@
 /** Follows the daemon of a workload sandbox: stores its redacted output and reports each change of its state. */
 import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
-import { type Line, RedactedLines } from '../redaction/lines.ts'
+import { type Line, type LogPosition, RedactedLines } from '../redaction/lines.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { PermanentFailure } from './failure-reason.ts'
 import {
@@ -22,8 +22,11 @@ const trimEvery = 20
 export const readEveryMs = 300
 
 interface Follow<L extends Line, End> {
-  linesOf(reply: WatchReply, after: number): L[]
-  append(lines: Pick<L, keyof Line>[]): Promise<void>
+  /** How far an earlier server stored the output; null for a new sandbox. */
+  from: LogPosition | null
+  linesOf(reply: WatchReply, after: number): (L & { seq: number })[]
+  /** Stores lines together with how far the output is stored then. */
+  append(lines: Pick<L, keyof Line>[], position: LogPosition): Promise<void>
   trim(): Promise<void>
   /** Called once every line before the state is stored. A result ends the loop. */
   onState(reply: WatchReply): Promise<End | null>
@@ -38,12 +41,13 @@ export async function followWorkload<L extends Line, End>(
   follow: Follow<L, End>,
   signal: AbortSignal,
 ): Promise<End> {
-  let after = 0
+  let stored = follow.from ?? { after: 0, ahead: {} }
+  let after = stored.after
   let state: WatchReply['state'] | null = null
   let failures = 0
   let chunks = 0
   let chars = 0
-  let lines = new RedactedLines<L>(deps.redactor)
+  let lines = new RedactedLines<L>(deps.redactor, stored)
   for (;;) {
     signal.throwIfAborted()
     try {
@@ -53,7 +57,11 @@ export async function followWorkload<L extends Line, End>(
       const redacted = lines.take(follow.linesOf(reply, after))
       // No new output completes a secret that the held-back characters may begin.
       if (reply.lines.length === 0) redacted.push(...lines.rest())
-      await follow.append(redacted)
+      if (redacted.length > 0) {
+        const { position } = lines
+        await follow.append(redacted, position)
+        stored = position
+      }
       if (++chunks % trimEvery === 0) await follow.trim()
       after = reply.lines.at(-1)?.seq ?? after
       chars += redacted.reduce((sum, { text }) => sum + text.length, 0)
@@ -67,7 +75,8 @@ export async function followWorkload<L extends Line, End>(
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof PermanentFailure) throw error
-      lines = new RedactedLines<L>(deps.redactor)
+      lines = new RedactedLines<L>(deps.redactor, stored)
+      after = stored.after
       if (error instanceof WorkloadDaemonError || isUnavailable(error)) {
         if (++failures > failuresMax) throw new PermanentFailure('The daemon in its sandbox no longer answers.')
       } else deps.log.warn({ err: error }, 'storing the output of a workload failed; reading it again')

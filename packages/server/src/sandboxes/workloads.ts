@@ -5,6 +5,8 @@ import { PermanentFailure } from './failure-reason.ts'
 
 interface Workload {
   sandboxId: string
+  /** The next server can go on with the sandbox: it has its files, and the row says so. */
+  isAdoptable: boolean
   abort: AbortController
 }
 
@@ -13,6 +15,8 @@ export class Workloads<W extends Workload> {
   readonly byId = new Map<string, W>()
   readonly boots = new BootQueue(atMost(availableParallelism()))
   isClosed = false
+  #handsOver = false
+  #left = 0
   readonly #deps: Pick<Deps, 'log' | 'newId' | 'sandboxes'>
   readonly #kind: 'app' | 'check'
   readonly #running = new Set<Promise<void>>()
@@ -39,18 +43,42 @@ export class Workloads<W extends Workload> {
     this.#running.add(tracked)
   }
 
-  /** Stops sandboxes of this kind that no deploy or run of this server uses. */
-  async stopOrphans(): Promise<void> {
+  /**
+   * Stops sandboxes of this kind that no deploy or run of this server uses and no adoptable row names. Returns the named
+   * ones, which an earlier server left.
+   */
+  async stopOrphans(named: (sandboxIds: string[]) => Promise<Set<string>>): Promise<string[]> {
     const { sandboxes } = this.#deps
     const known = new Set([...this.byId.values()].map(({ sandboxId }) => sandboxId))
-    for (const { sandboxId } of (await sandboxes?.list()) ?? [])
-      if (sandboxId.startsWith(`${this.#kind}-`) && !known.has(sandboxId)) await sandboxes?.stop(sandboxId)
+    const others = ((await sandboxes?.list()) ?? [])
+      .map(({ sandboxId }) => sandboxId)
+      .filter((sandboxId) => sandboxId.startsWith(`${this.#kind}-`) && !known.has(sandboxId))
+    if (others.length === 0) return []
+    const left = await named(others)
+    for (const sandboxId of others) if (!left.has(sandboxId)) await sandboxes?.stop(sandboxId)
+    return [...left]
   }
 
-  /** Ends every sandbox of this server and leaves the rows as they are, so that the next server continues. */
-  async close(): Promise<void> {
+  /** Whether this server is closing and leaves the sandbox to the next one. */
+  isLeft({ isAdoptable }: Workload): boolean {
+    return this.#handsOver && isAdoptable
+  }
+
+  /** Stops the sandbox, unless it is left to the next server. */
+  async end(workload: Workload): Promise<void> {
+    if (this.isLeft(workload)) this.#left++
+    else await this.#deps.sandboxes?.stop(workload.sandboxId)
+  }
+
+  /**
+   * Leaves the sandboxes to the next server if they outlive this one; otherwise ends them. The rows stay as they are, so
+   * that the next server continues. Resolves with how many go on.
+   */
+  async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<number> {
     this.isClosed = true
+    this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
     for (const { abort } of this.byId.values()) abort.abort(new PermanentFailure('The server is stopping.'))
     await Promise.all(this.#running)
+    return this.#left
   }
 }

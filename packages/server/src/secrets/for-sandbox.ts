@@ -29,7 +29,22 @@ export async function secretsForSandbox(
   }
 }
 
-/** Every value that a sandbox of this session received, in any generation. */
+/**
+ * The secrets that an app names. They are recorded under its deploy, whose output is redacted by them from then on, also
+ * by the next server and after a value was replaced.
+ */
+export async function secretsForApp(
+  deps: SecretDeps,
+  project: ProjectRow,
+  { names, deployId, sandboxId }: { names: string[]; deployId: string; sandboxId: string },
+): Promise<Record<string, string>> {
+  const given = (await openAll(deps, project)).filter(({ name }) => names.includes(name))
+  await insertGiven(deps.db, { projectId: project.project_id, sessionId: deployId }, given)
+  deps.redaction.given(sandboxId, await givenSecrets(deps, project, deployId))
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]))
+}
+
+/** Every value that a sandbox of this session or deploy received, in any generation. */
 export async function givenSecrets(
   deps: Pick<Deps, 'db' | 'keyring'>,
   project: ProjectRow,

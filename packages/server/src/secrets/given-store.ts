@@ -1,4 +1,4 @@
-/** SQL on the values that sandboxes received. */
+/** SQL on the values that sandboxes received. An app has no session: its deploy stands in the column `session_id`. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
@@ -57,12 +57,14 @@ export async function namesGiven(db: DbOrTransaction, sessionId: string): Promis
   return new Set(rows.map(({ name }) => name))
 }
 
-/** The job. Deletes records of deleted sessions, and values that no session received. A start takes less than a day. */
+/** The job. Deletes records of deleted sessions and of deploys that ended, and values that no session received. A start takes less than a day. */
 export async function forgetGivenSecrets(db: Db): Promise<void> {
   await sql`
     delete from given_secrets g where given_at < now() - interval '1 day'
       and not exists (select from project_sessions s where s.session_id = g.session_id)
-      and not exists (select from warm_sandboxes w where w.session_id = g.session_id)`.execute(db)
+      and not exists (select from warm_sandboxes w where w.session_id = g.session_id)
+      and not exists (select from app_deploys d where d.deploy_id = g.session_id
+        and d.status in ('building', 'starting', 'running', 'restarting'))`.execute(db)
   await sql`
     delete from kept_secrets k where kept_at < now() - interval '1 day'
       and not exists (select from given_secrets g

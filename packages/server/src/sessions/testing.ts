@@ -80,22 +80,22 @@ export interface SecondServer {
   close(): Promise<void>
 }
 
-/** Another server on the same database, with its own sandboxes and locks. */
+/** Another server on the same database, with its own locks, and its own sandboxes unless they are given. */
 export async function secondServer(
   app: SessionApp,
   options: FakeDriverOptions = {},
-  replaced: Partial<Pick<Deps, 'heartbeat'>> = {},
+  replaced: Partial<Pick<Deps, 'heartbeat' | 'sandboxes'>> = {},
 ): Promise<SecondServer> {
   const driver = createFakeDriver({ refuseAttachment, ...options })
   const base = {
     ...app.deps,
+    sandboxes: driver,
     ...replaced,
     redaction: new Redaction(),
     instanceId: randomUUID(),
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
     events: new EventNotifier(app.deps),
-    sandboxes: driver,
   }
   const second = await serve(withReconcilers(base))
   return {

@@ -62,7 +62,20 @@ async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]>
 function whatStops({ sandboxes }: Deps, command: string): string[] {
   const isFirst = sandboxes?.name === 'local' && sessionOf('self') === sessionOf('1')
   if (sandboxes?.outlives !== true || isFirst) return ['  Ctrl-C stops everything.']
-  return [`  Ctrl-C stops the server; agents at work go on. To stop them, too: ${command} self-host stop --sessions`]
+  return [
+    `  Ctrl-C stops the server; agents, apps and checks go on. To stop them, too: ${command} self-host stop --sessions`,
+  ]
+}
+
+/** Printed by a server that stops. */
+export function wordsOnLeft(left: { sessions: number; apps: number; checks: number }, command: string): string {
+  const counts = Object.entries(left).flatMap(([noun, count]) =>
+    count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
+  )
+  if (counts.length === 0) return ''
+  const what = new Intl.ListFormat('en').format(counts)
+  const [goes, them] = what.startsWith('1 ') && counts.length === 1 ? ['goes', 'it'] : ['go', 'them']
+  return `\n  ${what} ${goes} on without the server, which continues ${them} at its next start.\n  To end ${them}: ${command} self-host stop --sessions\n`
 }
 
 /** The session of processes, in the sense of POSIX: a container's command and what it runs have that of its first process. */

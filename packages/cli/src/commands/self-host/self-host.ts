@@ -113,11 +113,13 @@ const patienceMs = 30_000
 export const stop = command({
   summary: 'Stop the server that svc self-host started',
   about: [
-    'Agents go on working; the next start continues their sessions. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
-    '--sessions stops them, too, after it saved their unfinished work; svc sessions restart continues one. Removes nothing.',
+    'Agents, apps and checks go on; the next start continues them. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
+    '--sessions stops them, too, after it saved the unfinished work of sessions. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
   ],
   scope: 'nothing',
-  flags: { sessions: { kind: 'switch', summary: 'Stop the sessions, too, also of a server that is stopped' } },
+  flags: {
+    sessions: { kind: 'switch', summary: 'Stop sessions, apps and checks, too, also of a server that is stopped' },
+  },
   examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
   async run(ctx, { flags }) {
     const { io, out } = ctx
@@ -150,10 +152,13 @@ export const stop = command({
 
 const endLeftMs = 60_000
 
-/** The sessions of a server that runs already end with it; those of a stopped one are ended here. */
+/** What a running server runs already ends with it; what a stopped one left is ended here. */
 async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Promise<void> {
   if (other !== null)
-    return ctx.out.done({ stopped: true, pid: other.pid }, `Process ${other.pid} stops with its sessions`)
+    return ctx.out.done(
+      { stopped: true, pid: other.pid },
+      `Process ${other.pid} stops with its sessions, apps and checks`,
+    )
   const { ended } = await askServerProgram<{ ended: number }>(ctx, '--end-sandboxes', {
     ms: endLeftMs,
     otherwise: 'The sandboxes could not be ended.',

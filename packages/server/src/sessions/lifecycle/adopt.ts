@@ -1,19 +1,16 @@
-/** Takes over a sandbox that outlived its server: its egress, its secrets for redaction, and its row. */
+/** Takes over the sandbox of a session that outlived its server: its row, its secrets for redaction, and its egress. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { defaultEgress } from '@svc/contract'
 import type { Sandbox, SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../../deps.ts'
 import { getProject } from '../../projects/store.ts'
+import { answerMsMax, reopenSandbox } from '../../sandboxes/adopt.ts'
 import { readHealth } from '../../sandboxes/daemon-client.ts'
-import { sandboxKey } from '../../sandboxes/key.ts'
 import { getSandbox, takeOverSandbox } from '../../sandboxes/store.ts'
 import { redactorOfSession } from '../../secrets/redactor-for.ts'
 import type { SessionWithSandbox } from '../store.ts'
 
 type AdoptDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'instanceId' | 'keyring' | 'log' | 'redaction'>
 
-/** A daemon answers at once, unless the machine is very busy. */
-const healthMsMax = 15_000
 const retryMs = 200
 
 export interface Adopted {
@@ -37,9 +34,8 @@ export async function adoptSandbox(
   // Without what it was made with, its egress is unknown: its server was killed while it made the sandbox.
   if (sandbox === null || row === null || row.in_force === null || project === null) return null
   if (!(await takeOverSandbox(deps.db, row, deps.instanceId))) return null
-  deps.redaction.sandboxBegins(sessionId, sandboxId, { SVC_TOKEN: sandboxKey(deps, sandboxId) })
   await redactorOfSession(deps, project, sessionId)
-  await deps.egress.open(sandboxId, row.in_force.egress ?? defaultEgress, { project_id: projectId })
+  await reopenSandbox(deps, { sandboxId, sessionId, projectId, egress: row.in_force.egress })
   const health = await healthOf(sandbox)
   if (health === null) {
     deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId }, 'a sandbox of an earlier server does not answer')
@@ -49,7 +45,7 @@ export async function adoptSandbox(
 }
 
 async function healthOf(sandbox: Sandbox) {
-  const deadline = Date.now() + healthMsMax
+  const deadline = Date.now() + answerMsMax
   for (;;) {
     const outcome = await readHealth(sandbox.daemonSocket)
     if (outcome.kind === 'ok') return outcome.value

@@ -132,7 +132,7 @@ export class SessionReconciler implements SessionRunner {
     this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
     for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
     await Promise.all(this.#running)
-    await this.#deps.warm.close()
+    await this.#deps.warm.close({ endsSandboxes })
     if (this.#handsOver) return this.#handOver()
     await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
     const left = (await this.#deps.sandboxes?.list()) ?? []

@@ -104,6 +104,7 @@ async function allot(
     instance_id: deps.instanceId,
     driver: input.driver,
     fingerprint: plan.fingerprint,
+    in_force: JSON.stringify({ egress: plan.manifest.sandbox.egress ?? null }),
     service_sha256: sha256(keys.serviceKey),
     token_sha256: sha256(keys.projectToken),
     model_sha256: sha256(keys.modelKey),

@@ -5,12 +5,15 @@
 import { readFile } from 'node:fs/promises'
 import type { SandboxDriver } from '@svc/sandbox'
 import { readTips } from '@svc/git'
+import { isUuid } from '../../auth/allow.ts'
 import type { Deps, WarmSandboxes } from '../../deps.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
+import { reopenSandbox } from '../../sandboxes/adopt.ts'
+import { redactorOfSession } from '../../secrets/redactor-for.ts'
 import { fillWarm, followWarm } from './fill.ts'
 import { planWarm, type WarmPlan } from './plan.ts'
-import { deleteWarm, deleteOrphanedWarm, projectsInUse, warmOf, type WarmRow } from './store.ts'
+import { deleteOrphanedWarm, deleteWarm, leftWarm, projectsInUse, takeOverWarm, warmOf, type WarmRow } from './store.ts'
 
 /** A project without activity for this long gets no warm sandbox. */
 const inUseMinutes = 60
@@ -74,6 +77,7 @@ export class WarmPool implements WarmSandboxes {
   async tend(signal: AbortSignal): Promise<number | 'again' | null> {
     const driver = this.#deps.sandboxes
     if (driver === null || this.#closed) return null
+    await this.#adopt(driver)
     await deleteOrphanedWarm(this.#deps.db, staleMinutes * 60)
     const rows = await warmOf(this.#deps.db, this.#deps.instanceId)
     if (!this.isOn && rows.length === 0) return null
@@ -109,15 +113,34 @@ export class WarmPool implements WarmSandboxes {
     return 'again'
   }
 
+  /** Goes on with the sandboxes that an earlier server left. The pass ends those that no longer fit, as it does with its own. */
+  async #adopt(driver: SandboxDriver): Promise<void> {
+    if (!driver.outlives || !this.isOn) return
+    const { db, instanceId, log } = this.#deps
+    const live = (await driver.list()).map(({ sandboxId }) => sandboxId).filter(isUuid)
+    for (const row of await leftWarm(db, live, staleMinutes * 60)) {
+      const { sandbox_id: sandboxId, session_id: sessionId, project_id: projectId } = row
+      const project = await getProject(db, projectId)
+      if (project === null || row.in_force === null) continue
+      await redactorOfSession(this.#deps, project, sessionId)
+      await reopenSandbox(this.#deps, { sandboxId, sessionId, projectId, egress: row.in_force.egress })
+      // Last, because a session may claim it from here on.
+      if (await takeOverWarm(db, row, instanceId))
+        log.info({ project_id: projectId, sandbox_id: sandboxId }, 'a warm sandbox of an earlier server is kept')
+    }
+  }
+
   /** Ends the warm sandboxes of a project before it is deleted. */
   async dropProject(projectId: string): Promise<void> {
     for (const row of await warmOf(this.#deps.db, this.#deps.instanceId))
       if (row.project_id === projectId) await this.#drop(row.sandbox_id)
   }
 
-  async close(): Promise<void> {
+  /** Leaves the ready sandboxes to the next server if they outlive this one; otherwise ends them. */
+  async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<void> {
     this.#closed = true
     this.#filling?.abort(new Error('The server is stopping.'))
+    if (!endsSandboxes && this.#deps.sandboxes?.outlives) return
     for (const row of await warmOf(this.#deps.db, this.#deps.instanceId)) await this.#drop(row.sandbox_id)
   }
 

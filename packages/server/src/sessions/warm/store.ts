@@ -50,12 +50,29 @@ export async function warmOf(db: DbOrTransaction, instanceId: string): Promise<W
   return listRows(db, 'warm_sandboxes', { instance_id: instanceId }, 'created_at')
 }
 
-/** Deletes the rows of dead servers, whose sandboxes ended with them. */
+/** The ready ones among these sandboxes that a dead server kept. */
+export async function leftWarm(db: DbOrTransaction, sandboxIds: string[], staleSeconds: number): Promise<WarmRow[]> {
+  const { rows } = await sql<WarmRow>`
+    select * from warm_sandboxes w where w.sandbox_id = any(${sandboxIds}::uuid[]) and w.status = 'ready'
+      and w.in_force is not null and ${isServerDead(sql.ref('w.instance_id'), staleSeconds)} order by w.created_at`.execute(
+    db,
+  )
+  return rows
+}
+
+/** False when the row was deleted, or another server took it over. */
+export async function takeOverWarm(db: DbOrTransaction, { sandbox_id, instance_id }: WarmRow, instanceId: string) {
+  const left = { sandbox_id, instance_id, status: 'ready' } as const
+  const set = { instance_id: instanceId, updated_at: new Date() }
+  return (await updateRows(db, 'warm_sandboxes', left, set)) > 0
+}
+
+/** Deletes the rows of dead servers. A sandbox that lives without its row is ended as an orphan. */
 export async function deleteOrphanedWarm(db: DbOrTransaction, staleSeconds: number): Promise<void> {
   await sql`delete from warm_sandboxes w where ${isServerDead(sql.ref('w.instance_id'), staleSeconds)}`.execute(db)
 }
 
-/** Projects with recent sessions on this server, the latest first, with the model of the newest session. */
+/** Projects with recent sessions on this server or warm sandboxes of it, the latest first, with the model of the newest session. */
 export async function projectsInUse(
   db: DbOrTransaction,
   input: { instanceId: string; minutes: number; limit: number },
@@ -66,7 +83,9 @@ export async function projectsInUse(
       select project_sessions.project_id, max(greatest(project_sessions.last_active_at, session_sandboxes.created_at)) as at
       from session_sandboxes
       join project_sessions using (session_id)
-      where session_sandboxes.instance_id = ${input.instanceId}
+      where (session_sandboxes.instance_id = ${input.instanceId}
+          or exists (select from warm_sandboxes w
+            where w.project_id = project_sessions.project_id and w.instance_id = ${input.instanceId}))
         and project_sessions.last_active_at > now() - make_interval(mins => ${input.minutes})
         and ${ofLiveProject(sql.ref('project_sessions.project_id'))}
       group by project_sessions.project_id

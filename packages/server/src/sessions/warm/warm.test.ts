@@ -258,6 +258,33 @@ describe('what waits', () => {
     await other.close()
   })
 
+  test.each([
+    ['goes on at the next server when it still fits', false],
+    ['is ended by the next server when it does not fit any more', true],
+  ])('that outlives its server %s', async (_, isOutdated) => {
+    const first = await makeSessionApp({ configure, outlives: true })
+    const next = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+    try {
+      await first.running()
+      const warm = await waiting(first)
+      await first.deps.warm.close({ endsSandboxes: false })
+      expect(await first.driver.find(warm.sandbox_id)).not.toBeNull()
+      const path = `/v1/projects/${first.project.project_id}/secrets`
+      if (isOutdated) await next.request('POST', path, { body: { name: 'NEW', value: 'a-new-value' } })
+      await sql`update server_instances set heartbeat_at = now() - interval '5 minutes'
+        where instance_id = ${first.deps.instanceId}`.execute(first.deps.db)
+      const now = await waiting(next)
+      expect(now.sandbox_id === warm.sandbox_id).toBe(!isOutdated)
+      expect((await first.driver.find(warm.sandbox_id)) === null).toBe(isOutdated)
+      const session = (await next.request<Session>('POST', first.path(), { body: {} })).body
+      expect(session.session_id).toBe(now.session_id)
+      await first.reaches(session.session_id, 'running')
+    } finally {
+      await next.close()
+      await first.close()
+    }
+  })
+
   test('that cannot be made is tried again later, and sessions do not mind', async () => {
     const failing = await makeSessionApp({ configure })
     try {
