@@ -154,7 +154,8 @@ async function removeStalePid(
 async function processIn(dir: string, pid: number): Promise<number | null> {
   if (process.platform !== 'linux') return isAlive(pid) ? pid : null
   const real = await realpath(dir)
-  for (const name of await readdir('/proc')) {
+  // The recorded one first: its children use the folder, too, and have smaller numbers once the kernel begins again at 1.
+  for (const name of [String(pid), ...(await readdir('/proc'))]) {
     if (!/^\d+$/.test(name)) continue
     const at = await readlink(`/proc/${name}/cwd`).catch((error: NodeJS.ErrnoException) => {
       // Another user's process: count it as the owner only if it has the recorded id and is PostgreSQL. Zombies and
