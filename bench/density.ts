@@ -48,17 +48,35 @@ try {
 /** The same runtime without a session, a sandbox or a daemon. */
 async function bareRuntime() {
   const boots: number[] = []
+  const answers: number[] = []
   let [megabytes, processorMs] = [0, 0]
-  for (let n = 0; n < 3; n++)
-    boots.push(
-      await runtimeBoot(join(dir, `runtime-${n}`), async ({ pid, port }) => {
-        await (await fetch(`http://127.0.0.1:${port}/agent`)).text()
-        if (n > 0) return
-        processorMs = await idleCost([{ pid }])
-        megabytes = bytesOf([{ pid }]) / 1024 ** 2
-      }),
-    )
-  return { bootMs: median(boots), megabytes, processorMs }
+  for (let n = 0; n < 3; n++) {
+    const whenReady = async ({ pid, port, startedAt }: { pid: number; port: number; startedAt: number }) => {
+      await answerOf(port)
+      answers.push(performance.now() - startedAt)
+      if (n > 0) return
+      processorMs = await idleCost([{ pid }])
+      megabytes = bytesOf([{ pid }]) / 1024 ** 2
+    }
+    boots.push(await runtimeBoot(join(dir, `runtime-${n}`), whenReady, model.runtimeConfig))
+  }
+  return { bootMs: median(boots), answerMs: median(answers), megabytes, processorMs }
+}
+
+/** A whole turn, as an event with its first word would come a moment earlier. */
+async function answerOf(port: number): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (!reply.ok) throw new Error(`The runtime answered ${reply.status} to ${path}: ${await reply.text()}`)
+    return (await reply.json()) as { id: string }
+  }
+  const { id } = await post('/session', {})
+  await post(`/session/${id}/message`, { parts: [{ type: 'text', text: 'Say a word.' }] })
 }
 
 async function idleCost(processes: Pick<Measured, 'pid'>[], afterMs = settleMs): Promise<number> {
@@ -158,13 +176,14 @@ function partsOf(processes: Measured[]): string {
     .join(', ')
 }
 
-function print(floor: { bootMs: number; megabytes: number; processorMs: number }, steps: Step[]): void {
+function print(floor: Awaited<ReturnType<typeof bareRuntime>>, steps: Step[]): void {
   const running = median(steps[0]!.answerMs)
   printFigures(
     'The first word of an answer',
     steps.flatMap(({ name, answerMs }) => [
       { what: `from ${name}`, ms: median(answerMs), floor: 'from running', floorMs: running },
       { what: '', ms: median(answerMs), floor: "the runtime's own boot", floorMs: floor.bootMs },
+      { what: '', ms: median(answerMs), floor: 'boot and first answer of a bare runtime', floorMs: floor.answerMs },
     ]),
   )
   console.log(`\nAn idle session, of ${sessions} (proportional set size; processor time of ${idleMs / 1000} s)`)

@@ -13,6 +13,17 @@ export function modelThatAnswersAtOnce() {
   const model = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => firstWord() })
   return {
     environment: { SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${model.port}/v1`, SVC_LLM_MODEL: 'bench' },
+    /** The configuration of a runtime that asks this model itself. */
+    runtimeConfig: {
+      model: 'bench/bench',
+      provider: {
+        bench: {
+          npm: '@ai-sdk/openai-compatible',
+          options: { baseURL: `http://127.0.0.1:${model.port}/v1`, apiKey: 'key' },
+          models: { bench: {} },
+        },
+      },
+    },
     stop: () => model.stop(true),
   }
 }
