@@ -1,8 +1,8 @@
 /** An idle session with the real agent runtime: it takes no processor time, and goes on when it is needed. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { procFile, runningProcesses, wakeUpsOf } from '../processes.ts'
+import { procFile, runningProcesses } from '../processes.ts'
 import { below } from '../torture/sandbox-leaks.ts'
-import { makeFirstCommit, Server, until } from './harness.ts'
+import { makeFirstCommit, removeFolder, Server, until } from './harness.ts'
 
 setDefaultTimeout(600_000)
 
@@ -29,7 +29,11 @@ beforeAll(async () => {
   await makeFirstCommit(server, project_id)
   session = await startSession()
 })
-afterAll(() => server.end())
+afterAll(async () => {
+  await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
+  await server.exited
+  await removeFolder(server.dir)
+})
 
 async function startSession(): Promise<Session> {
   const { session_id } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
@@ -46,23 +50,6 @@ const stateOfRuntime = () => {
   const names = runningProcesses()
   const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')
   return runtime === undefined ? null : /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
-}
-
-/** The daemon and PID 1 wake at most five times in ten seconds: no connection is open, and no timer runs. */
-function untilQuiet() {
-  const names = runningProcesses()
-  const own = below(server.pid).filter(({ pid }) => names.get(pid)?.name.startsWith('svc'))
-  expect(own.map(({ pid }) => names.get(pid)?.name).sort()).toEqual(['svc', 'svc-entrypoint'])
-  const count = () => own.reduce((all, { pid }) => all + wakeUpsOf(pid), 0)
-  let from = { at: performance.now(), wakeUps: count() }
-  const isQuiet = () => {
-    if (performance.now() - from.at < 10_000) return false
-    const before = from
-    from = { at: performance.now(), wakeUps: count() }
-    return from.wakeUps - before.wakeUps <= 5
-  }
-  // The server looks once a minute, and later after a save that took long.
-  return until('the sandbox to be quiet', isQuiet, 300_000)
 }
 
 /** Prompts the agent and waits until its command has printed the mark. */
@@ -111,17 +98,23 @@ test('a program that the agent left running, such as a dev server, keeps the run
 test('a session that stays idle stops its runtime without an error, and its next prompt continues the conversation', async () => {
   await server.kill('SIGTERM')
   server.env.SVC_RUNTIME_STOP_SECONDS = '1'
+  server.env.SVC_SANDBOX_LEASE_SECONDS = '600'
   await server.boot()
   session = await startSession()
   await agentRuns('before', 'echo kept > kept.txt')
   await until('the runtime to stop', async () => (await health()).runtime === 'stopped')
   await until('its process to end', () => stateOfRuntime() === null)
-  await untilQuiet()
   expect(await health()).toMatchObject({ status: 'ready', error: null })
   const path = `${sessions}/${session.session_id}`
   expect(await server.send<object>('GET', `${path}?include=activity`)).toMatchObject({
     ...{ status: 'running', error: null, is_busy: false, last_turn_error: null },
   })
+
+  // A new server takes it over as it is.
+  await server.kill('SIGKILL')
+  await server.boot()
+  await until('it to be taken over', () => server.output.includes('goes on with the sandbox of an earlier server'))
+  expect(await health()).toMatchObject({ status: 'ready', runtime: 'stopped', error: null })
 
   await agentRuns('after', 'cat kept.txt')
   const runtime = new URL(session.sandbox_url).pathname

@@ -60,6 +60,9 @@ type Shared = Pick<
   'outlives' | 'create' | 'adopt' | 'find' | 'list' | 'stop' | 'sweep' | 'memoryTrouble' | 'onExit'
 >
 
+/** Another server may have started it with a lease of any length. */
+const adoptedRenewMs = 10_000
+
 export function createLifecycle<Own extends object>(
   machine: Machine<Own>,
 ): Shared & {
@@ -127,17 +130,15 @@ export function createLifecycle<Own extends object>(
   function renewLeases(): void {
     if (leaseSeconds === 0 || renewing !== null || live.size === 0) return
     const renewMs = (leaseSeconds * 1000) / 4
-    renewing = setInterval(
-      () => {
-        const now = performance.now()
-        for (const entry of live.values()) {
-          if (!entry.running || now < entry.renewAt) continue
-          entry.renewAt = entry.isAdopted ? 0 : now + renewMs
-          void answersHealth(socketIn(runRoot, entry.spec.sandboxId))
-        }
-      },
-      Math.min(60_000, renewMs),
-    )
+    const everyMs = Math.min(adoptedRenewMs, renewMs)
+    renewing = setInterval(() => {
+      const now = performance.now()
+      for (const entry of live.values()) {
+        if (!entry.running || now < entry.renewAt) continue
+        entry.renewAt = now + (entry.isAdopted ? everyMs : renewMs) - everyMs / 2
+        void answersHealth(socketIn(runRoot, entry.spec.sandboxId))
+      }
+    }, everyMs)
     renewing.unref()
   }
 

@@ -27,6 +27,8 @@ interface Held {
   ends: { end: number; at: string }[]
   /** Lines that are not final: held back, or the start of a find that continues in the next line. */
   open: { end: number; seq: number }[]
+  /** When its newest line came, in milliseconds of the monotonic clock. */
+  heardAt: number
 }
 
 export class RedactedLines<L extends Line> {
@@ -63,9 +65,18 @@ export class RedactedLines<L extends Line> {
       const ended = changed ? this.#end(stream, before) : []
       const held: Held =
         before === undefined || changed
-          ? { stream: this.#redactor.stream(), state: this.#redactor.state, line: '', length: 0, ends: [], open: [] }
+          ? {
+              stream: this.#redactor.stream(),
+              state: this.#redactor.state,
+              line: '',
+              length: 0,
+              ends: [],
+              open: [],
+              heardAt: 0,
+            }
           : before
       this.#held.set(stream, held)
+      held.heardAt = performance.now()
       held.length += text.length + 1
       held.ends.push({ end: held.length, at })
       held.open.push({ end: held.length, seq })
@@ -75,9 +86,16 @@ export class RedactedLines<L extends Line> {
     })
   }
 
-  /** Returns the held lines when no more follow soon. */
-  rest(): Pick<L, keyof Line>[] {
-    return [...this.#held].flatMap(([stream, held]) => this.#end(stream, held))
+  /**
+   * Returns the held lines of the streams that were quiet for so long, in the order of their times. Otherwise a line of
+   * a stream that says little would come after many later ones of another.
+   */
+  rest(quietMs = 0): Pick<L, keyof Line>[] {
+    const now = performance.now()
+    return [...this.#held]
+      .filter(([, held]) => now - held.heardAt >= quietMs)
+      .flatMap(([stream, held]) => this.#end(stream, held))
+      .sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0))
   }
 
   #end(stream: L['stream'], held: Held): Pick<L, keyof Line>[] {

@@ -54,9 +54,9 @@ export async function followWorkload<L extends Line, End>(
       const waitMs = lines.isHolding ? heldBackMs : watchMs
       const reply = await watchWorkload(daemon, { after, state, wait_ms: waitMs }, signal)
       failures = 0
-      const redacted = lines.take(follow.linesOf(reply, after))
-      // No new output completes a secret that the held-back characters may begin.
-      if (reply.lines.length === 0) redacted.push(...lines.rest())
+      const taken = lines.take(follow.linesOf(reply, after))
+      // No new output completes a secret that the held-back characters of a quiet stream may begin.
+      const redacted = [...lines.rest(reply.lines.length === 0 ? 0 : heldBackMs), ...taken]
       if (redacted.length > 0) {
         const { position } = lines
         await follow.append(redacted, position)

@@ -114,7 +114,7 @@ export const stop = command({
   summary: 'Stop the server that svc self-host started',
   about: [
     'Agents, apps and checks go on; the next start continues them. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
-    '--sessions stops them, too, after it saved the unfinished work of sessions. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
+    '--sessions stops them, too, after it saved the unfinished work of sessions. When the server is stopped already, changes since its stop are not saved. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
   ],
   scope: 'nothing',
   flags: {
@@ -147,6 +147,10 @@ export const stop = command({
     }
     await forgetServer(ctx)
     out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
+    if (!flags.sessions)
+      out.note(
+        `Agents at work go on; the next start continues them. To end them: ${ctx.next('svc self-host stop --sessions')}`,
+      )
   },
 })
 
@@ -165,6 +169,7 @@ async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Pr
   })
   const what = ended === 1 ? 'Ended 1 sandbox' : `Ended ${ended} sandboxes`
   ctx.out.done({ stopped: false, pid: null, ended }, `No server was running. ${what}`)
+  if (ended > 0) ctx.out.note('The unfinished work of sessions is saved as of the stop of the server.')
 }
 
 export const unit = command({

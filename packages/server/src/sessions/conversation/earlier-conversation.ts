@@ -33,12 +33,13 @@ export async function readEarlierConversation(
   let [charsLeft, bytesLeft] = [charsMax, attachmentsBytesMax]
   for await (const message of newestFirst(deps.db, sessionId, generation)) {
     const text = textOf(message)
-    texts.unshift(text.length > charsLeft ? `… cut here\n${text.slice(-charsLeft).toWellFormed()}` : text)
+    const isCut = text.length > charsLeft
+    texts.unshift(isCut ? `<${nameOf(message)}>\n… cut here\n${text.slice(-charsLeft).toWellFormed()}` : text)
     charsLeft -= text.length
-    if (charsLeft <= 0) break
     for (const part of message.parts)
       if (part.type === 'file' && stored.has(part.attachment_id) && (bytesLeft -= part.bytes) >= 0)
         attachments.push(part)
+    if (charsLeft <= 0) break
   }
   if (texts.length === 0) return null
   const hasWork = (await wipOf(deps.db, sessionId)).some((row) => row.recovered_at === null)
@@ -67,11 +68,14 @@ function noteOf(messages: string[], { isCut, hasWork }: { isCut: boolean; hasWor
   ].join('\n')
 }
 
-function textOf({ role, error, parts }: Message): string {
-  const name = role === 'user' ? 'person' : 'agent'
-  const lines = parts.map(textOfPart).filter((text) => text !== '')
-  if (error !== null) lines.push(`[error: ${error}]`)
-  return [`<${name}>`, ...lines, `</${name}>`].join('\n')
+const nameOf = ({ role }: Message) => (role === 'user' ? 'person' : 'agent')
+
+function textOf(message: Message): string {
+  const lines = message.parts.map(textOfPart).filter((text) => text !== '')
+  if (message.error !== null) lines.push(`[error: ${message.error}]`)
+  // No output of a tool passes for a message of a person.
+  const text = lines.join('\n').replace(/<(?=\/?(?:person|agent|conversation)>)/g, '&lt;')
+  return `<${nameOf(message)}>\n${text}\n</${nameOf(message)}>`
 }
 
 function textOfPart(part: MessagePart): string {

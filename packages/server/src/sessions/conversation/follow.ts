@@ -33,12 +33,6 @@ const eventCharsMax = 8 * 1024 * 1024
 /** A use of the runtime goes on without the event stream after this time. It then reads the history. */
 const streamMsMax = 5_000
 
-/** The runtime sleeps, so no stream is open. */
-interface Rest {
-  since: number
-  over: PromiseWithResolvers<void>
-}
-
 export interface RuntimeEvents {
   /** The runtime ended and is restarted; null once it answers again. */
   trouble: (error: string | null) => void
@@ -50,6 +44,7 @@ export class Follower {
   turn: 'busy' | 'idle' = 'idle'
   readonly questions: AgentQuestions
   #turnsBegun = 0
+  #begunBy: string | null = null
   /** The turn whose end was not published, because another prompt was waiting. */
   #heldEnd = -1
   readonly #deps: FollowDeps
@@ -84,7 +79,8 @@ export class Follower {
   #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
   #stream = new AbortController()
-  #rest: Rest | null = null
+  /** The runtime sleeps, so no stream is open. */
+  #rest: { since: number; over: PromiseWithResolvers<void> } | null = null
   /** The stream after a rest. */
   #opening: PromiseWithResolvers<void> | null = null
 
@@ -99,6 +95,8 @@ export class Follower {
       prompt: AcceptedPrompt | null
       /** Null for a new conversation. */
       stored: StoredConversation | null
+      /** The runtime sleeps already, which a stream would wake. */
+      isAsleep?: boolean
       redactor: Redactor
       on: RuntimeEvents
     },
@@ -121,6 +119,7 @@ export class Follower {
       this.#mayHaveMoved = true
     }
     if (this.turn === 'busy') this.#storeSoon()
+    else if (input.isAsleep === true) this.#rest = { since: performance.now(), over: Promise.withResolvers() }
   }
 
   start(): void {
@@ -137,6 +136,9 @@ export class Follower {
   /** False when a turn is running already. */
   beginTurn(prompt: AcceptedPrompt): boolean {
     const begins = this.turn === 'idle'
+    // Delivered again, it is the same turn.
+    const isAgain = !begins && this.#begunBy === prompt.prompt_id
+    this.#begunBy = prompt.prompt_id
     this.#conversation.attach(prompt.attachments)
     if (begins) {
       this.#prompt = prompt
@@ -144,7 +146,7 @@ export class Follower {
       this.#turnBeganAt = Date.now()
       this.#conversation.beginTurn()
     }
-    this.#turnsBegun++
+    if (!isAgain) this.#turnsBegun++
     this.#setTurn('busy', null)
     return begins
   }
@@ -188,6 +190,9 @@ export class Follower {
    */
   sleepSeen(asleepMs: number | null): void {
     const rest = this.#rest
+    // A runtime falls asleep only between turns, so the end of this one was missed.
+    if (asleepMs !== null && this.turn === 'busy' && this.#opening === null && !this.#isUndelivered)
+      this.#onTurn('idle', null)
     if (rest === null) {
       // A runtime that starts for a use still counts as asleep.
       const isNeeded = this.turn === 'busy' || this.#opening !== null
@@ -230,6 +235,10 @@ export class Follower {
   async #follow(): Promise<void> {
     let waitMs = reconnectMs
     while (!this.#stop.signal.aborted) {
+      if (this.#rest !== null) {
+        await this.#rest.over.promise
+        continue
+      }
       try {
         await this.#followOnce(() => (waitMs = reconnectMs))
       } catch (error) {
@@ -242,10 +251,7 @@ export class Follower {
           await this.#checkRuntime()
         }
       }
-      if (this.#rest !== null) {
-        await this.#rest.over.promise
-        continue
-      }
+      if (this.#rest !== null) continue
       await pause(waitMs, this.#stop.signal)
       waitMs = Math.min(waitMs * 2, reconnectMsMax)
     }

@@ -88,3 +88,27 @@ test('closes while the runtime sleeps, and is open again before a prompt arrives
     await stop()
   }
 }, 60_000)
+
+test('stays closed for a sandbox that sleeps already, and ends a turn whose end was missed', async () => {
+  const { session_id: sessionId, created_by: userId } = await app.running()
+  const daemon = { socket: join(dir, 'asleep.sock'), sandboxKey: 'key', sessionId, generation: 1 }
+  const { seen, stop } = serveDaemon(daemon.socket)
+  const given = { userId: userId ?? '', runtimeSessionId: null, prompt: null, stored: null }
+  const on = { trouble() {}, givenUp() {}, turnStored() {} }
+  const redactor = app.deps.redaction.of(sessionId)
+  const sleeping = new Follower(app.deps, daemon, { ...given, turn: 'idle', isAsleep: true, redactor, on })
+  const busy = new Follower(app.deps, daemon, { ...given, turn: 'busy', isAsleep: true, redactor, on })
+  try {
+    sleeping.start()
+    busy.start()
+    // Only the one in a turn asks for events.
+    await until('one stream', () => seen.streams === 1)
+    busy.sleepSeen(10_000)
+    await until('the end of the turn', () => busy.turn === 'idle')
+    await sleeping.awake()
+    await until('another stream', () => seen.streams === 2)
+  } finally {
+    await Promise.all([sleeping.stop(), busy.stop()])
+    await stop()
+  }
+}, 60_000)

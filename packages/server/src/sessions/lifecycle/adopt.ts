@@ -17,6 +17,7 @@ export interface Adopted {
   sandbox: Sandbox
   status: 'booting' | 'ready' | 'failed' | 'warm'
   runtimeSessionId: string | null
+  isAsleep: boolean
 }
 
 /** Null when the sandbox does not live, does not answer, or belongs to another server by now. */
@@ -41,7 +42,12 @@ export async function adoptSandbox(
     deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId }, 'a sandbox of an earlier server does not answer')
     return null
   }
-  return { sandbox, status: health.status, runtimeSessionId: health.runtime_session_id }
+  return {
+    sandbox,
+    status: health.status,
+    runtimeSessionId: health.runtime_session_id,
+    isAsleep: health.runtime_asleep_ms !== null,
+  }
 }
 
 async function healthOf(sandbox: Sandbox) {

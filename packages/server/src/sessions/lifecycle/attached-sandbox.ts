@@ -15,6 +15,8 @@ export interface AttachedSandbox {
   redactor: Redactor
   follower: Follower
   wip: WipWatch
+  /** The agent got the conversation of earlier sandboxes. */
+  knowsEarlier: boolean
 }
 
 export function attachSandbox(
@@ -27,6 +29,7 @@ export function attachSandbox(
     firstPrompt: string | null
     /** Stored by an earlier server when the conversation goes on; null for a new one. */
     stored: StoredConversation | null
+    isAsleep?: boolean
   },
   on: RuntimeEvents & { saveStateChanged: () => void },
 ): AttachedSandbox {
@@ -40,6 +43,7 @@ export function attachSandbox(
     runtimeSessionId,
     turn: text !== null || (stored !== null && session.is_busy) ? 'busy' : 'idle',
     stored,
+    isAsleep: input.isAsleep ?? false,
     prompt: text === null ? null : { prompt_id: sessionId, created_at, attachments: [], text },
     on,
   })
@@ -52,5 +56,5 @@ export function attachSandbox(
     wip.wakes()
     await follower.awake()
   }
-  return { daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip }
+  return { daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip, knowsEarlier: false }
 }

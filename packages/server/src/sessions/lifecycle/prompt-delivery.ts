@@ -1,7 +1,7 @@
 /** Delivers the accepted prompts of a session to its sandbox. */
 import { attachmentsNote } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
-import { abortRun, type DaemonAddress, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { abortRun, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
 import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
@@ -19,8 +19,9 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
   for (const prompt of await acceptedPrompts(deps.db, sessionId)) {
     deps.warm.isNeeded()
     const begins = follower.beginTurn(prompt)
-    const outcome = await deliver(deps, daemon, prompt)
+    const outcome = await deliver(deps, attached, prompt)
     if (outcome.kind === 'ok') {
+      attached.knowsEarlier = true
       follower.delivered(outcome.value)
       // A prompt that was cancelled meanwhile must not run.
       if (!(await finish(deps, attached, prompt, 'delivered', null))) await abortRun(daemon, {})
@@ -39,15 +40,15 @@ export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandb
   }
 }
 
-async function deliver(deps: Pick<Deps, 'db'>, daemon: DaemonAddress, prompt: AcceptedPrompt) {
+async function deliver(deps: Pick<Deps, 'db'>, { daemon, knowsEarlier }: AttachedSandbox, prompt: AcceptedPrompt) {
   const { prompt_id, text, attachments } = prompt
-  const earlier = await readEarlierConversation(deps, daemon)
+  const earlier = knowsEarlier ? null : await readEarlierConversation(deps, daemon)
   const files = [...(earlier?.attachments ?? []), ...attachments]
   const notSent = await sendAttachments(deps, daemon, { attachments: files })
   if (notSent !== null) return notSent
-  // The files of the prompt first, as readers of the note look for them in its first paragraph.
   const notes = attachments.length === 0 ? [] : [attachmentsNote(attachments)]
-  if (earlier !== null) notes.push(earlier.note)
+  // Readers of the note look for the files of the prompt in its first paragraph, which may be empty.
+  if (earlier !== null) notes.push(...(notes.length === 0 ? [''] : []), earlier.note)
   return sendPrompt(daemon, { text, prompt_id, ...(notes.length === 0 ? {} : { note: notes.join('\n\n') }) })
 }
 

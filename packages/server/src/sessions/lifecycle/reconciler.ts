@@ -145,7 +145,7 @@ export class SessionReconciler implements SessionRunner {
     this.#attached.clear()
     await Promise.all(
       attached.map(async ({ follower, wip }) => {
-        wip.release()
+        await wip.handOver()
         await follower.stop({ isOver: false })
       }),
     )
@@ -322,10 +322,10 @@ export class SessionReconciler implements SessionRunner {
     const adopted = await adoptSandbox(this.#deps, driver, session)
     if (adopted?.status !== 'ready') return false
     const { session_id } = session
-    const { runtimeSessionId, sandbox } = adopted
+    const { runtimeSessionId, sandbox, isAsleep } = adopted
     const { daemonSocket, sandboxId } = sandbox
     const stored = await readStored(db, session_id)
-    this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored })
+    this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored, isAsleep })
     log.info({ session_id, sandbox_id: sandboxId }, 'a session goes on with the sandbox of an earlier server')
     await this.#announce(session_id)
     await this.deliverPrompts(session_id)

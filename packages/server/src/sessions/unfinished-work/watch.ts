@@ -17,6 +17,8 @@ const restFactor = 20
 /** SIGTERM leaves ten seconds for everything. */
 const lastSaveMs = 6_000
 const lookMs = 20
+/** A stop that leaves sandboxes at work is quick. The next server saves what this one did not. */
+const handOverMs = 3_000
 /** Between two looks at a sandbox that sleeps, as many times longer. The server notices each use of it by itself. */
 const asleepFactor = 5
 
@@ -99,7 +101,13 @@ export class WipWatch {
     return outcome
   }
 
-  /** Stops without a last save, because the sandbox goes on and the next server saves its work. */
+  /** The sandbox goes on. It may end before the next server comes, so its work is saved if that takes a moment. */
+  async handOver(): Promise<void> {
+    const needsSave = !this.#ended && !(await this.#hasSleptSince().catch(() => false))
+    if (needsSave) await withDeadline(this.saveNow(handOverMs), handOverMs, () => null)
+    this.release()
+  }
+
   release(): void {
     this.#ended = true
     this.#dueAt = Infinity
