@@ -87,10 +87,11 @@ export async function orphanedReservations(db: DbOrTransaction, staleSeconds: nu
 export type UsageScope = { account_id: string } | { project_id: string } | { session_id: string }
 
 export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: number) {
-  const [models, sandboxes, sessions] = await Promise.all([
+  const [models, { sandboxes, sandbox_seconds }, sessions, calls] = await Promise.all([
     usageByModel(db, scope, days),
     sandboxSeconds(db, scope, days),
     usageBySession(db, scope, days),
+    usageInAll(db, scope, days),
   ])
   // A session may have model calls without a sandbox in this period, or the reverse.
   const ran = new Map(sandboxes.map((row) => [row.session_id, row]))
@@ -105,13 +106,19 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
     db,
     used.map(({ session_id }) => session_id),
   )
-  return { sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })), models, sandboxes }
+  return {
+    sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })),
+    models,
+    sandboxes,
+    totals: { ...calls, sandbox_seconds },
+  }
 }
 
 const noCalls = { calls: 0, tokens_in: 0, tokens_out: 0 }
 type Used = typeof noCalls
 
-const sums = sql`sum(calls)::float8 as calls, sum(tokens_in)::float8 as tokens_in, sum(tokens_out)::float8 as tokens_out`
+const sums = sql`coalesce(sum(calls), 0)::float8 as calls, coalesce(sum(tokens_in), 0)::float8 as tokens_in,
+  coalesce(sum(tokens_out), 0)::float8 as tokens_out`
 
 function inScope(scope: UsageScope, days: number) {
   const [[column, id] = ['session_id', '']] = Object.entries(scope)
@@ -140,11 +147,18 @@ async function usageBySession(db: DbOrTransaction, scope: UsageScope, days: numb
   return rows
 }
 
+/** The lists have limits; the totals count every row. */
+async function usageInAll(db: DbOrTransaction, scope: UsageScope, days: number): Promise<Used> {
+  const { where, since } = inScope(scope, days)
+  const { rows } = await sql<Used>`select ${sums} from model_usage where ${where} and ${since}`.execute(db)
+  return rows[0] ?? noCalls
+}
+
 /** The scope is in each part, so that each uses its index: none reads the sandboxes of other accounts. */
 async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: number) {
   const [[column, id] = ['session_id', '']] = Object.entries(scope)
   const of = (table: string) => sql`${sql.ref(`${table}.${column}`)} = ${id}`
-  const { rows } = await sql<{ project_id: string; session_id: string; seconds: number }>`
+  const { rows } = await sql<{ project_id: string; session_id: string; seconds: number; all_seconds: number }>`
     with since as (select now() - make_interval(days => ${days}::integer) as at),
     times as (
       select s.project_id, s.session_id, b.created_at as began_at, now() as ended_at
@@ -158,11 +172,15 @@ async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: numb
       select d.project_id, d.session_id, d.began_at, d.ended_at from deleted_sandboxes d
       where ${of('d')} and d.ended_at > (select at from since)
     )
-    select project_id, session_id, ceil(extract(epoch from total))::float8 as seconds from (
-      select project_id, session_id, sum(ended_at - greatest(began_at, since.at)) as total from times, since
-      group by project_id, session_id order by total desc limit 1000) longest
-    order by total desc`.execute(db)
-  return rows
+    select project_id, session_id, ceil(extract(epoch from total))::float8 as seconds,
+      (sum(ceil(extract(epoch from total))) over ())::float8 as all_seconds
+    from (select project_id, session_id, sum(ended_at - greatest(began_at, since.at)) as total from times, since
+      group by project_id, session_id) each_session
+    order by total desc limit 1000`.execute(db)
+  return {
+    sandboxes: rows.map(({ project_id, session_id, seconds }) => ({ project_id, session_id, seconds })),
+    sandbox_seconds: rows[0]?.all_seconds ?? 0,
+  }
 }
 
 async function namesOf(db: DbOrTransaction, sessionIds: string[]): Promise<Map<string, string>> {

@@ -83,21 +83,12 @@ async function readUsage(
   scope: UsageScope,
   days: number,
 ): Promise<Omit<Usage, 'caps'>> {
-  const { models, sandboxes, sessions } = await usageOf(deps.db, scope, days)
-  const sum = (read: (row: (typeof models)[number]) => number) => models.reduce((total, row) => total + read(row), 0)
+  const used = await usageOf(deps.db, scope, days)
   const to = deps.now()
   return {
     from: new Date(to.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10),
     to: to.toISOString().slice(0, 10),
-    models,
-    sandboxes,
-    sessions,
-    totals: {
-      calls: sum((row) => row.calls),
-      tokens_in: sum((row) => row.tokens_in),
-      tokens_out: sum((row) => row.tokens_out),
-      sandbox_seconds: sandboxes.reduce((total, row) => total + row.seconds, 0),
-    },
+    ...used,
   }
 }
 
