@@ -100,6 +100,7 @@ export async function startDaemon(options: DaemonOptions) {
     runtimeState: () => runtime?.state ?? 'starting',
     runtimeError: () => runtime?.error ?? null,
     useRuntime: async () => (await runtime?.use()) ?? (() => {}),
+    usePort: (port) => runtime?.usePort(port) ?? (() => {}),
     holdStream: (reopen) => runtime?.hold(reopen) ?? null,
     log: options.log,
   }
