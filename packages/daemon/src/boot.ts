@@ -26,6 +26,7 @@ import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
 import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
 import { createSessionEnv } from './runtime/session-env.ts'
+import { writeCommandShell } from './runtime/shell.ts'
 import { runSetup } from './workspace/setup.ts'
 import type { OwnPorts } from './http/target.ts'
 import { serveTerminals } from './http/terminals.ts'
@@ -138,9 +139,8 @@ export async function startDaemon(options: DaemonOptions) {
       // A claim must find the runtime of a warm sandbox at once.
       stopMs: () => (parts.warm === null ? config.stopMs : null),
     })
-    writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
-      mode: 0o644,
-    })
+    const settings = runtimeConfig(config, writeCommandShell(options.paths.runtimeDir))
+    writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(settings), { mode: 0o644 })
     writeEnforcedConfig(config, options.paths)
 
     // The runtime takes a second to load and reads no repository file before its first request, so the clone runs in

@@ -15,9 +15,10 @@ const modelLimit = { context: 128_000, output: 16_384 }
 const providerPackages = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/anthropic' }
 
 /** Settings that the project's own configuration may override. */
-export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
+export function runtimeConfig(config: DaemonConfig, shell: string): Record<string, unknown> {
   return {
     $schema: 'https://opencode.ai/config.json',
+    shell,
     // The sandbox isolates the agent, so the runtime need not ask for permission. The project's configuration is read
     // later and may require it: people answer through the service. An agent file allows "question" where the agent
     // may wait for a person.
