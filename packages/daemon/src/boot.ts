@@ -24,7 +24,13 @@ import { type HttpParts, listen } from './http/server.ts'
 import type { SandboxProcess } from './runtime/processes.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
-import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
+import {
+  proxyEnvironment,
+  runtimeConfig,
+  runtimeEnvironment,
+  writeEmptyCatalog,
+  writeEnforcedConfig,
+} from './runtime/runtime-config.ts'
 import { createSessionEnv } from './runtime/session-env.ts'
 import { writeCommandShell } from './runtime/shell.ts'
 import { runSetup } from './workspace/setup.ts'
@@ -141,6 +147,7 @@ export async function startDaemon(options: DaemonOptions) {
     })
     const settings = runtimeConfig(config, writeCommandShell(options.paths.runtimeDir))
     writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(settings), { mode: 0o644 })
+    writeEmptyCatalog(options.paths)
     writeEnforcedConfig(config, options.paths)
 
     // The runtime takes a second to load and reads no repository file before its first request, so the clone runs in
