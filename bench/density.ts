@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
 import { median, printFigures } from './report/figures.ts'
-import { bytesOf, type Measured, processorMsOf, startedProcesses } from './report/processes.ts'
+import {
+  bytesOf,
+  type Measured,
+  processorClock,
+  processorMsBetween,
+  processorTimesOf,
+  startedProcesses,
+} from './report/processes.ts'
 import { runtimeBoot } from './report/runtime-boot.ts'
 import { modelThatAnswersAtOnce, remove, start, untilFirstWord } from './report/session-world.ts'
 
@@ -24,8 +31,8 @@ interface Step {
   megabytes: number
   /** Megabytes of each kind of process, for one session. */
   parts: string
-  /** Per session and second. */
-  processorMs: number
+  /** Milliseconds of each kind of process, for one session and second. */
+  processorMs: Map<string, number>
   answerMs: number[]
 }
 
@@ -55,7 +62,7 @@ async function bareRuntime() {
       await answerOf(port)
       answers.push(performance.now() - startedAt)
       if (n > 0) return
-      processorMs = await idleCost([{ pid }])
+      processorMs = sumOf(await idleCost([{ pid, name: 'opencode' }]))
       megabytes = bytesOf([{ pid }]) / 1024 ** 2
     }
     boots.push(await runtimeBoot(join(dir, `runtime-${n}`), whenReady, model.runtimeConfig))
@@ -79,13 +86,20 @@ async function answerOf(port: number): Promise<void> {
   await post(`/session/${id}/message`, { parts: [{ type: 'text', text: 'Say a word.' }] })
 }
 
-async function idleCost(processes: Pick<Measured, 'pid'>[], afterMs = settleMs): Promise<number> {
+/** Milliseconds a second of each kind of process. */
+async function idleCost(processes: Measured[], afterMs = settleMs): Promise<Map<string, number>> {
   await Bun.sleep(afterMs)
-  const before = processorMsOf(processes)
+  const kinds = [...Map.groupBy(processes, ({ name }) => name)]
+  const before = processorTimesOf(processes)
   const began = performance.now()
   await Bun.sleep(idleMs)
-  return ((processorMsOf(processes) - before) / (performance.now() - began)) * 1000
+  const seconds = (performance.now() - began) / 1000
+  return new Map(
+    kinds.map(([name, theirs]) => [name, processorMsBetween(before, processorTimesOf(theirs)) / seconds] as const),
+  )
 }
+
+const sumOf = (costs: Map<string, number>) => [...costs.values()].reduce((sum, ms) => sum + ms, 0)
 
 /** Sessions after their first turn, in the step that `reach` waits for. */
 async function measure(
@@ -111,7 +125,8 @@ async function measure(
     for (const url of urls.values()) await reach(url)
     const processes = startedProcesses(server.pid)
     const sleeps = freezeSeconds !== '0'
-    const processorMs = (await idleCost(processes, sleeps ? asleepSettleMs : settleMs)) / sessions
+    const costs = await idleCost(processes, sleeps ? asleepSettleMs : settleMs)
+    const processorMs = new Map([...costs].map(([process, ms]) => [process, ms / sessions]))
     const megabytes = bytesOf(processes) / sessions / 1024 ** 2
     const parts = partsOf(processes)
     const [id, url] = [...urls][0]!
@@ -186,10 +201,14 @@ function print(floor: Awaited<ReturnType<typeof bareRuntime>>, steps: Step[]): v
       { what: '', ms: median(answerMs), floor: 'boot and first answer of a bare runtime', floorMs: floor.answerMs },
     ]),
   )
-  console.log(`\nAn idle session, of ${sessions} (proportional set size; processor time of ${idleMs / 1000} s)`)
+  console.log(
+    `\nAn idle session, of ${sessions} (proportional set size; processor time of ${idleMs / 1000} s, ${processorClock})`,
+  )
   console.log(`bare runtime: ${floor.megabytes.toFixed(0)} MiB, ${floor.processorMs.toFixed(1)} ms/s`)
-  for (const { name, megabytes, parts, processorMs } of steps)
+  for (const { name, megabytes, parts, processorMs } of steps) {
+    const each = [...processorMs].map(([process, ms]) => `${process} ${ms.toFixed(3)}`).join(', ')
     console.log(
-      `${name}: ${megabytes.toFixed(0)} MiB (${parts}), ${processorMs.toFixed(2)} ms/s; ${Math.floor((16 * 1024) / megabytes)} in 16 GB`,
+      `${name}: ${megabytes.toFixed(0)} MiB (${parts}), ${sumOf(processorMs).toFixed(3)} ms/s (${each}); ${Math.floor((16 * 1024) / megabytes)} in 16 GB`,
     )
+  }
 }

@@ -1,4 +1,5 @@
 /** Memory and processor time of processes. */
+import { readdirSync } from 'node:fs'
 import { procFile, runningProcesses } from '../../test/processes.ts'
 import { below } from '../../test/torture/sandbox-leaks.ts'
 
@@ -23,12 +24,42 @@ export function bytesOf(processes: Pick<Measured, 'pid'>[]): number {
   return processes.reduce((sum, each) => sum + kilobytes(each), 0) * 1024
 }
 
-/** In milliseconds. The kernel counts in hundredths of a second. */
-export function processorMsOf(processes: Pick<Measured, 'pid'>[]): number {
-  const ticks = ({ pid }: Pick<Measured, 'pid'>) => {
-    const stat = procFile(pid, 'stat')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
+/** Processor time so far by thread, in milliseconds. */
+export type ProcessorTimes = Map<string, number>
+
+/** The scheduler counts each nanosecond. Ticks miss what ends between two of them, and charge a whole one for what runs at one. */
+export const processorClock =
+  Number(procFile(process.pid, 'schedstat').split(' ')[0]) > 0 ? 'by the scheduler' : 'in ticks of 10 ms'
+
+export function processorTimesOf(processes: Pick<Measured, 'pid'>[]): ProcessorTimes {
+  const each = processorClock === 'by the scheduler' ? threadTimes : tickTimes
+  return new Map(processes.flatMap(({ pid }) => each(pid)))
+}
+
+/** A thread that began meanwhile counts whole; one that ended counts nothing. */
+export function processorMsBetween(before: ProcessorTimes, after: ProcessorTimes): number {
+  return [...after].reduce((sum, [thread, ms]) => sum + ms - (before.get(thread) ?? 0), 0)
+}
+
+/** The file of a process has the time of its first thread only. */
+function threadTimes(pid: number): [string, number][] {
+  return threadsOf(pid).flatMap((thread) => {
+    const [nanoseconds] = procFile(pid, `task/${thread}/schedstat`).split(' ')
+    return nanoseconds ? [[thread, Number(nanoseconds) / 1e6]] : []
+  })
+}
+
+function tickTimes(pid: number): [string, number][] {
+  const stat = procFile(pid, 'stat')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return stat === '' ? [] : [[String(pid), (Number(fields[11]) + Number(fields[12])) * 10]]
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    // The process ended meanwhile.
+    return []
   }
-  return processes.reduce((sum, each) => sum + ticks(each), 0) * 10
 }

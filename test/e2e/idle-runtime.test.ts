@@ -19,6 +19,14 @@ interface Health {
   runtime_asleep_ms: number | null
 }
 
+interface Part {
+  type: string
+  text?: string
+  status?: string
+  output?: string
+  exit_code?: number | null
+}
+
 let server: Server
 let sessions: string
 let session: Session
@@ -78,6 +86,27 @@ test('an idle session freezes its runtime, stays running, and its next prompt co
   const conversations = await (await server.api(`${new URL(session.sandbox_url).pathname}/session`)).json()
   expect(conversations).toHaveLength(1)
   await asleep()
+})
+
+test('a command that kills its own shell ends at once with its exit code, and the agent goes on', async () => {
+  const path = `${sessions}/${session.session_id}`
+  await server.send('POST', `${path}/prompt`, {
+    text: ['Do this.', '', '```svc-script', 'kill -9 $$', '```'].join('\n'),
+  })
+  const parts = await until('the agent to answer', async () => {
+    const { messages } = await server.send<{ messages: { parts: Part[] }[] }>('GET', `${path}/transcript`)
+    const all = messages.flatMap((message) => message.parts)
+    return all.at(-1)?.text?.includes('I stop here') && all
+  })
+  const call = parts.findLast(({ type }) => type === 'tool')
+  expect(call).toMatchObject({ status: 'completed', exit_code: 137 })
+  expect(call?.output).toContain('Signal 9 ended this command; exit code 137.')
+  await asleep()
+  expect(await server.send<object>('GET', path)).toMatchObject({
+    status: 'running',
+    error: null,
+    last_turn_error: null,
+  })
 })
 
 test('a program that the agent left running, such as a dev server, keeps the runtime awake until it ends', async () => {

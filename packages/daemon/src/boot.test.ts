@@ -1,6 +1,6 @@
 /** The daemon's start and what goes wrong with it: with git for real, and with a stand-in for the runtime. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -64,6 +64,19 @@ describe('boot', () => {
     expect(await $`git -C ${tree} status --porcelain --branch`.text()).toBe('## session-1...origin/session-1\n')
     expect(readFileSync(join(under.folder, 'runtime/config/agents/a.md'), 'utf8')).toBe('main\n')
     for (const step of health.boot) expect(step.ms).not.toBeNull()
+    // The runtime would install a package for programs in these folders.
+    for (const settings of ['runtime/config', 'home/.config/opencode'])
+      expect(readdirSync(join(under.folder, settings))).toEqual(
+        expect.arrayContaining(['node_modules', 'package-lock.json']),
+      )
+  })
+
+  test('leaves it to the runtime to install what the tools of a project import', async () => {
+    const from = await origin()
+    await $`cd ${from} && git checkout -q main && mkdir .svc/runtime/tools && echo 1 > .svc/runtime/tools/t.ts && git add -A && git commit -qm tools && git checkout -q session-1`.quiet()
+    const under = await start(cloning(from))
+    await under.daemon.booted
+    expect(readdirSync(join(under.folder, 'runtime/config')).toSorted()).toEqual(['agents', 'tools'])
   })
 
   test('a branch that is not there fails the boot with git’s own words, and health still answers', async () => {

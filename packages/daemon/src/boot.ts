@@ -24,8 +24,15 @@ import { type HttpParts, listen } from './http/server.ts'
 import type { SandboxProcess } from './runtime/processes.ts'
 import { createRefresh } from './runtime/refresh.ts'
 import { startRelay } from './http/relay.ts'
-import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
+import {
+  proxyEnvironment,
+  runtimeConfig,
+  runtimeEnvironment,
+  writeEmptyCatalog,
+  writeEnforcedConfig,
+} from './runtime/runtime-config.ts'
 import { createSessionEnv } from './runtime/session-env.ts'
+import { writeCommandShell } from './runtime/shell.ts'
 import { runSetup } from './workspace/setup.ts'
 import type { OwnPorts } from './http/target.ts'
 import { serveTerminals } from './http/terminals.ts'
@@ -100,6 +107,7 @@ export async function startDaemon(options: DaemonOptions) {
     runtimeState: () => runtime?.state ?? 'starting',
     runtimeError: () => runtime?.error ?? null,
     useRuntime: async () => (await runtime?.use()) ?? (() => {}),
+    usePort: (port) => runtime?.usePort(port) ?? (() => {}),
     holdStream: (reopen) => runtime?.hold(reopen) ?? null,
     log: options.log,
   }
@@ -137,9 +145,9 @@ export async function startDaemon(options: DaemonOptions) {
       // A claim must find the runtime of a warm sandbox at once.
       stopMs: () => (parts.warm === null ? config.stopMs : null),
     })
-    writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
-      mode: 0o644,
-    })
+    const settings = runtimeConfig(config, writeCommandShell(options.paths.runtimeDir))
+    writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(settings), { mode: 0o644 })
+    writeEmptyCatalog(options.paths)
     writeEnforcedConfig(config, options.paths)
 
     // The runtime takes a second to load and reads no repository file before its first request, so the clone runs in

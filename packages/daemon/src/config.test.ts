@@ -123,6 +123,7 @@ describe('what the runtime is told', () => {
       HOME: '/opt/svc/home',
       RUNTIME_CONFIG_DIR: '/workspace/.svc/runtime',
       OPENCODE_CONFIG_DIR: '/opt/svc/runtime/config',
+      OPENCODE_MODELS_PATH: '/opt/svc/runtime/models.json',
       OPENCODE_TEST_MANAGED_CONFIG_DIR: '/opt/svc/runtime/enforced',
       BASH_ENV: '/opt/svc/session.env',
       SVC_TOKEN: 'svc_sbx_unit',

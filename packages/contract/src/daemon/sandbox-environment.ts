@@ -85,6 +85,7 @@ const around: Record<string, SandboxVariable> = {
   RUNTIME_CONFIG_DIR: always('The config dir in the work tree.'),
   OPENCODE_CONFIG: always('Settings of the agent runtime that a project may override.'),
   OPENCODE_CONFIG_DIR: always('Agents and skills of the default branch.'),
+  OPENCODE_MODELS_PATH: always('An empty catalog of models: the models are in the settings.'),
   OPENCODE_TEST_MANAGED_CONFIG_DIR: always('Settings of the agent runtime that win over all others.'),
   OPENCODE_DISABLE_AUTOUPDATE: always('`1`.'),
   OPENCODE_DISABLE_MODELS_FETCH: always('`1`.'),

@@ -47,16 +47,17 @@ export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream
       agent: false,
     })
   const out = ask()
+  const { hold } = upstream
   let isStream = false
   out.on('response', (answer) => {
     res.writeHead(answer.statusCode ?? 502, answer.statusMessage, asObject(passed(answer.rawHeaders, serviceKey)))
     // The headers of an event stream must not wait for its first event.
     res.flushHeaders()
     // A stream that stays open may wait for an event as long as it likes.
-    isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true
-    if (isStream) {
+    if (hold !== undefined && answer.headers['content-type']?.startsWith('text/event-stream')) {
+      isStream = true
       done()
-      return passEvents(answer, res, { ask, hold: upstream.hold ?? (() => null) })
+      return passEvents(answer, res, { ask, hold })
     }
     answer.pipe(res)
     answer.on('error', () => res.destroy())

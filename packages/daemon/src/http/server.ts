@@ -17,6 +17,8 @@ export interface HttpParts extends ControlParts {
   runtimeError: () => string | null
   /** Keeps the runtime awake until the returned function is called. */
   useRuntime: () => Promise<() => void>
+  /** The same for a program on that port, which may be one of the runtime's. */
+  usePort: (port: number) => () => void
   holdStream: NonNullable<Upstream['hold']>
   log: (message: string) => void
 }
@@ -52,7 +54,12 @@ async function admit(target: ProxyTarget, head: RequestHead, parts: HttpParts): 
     case 'refused':
       throw new ControlError(400, 'invalid', target.reason, { hint: target.hint })
     case 'port':
-      return { port: target.port, path: target.path, refused: () => nothingListens(target.port) }
+      return {
+        port: target.port,
+        path: target.path,
+        refused: () => nothingListens(target.port),
+        done: parts.usePort(target.port),
+      }
     case 'runtime': {
       const done = await parts.useRuntime()
       const refusal = refusalOf(parts)

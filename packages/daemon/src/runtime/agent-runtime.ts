@@ -180,6 +180,7 @@ export function createAgentRuntime(options: RuntimeOptions) {
     },
     /** Wakes the runtime and keeps it awake until the returned function is called. */
     use: sleep.use,
+    usePort: sleep.usePort,
     hold: sleep.hold,
     async whileInUse<T>(act: () => Promise<T>): Promise<T> {
       const done = await sleep.use()

@@ -27,6 +27,27 @@ function readStat(pid: string): string | null {
   }
 }
 
+/** Whether a program accepts connections on this port. The kernel lists the sockets of the sandbox's own network. */
+export function isListening(port: number): boolean {
+  return ['tcp', 'tcp6'].some((table) =>
+    readTable(table).some((line) => {
+      const [, local = '', , state] = line.trim().split(/\s+/)
+      return state === listenState && Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16) === port
+    }),
+  )
+}
+
+const listenState = '0A'
+
+function readTable(name: string): string[] {
+  try {
+    return readFileSync(`/proc/net/${name}`, 'utf8').split('\n').slice(1)
+  } catch {
+    // A kernel without IPv6 has only one of the tables.
+    return []
+  }
+}
+
 /**
  * Processes other than the runtime, its helpers, the daemon and what started the daemon. Helpers are language and tool
  * servers, which the runtime starts in its own process group. Commands of the agent get groups of their own, and what

@@ -15,9 +15,10 @@ const modelLimit = { context: 128_000, output: 16_384 }
 const providerPackages = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/anthropic' }
 
 /** Settings that the project's own configuration may override. */
-export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
+export function runtimeConfig(config: DaemonConfig, shell: string): Record<string, unknown> {
   return {
     $schema: 'https://opencode.ai/config.json',
+    shell,
     // The sandbox isolates the agent, so the runtime need not ask for permission. The project's configuration is read
     // later and may require it: people answer through the service. An agent file allows "question" where the agent
     // may wait for a person.
@@ -75,6 +76,16 @@ export function enforcedConfig(config: DaemonConfig, agentModels: Record<string,
   }
 }
 
+/**
+ * The runtime brings a catalog of the models of all providers and reads it at its first prompt, which takes half the
+ * time until it asks the model. It needs none: the only provider and its models are in the settings.
+ */
+export function writeEmptyCatalog(paths: Pick<DaemonPaths, 'runtimeDir'>): void {
+  writeFileSync(catalogPath(paths), '{}', { mode: 0o644 })
+}
+
+const catalogPath = ({ runtimeDir }: Pick<DaemonPaths, 'runtimeDir'>) => join(runtimeDir, 'models.json')
+
 /** Runs after each copy of the default branch's agents, since their files name models without our provider. */
 export function writeEnforcedConfig(config: DaemonConfig, paths: Pick<DaemonPaths, 'runtimeDir'>): void {
   const folder = enforcedDir(paths)
@@ -103,6 +114,7 @@ export function runtimeEnvironment(
     // Every bash sources this file, which gets later changes from POST /svc/env.
     BASH_ENV: paths.sessionEnv,
     RUNTIME_CONFIG_DIR: join(paths.workspace, config.configDir),
+    OPENCODE_MODELS_PATH: catalogPath(paths),
     OPENCODE_CONFIG: join(paths.runtimeDir, 'opencode.json'),
     OPENCODE_CONFIG_DIR: join(paths.runtimeDir, 'config'),
     // The runtime reads this folder last, as an administrator's. The variable comes from the runtime's own tests: the

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 import type { DaemonHealth } from '@svc/contract/daemon/control'
 
-import { contextLine, raw, request, signed, startTestDaemon, statusOf, testToken, until } from '../testing.ts'
+import { contextLine, freePort, raw, request, signed, startTestDaemon, statusOf, testToken, until } from '../testing.ts'
 import { userContextHeader } from '@svc/contract/daemon/control'
 import { type SandboxProcess, sandboxProcesses } from './processes.ts'
 
@@ -103,6 +103,26 @@ test('a request through the edge, an abort and a terminal thaw it', async () => 
     await use()
   }
   await until('the runtime to freeze', under.isFrozen)
+})
+
+test('a request to a program of the runtime thaws it, and one to a port without a program does not', async () => {
+  const under = await start()
+  const { port } = (await under.runtime('/helper')) as { port: number }
+  const ask = async (to: number) => under.send('GET', `/proxy/${to}/`, [await contextLine(`/proxy/${to}/`)])
+  await until('the runtime to freeze', under.isFrozen)
+  const nobodys = await freePort()
+  expect(statusOf(await ask(nobodys))).toBe(502)
+  expect(under.isFrozen()).toBe(true)
+  expect(await ask(port)).toEndWith('helps')
+  await until('the runtime to freeze again', under.isFrozen)
+})
+
+test('a request to a port of a sandbox whose runtime is stopped does not start it', async () => {
+  const under = await start({ SVC_RUNTIME_STOP_SECONDS: '0.2' })
+  const { port } = (await under.runtime('/helper')) as { port: number }
+  await until('the runtime to stop', async () => (await under.daemon.health()).runtime === 'stopped')
+  expect(statusOf(await under.send('GET', `/proxy/${port}/`, [await contextLine(`/proxy/${port}/`)]))).toBe(502)
+  expect((await under.daemon.health()).runtime).toBe('stopped')
 })
 
 test('a runtime in a turn is not frozen, and one that was told to stop a turn is', async () => {

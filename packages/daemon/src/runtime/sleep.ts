@@ -4,7 +4,7 @@
  * (docs/decisions/0045-an-idle-runtime-sleeps.md).
  */
 import { killGroup } from '../child.ts'
-import { otherProcesses, type SandboxProcess } from './processes.ts'
+import { isListening, otherProcesses, type SandboxProcess } from './processes.ts'
 
 /** Looks this often in the time after which an idle runtime freezes, so that a turn that just ended counts as use. */
 const looksPerFreeze = 4
@@ -90,6 +90,20 @@ export function createSleep(options: {
     waking = null
   }
 
+  /** Returns what ends this use. */
+  function began(): () => void {
+    users += 1
+    thaw()
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      users -= 1
+      quietSince = performance.now()
+      lookSoon()
+    }
+  }
+
   function thaw(): void {
     const now = frozenNow()
     frozen = null
@@ -104,17 +118,17 @@ export function createSleep(options: {
     },
     /** Wakes the runtime and keeps it running until the returned function is called. */
     async use(): Promise<() => void> {
-      users += 1
-      thaw()
+      const done = began()
       if (stopped !== null) await (waking ??= wake(stopped))
-      let isOver = false
-      return () => {
-        if (isOver) return
-        isOver = true
-        users -= 1
-        quietSince = performance.now()
-        lookSoon()
-      }
+      return done
+    },
+    /**
+     * The same for a request to a program on a port, which may be a helper. Nothing but helpers runs beside a frozen
+     * runtime, and none beside a stopped one.
+     */
+    usePort(port: number): () => void {
+      const isNotNeeded = stopped !== null || (frozenNow() !== null && !isListening(port))
+      return isNotNeeded ? () => {} : began()
     },
     /** Keeps an event stream of a stopped runtime for the next one; null when the runtime ended in another way. */
     hold(reopen: () => Promise<void>): (() => void) | null {

@@ -14,6 +14,14 @@ const prompts: unknown[] = []
 const taken = join(process.cwd(), 'taken.jsonl')
 let status = 'idle'
 
+/** A program in the process group of the runtime, as its plugins start them, that says on which port it listens. */
+async function startHelper(): Promise<number> {
+  const code = `console.log(Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('helps') }).port)`
+  const child = Bun.spawn([process.execPath, '--eval', code], { stdout: 'pipe' })
+  const { value } = await child.stdout.getReader().read()
+  return Number(new TextDecoder().decode(value))
+}
+
 const server = createServer(async (req, res) => {
   const url = req.url ?? ''
   if (url === '/seen') {
@@ -63,6 +71,7 @@ const server = createServer(async (req, res) => {
   else if (url === '/env') json(process.env)
   else if (url === '/session/status') json({ ses_stand_in: { type: status } })
   else if (url === '/busy' || url === '/idle') json({ pid: process.pid, status: (status = url.slice(1)) })
+  else if (url === '/helper') json({ port: await startHelper() })
   else if (url === '/die') process.exit(4)
   else if (url === '/cut') req.socket.destroy()
   else json({ path: url, method: req.method })

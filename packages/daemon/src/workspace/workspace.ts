@@ -44,7 +44,11 @@ export function createWorkspace(options: {
 
   /** Gives the folders to the agent and writes its git configuration. */
   function prepare(): void {
-    for (const folder of [paths.workspace, paths.home]) {
+    // Before the home is the agent's: only its owner can write there.
+    const settings = join(paths.home, '.config/opencode')
+    mkdirSync(join(settings, 'node_modules'), { recursive: true })
+    writeFileSync(join(settings, 'package-lock.json'), nothingToInstall)
+    for (const folder of [paths.workspace, settings, join(paths.home, '.config'), paths.home]) {
       mkdirSync(folder, { recursive: true })
       give(folder, identity)
     }
@@ -88,11 +92,20 @@ export function createWorkspace(options: {
     // A repository without this branch or folder has no agents and skills.
     const found = listed.code === 0 && listed.stdout.trim() !== ''
     const depth = config.configDir.split('/').filter(Boolean).length
-    const script = found
-      ? 'find "$1" -mindepth 1 -delete && git archive --format=tar "$2" -- "$3" | tar -x -C "$1" --strip-components="$4" --no-same-owner'
-      : 'find "$1" -mindepth 1 -delete'
+    const copy = 'git archive --format=tar "$2" -- "$3" | tar -x -C "$1" --strip-components="$4" --no-same-owner'
+    const script = `find "$1" -mindepth 1 -delete${found ? ` && ${copy}` : ''} && ${installNothingWithoutCode}`
     const done = await finish(
-      asAgent(identity, ['/bin/sh', '-c', script, 'copy-config', target, defaultRef, config.configDir, String(depth)]),
+      asAgent(identity, [
+        '/bin/sh',
+        '-c',
+        script,
+        'copy-config',
+        target,
+        defaultRef,
+        config.configDir,
+        String(depth),
+        nothingToInstall,
+      ]),
       { cwd: paths.workspace, env: gitEnvironment(config, paths), timeoutMs: shortMs },
     )
     if (done.code !== 0) throw new Error(`Couldn't copy ${config.configDir}: ${lastLines(done.stderr)}`)
@@ -149,6 +162,17 @@ export function createWorkspace(options: {
 
   return { prepare, clone, copyConfigDir, refresh, follow, claim, commit: () => readCommit(paths.workspace) }
 }
+
+/**
+ * At each start the runtime installs the package that tools and plugins import, in every folder of settings whose lock
+ * file does not name it. That takes a second of processor time, and fails without a network. A folder without a program
+ * imports nothing.
+ */
+const nothingToInstall = JSON.stringify({ packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } })
+const installNothingWithoutCode = `
+cd "$1" || exit 1
+[ -z "$(find . -name '*.[cm][jt]s' -o -name '*.[jt]s' -o -name 'package*.json' -o -name node_modules)" ] || exit 0
+mkdir node_modules && printf %s "$5" > package-lock.json`
 
 /** Makes the agent the owner of the folder. */
 export function give(folder: string, identity: AgentIdentity): void {
