@@ -72,7 +72,6 @@ function LiveSession({ initial }: { initial: Session }) {
         </Notice>
       )}
       <RefreshNotice session={now} />
-      {stream.isReconnecting && <Notice tone="warn" title="Reconnecting…" />}
       <UnfinishedWork session={now} />
       <SessionChangeRequests session={now} />
       <Timeline session={now} />
@@ -82,6 +81,7 @@ function LiveSession({ initial }: { initial: Session }) {
         conversation={conversation}
         session={now}
         busy={busy}
+        isReconnecting={stream.isReconnecting}
       />
       <Questions session={now} questions={stream.questions} />
       <PromptBox session={now} busy={busy} />

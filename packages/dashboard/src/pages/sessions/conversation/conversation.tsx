@@ -17,12 +17,14 @@ export function Conversation({
   conversation,
   session,
   busy,
+  isReconnecting,
 }: {
   /** The API path of the session. */
   address: string
   conversation: Loaded
   session: Session
   busy: boolean
+  isReconnecting: boolean
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
@@ -61,8 +63,8 @@ export function Conversation({
         {(message) => <MessageItem message={message} address={address} />}
       </LongList>
       <div className="min-h-6 px-4 text-sm text-dim">
-        <p role="status">{agentState(session, busy)}</p>
-        {asleepSince != null && !busy && (
+        <p role="status">{isReconnecting ? 'Reconnecting…' : agentState(session, busy)}</p>
+        {asleepSince != null && !busy && !isReconnecting && (
           <p>
             The agent fell asleep <Time at={asleepSince} />. The next prompt wakes it.
           </p>
