@@ -80,7 +80,7 @@ export function printSession({ out }: Context, session: Session): void {
       'idle',
       session.asleep_since == null
         ? null
-        : `the agent fell asleep ${out.time(session.asleep_since)}; the next prompt wakes it`,
+        : `the agent fell asleep ${out.terminal ? '' : 'at '}${out.time(session.asleep_since)}; the next prompt wakes it`,
     ],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
