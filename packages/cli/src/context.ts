@@ -70,9 +70,15 @@ async function openApi(ctx: Context): Promise<Connection> {
       `Other users can read ${ctx.configPath()}, which contains tokens: chmod 600 ${quote(ctx.configPath())}`,
     )
   const { openConnection } = await import('./api.ts')
+  let shown = ''
   return openConnection(ctx.io, host, token, {
-    show: (progress) => ctx.out.passing(progress ?? `waiting for ${host.name}…`),
-    hide: ctx.out.clearPassing,
+    show(progress) {
+      // A command that shows what it does says more than this.
+      if (progress === undefined && ctx.out.isPassing()) return
+      shown = progress ?? `waiting for ${host.name}…`
+      ctx.out.passing(shown)
+    },
+    hide: () => ctx.out.clearPassing(shown),
   })
 }
 

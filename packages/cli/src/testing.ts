@@ -266,10 +266,10 @@ export interface Service {
 }
 
 /** `answers` by route name: a body, a thrown ServiceError, a Response, or a generator of events. */
-export function startService(answers: Answers = {}): Service {
+export function startService(answers: Answers = {}, { port = 0 } = {}): Service {
   const received: Received[] = []
   const server = Bun.serve({
-    port: 0,
+    port,
     hostname: '127.0.0.1',
     idleTimeout: 0,
     async fetch(request) {

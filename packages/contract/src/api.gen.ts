@@ -1063,7 +1063,7 @@ export interface paths {
         };
         /**
          * Get the steps of the last start
-         * @description Each step with its duration in milliseconds, and the refreshes since.
+         * @description Each step with its duration in milliseconds, and since then each `refresh` and each `wake` of the sleeping agent.
          */
         get: operations["getTimeline"];
         put?: never;
@@ -2870,6 +2870,8 @@ export interface components {
             refresh: components["schemas"]["SessionRefresh"] | null;
             /** @description `person`: a question of the agent is open. */
             waiting_for: "person" | null;
+            /** @description Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it. */
+            asleep_since?: string | null;
         };
         TurnError: {
             code: string;

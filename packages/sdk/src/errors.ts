@@ -45,8 +45,16 @@ export function errorOf(response: Response, body: unknown): Error {
   })
 }
 
+/** What a reverse proxy answers while the server behind it is away. */
+const proxied = [502, 503, 504]
+
 export function notOurs(response: Response): TransportError {
   const address = new URL(response.url).origin
+  if (proxied.includes(response.status))
+    return new TransportError('unreachable', `${address} answers ${response.status}: the server behind it is away`, {
+      address,
+      cause: new Error(`HTTP ${response.status}`),
+    })
   return new TransportError('bad_answer', `${address} does not answer like a svc server`, { address })
 }
 

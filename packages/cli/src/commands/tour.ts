@@ -62,7 +62,7 @@ async function showEverything(ctx: Context, project: Project, yes: boolean): Pro
 
   step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
   // With --json stdout holds one document, so leave out the conversation.
-  await followTurn(ctx.io, at, null, out.json ? {} : printConversation(ctx))
+  await followTurn(ctx, at, null, out.json ? {} : printConversation(ctx))
 
   step(ctx, 4, 'The change request it opened')
   const cr = await waitForChangeRequest(ctx, its, session)

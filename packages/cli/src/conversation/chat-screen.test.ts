@@ -2,7 +2,7 @@
 import type { Message, MessagePart, Question, Session, SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aQuestion } from '../testing/question.ts'
-import { aSession, ids, type Received, type Service, startService, token } from '../testing.ts'
+import { type Answers, aSession, ids, type Received, type Service, startService, token } from '../testing.ts'
 import { keys, Screen } from '../testing/screen.ts'
 
 const at = '2026-11-21T12:00:00.000Z'
@@ -21,8 +21,9 @@ const tool = (id: string, name: string, title: string, status: 'running' | 'comp
 
 /** The agent of one session, with the stream and the transcript that the service would produce. */
 class Agent {
-  readonly service: Service
+  service: Service
   session: Session
+  readonly #answers: Answers
   #said: SessionEvent[] = []
   #more = Promise.withResolvers<void>()
   #asked: string[] = []
@@ -35,7 +36,7 @@ class Agent {
       this.say(message(`u${this.#asked.length}`, 'user', [text('1', words)], true))
       return { prompt_id: ids.sandbox, status: 'accepted' }
     }
-    this.service = startService({
+    this.#answers = {
       createSession: () => aSession({ status: 'provisioning', sandbox: null, sandbox_url: null }),
       getSession: () => this.session,
       listSessions: () => [this.session],
@@ -46,7 +47,16 @@ class Agent {
       listQuestions: () => ({ questions: open }),
       abortSession: () => onAbort?.(this) ?? { ok: true },
       streamSessionEvents: () => this.#stream(),
-    })
+    }
+    this.service = startService(this.#answers)
+  }
+
+  /** Stops the server, and starts it on the same port after `away`. */
+  async restart(away: () => Promise<void>): Promise<void> {
+    const port = Number(new URL(this.service.url).port)
+    await this.service[Symbol.asyncDispose]()
+    await away()
+    this.service = startService(this.#answers, { port })
   }
 
   say(...events: SessionEvent[]): void {
@@ -115,7 +125,8 @@ describe('a conversation', () => {
 
   test('begins with what was said, and follows the turn that runs until it ends or is aborted', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
-    agent.say(message('u', 'user', [text('1', 'Run the\ntests')], true), ...begun)
+    agent.say(message('u', 'user', [text('1', 'Run the\ntests')], true))
+    agent.say(turn('busy'), message('a1', 'assistant', [text('1', 'The tests fail')]))
     await using screen = await agent.open()
     await screen.waitFor('The tests fail')
     agent.say(message('a1', 'assistant', [text('1', 'The tests fail in two places.')]))
@@ -143,7 +154,7 @@ describe('a conversation', () => {
     agent.say(message('a1', 'assistant', [text('1', 'Let me')]))
     await screen.waitFor(/^Let me$/m)
     agent.say(message('a1', 'assistant', [text('1', 'Let me look.'), tool('2', 'bash', 'npm test', 'running')]))
-    await screen.waitFor(/^Let me look\.$/m)
+    await screen.waitFor(/^Let me look\.\n {2}… bash {2}npm test$/m)
     const parts = [
       text('1', 'Let me look.'),
       tool('2', 'bash', 'npm test', 'completed', 'one failed\nof many\n'),
@@ -168,6 +179,35 @@ describe('a conversation', () => {
     expect(await screen.colourOf('✗ edit')).toBe(1)
   })
 
+  test('says that a sleeping agent wakes, until it is awake', async () => {
+    await using agent = new Agent({ asleep_since: at })
+    await using screen = await agent.open()
+    await screen.waitFor(prompt)
+    screen.type('Go on\r')
+    await agent.asked(1)
+    agent.say(turn('busy'))
+    await screen.waitFor('Waking the agent…')
+    agent.say({ type: 'session', session: aSession() })
+    await screen.waitFor(/^working…$/m)
+    agent.answer('a1', text('1', 'I am awake.'))
+    await screen.waitFor(/Go on\nI am awake\.\n\n›$/)
+    screen.type(keys.ctrlD)
+    expect(await screen.exited()).toBe(0)
+  })
+
+  test('keeps an unfinished line when the server is away, and completes it afterwards', async () => {
+    await using agent = new Agent()
+    agent.say(turn('busy'), message('a1', 'assistant', [text('1', 'The tests fa')]))
+    await using screen = await agent.open(['sessions', 'watch', ids.session, '--once'])
+    await screen.waitFor(/^The tests fa$/m)
+    await agent.restart(async () => {
+      await screen.waitFor('Reconnecting…')
+    })
+    agent.answer('a1', text('1', 'The tests fail in two places.'))
+    expect(await screen.exited()).toBe(0)
+    expect(await screen.all()).toContain('\nThe tests fa\nReconnecting…\nil in two places.\n')
+  })
+
   test('Ctrl-C aborts the turn and asks again; another one there leaves with 0', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
     await using screen = await agent.open()
@@ -175,7 +215,7 @@ describe('a conversation', () => {
     screen.type('Run the tests\r')
     await agent.asked(1)
     agent.say(...begun)
-    await screen.waitFor('The tests fail')
+    await screen.waitFor('… bash')
     screen.type(keys.ctrlC)
     await screen.waitFor(prompt)
     expect(agent.service.of('abortSession').map(({ params }) => params.sessionId)).toEqual([ids.session])
@@ -204,7 +244,7 @@ describe('a conversation', () => {
     screen.type('Run\\\rthe\\\rtests\r')
     expect(await agent.asked(1)).toEqual(['Run\nthe\ntests'])
     agent.say(...begun)
-    await screen.waitFor('The tests fail')
+    await screen.waitFor('… bash')
     screen.type(keys.ctrlC)
     await screen.waitFor(/The turn was aborted\n\n›$/)
     expect(agent.service.of('abortSession')).toHaveLength(1)
@@ -233,7 +273,7 @@ describe('a conversation', () => {
     screen.type('Run the tests\r')
     await agent.asked(1)
     agent.say(...begun)
-    await screen.waitFor('The tests fail')
+    await screen.waitFor('… bash')
     screen.type(keys.ctrlC)
     await screen.waitFor('Ctrl-C again leaves')
     screen.type(keys.ctrlC)
@@ -346,7 +386,7 @@ describe('one question', () => {
     await using screen = await agent.open(ask)
     await agent.asked(1)
     agent.say(...begun)
-    await screen.waitFor('The tests fail')
+    await screen.waitFor('… bash')
     screen.type(keys.ctrlC)
     expect(await screen.exited()).toBe(1)
     expect(agent.service.of('abortSession')).toHaveLength(1)

@@ -8,6 +8,8 @@ export interface MessageListener {
   text?(more: string): void
   /** A part of an answer ended; the next text starts another. */
   textEnd?(): void
+  /** A tool call that runs, once its input is complete. */
+  toolRunning?(part: ToolPart): void
   /** A finished tool call. */
   tool?(part: ToolPart): void
 }
@@ -16,6 +18,7 @@ export class MessageChanges {
   readonly #listener: MessageListener
   readonly #printed = new Map<string, string>()
   readonly #toldTools = new Set<string>()
+  readonly #runningTools = new Set<string>()
   #openText: string | null = null
 
   constructor(listener: MessageListener) {
@@ -37,7 +40,8 @@ export class MessageChanges {
 
   #text(id: string, text: string): void {
     const before = this.#printed.get(id) ?? ''
-    if (text === before) return
+    // A server that restarted stored the message before its last words were shown here.
+    if (before.startsWith(text)) return
     if (this.#openText !== null && this.#openText !== id) this.endText()
     // An answer normally only grows. Print a rewritten one again from its start.
     if (!text.startsWith(before)) this.endText()
@@ -47,7 +51,13 @@ export class MessageChanges {
   }
 
   #tool(id: string, part: ToolPart): void {
-    if ((part.status !== 'completed' && part.status !== 'error') || this.#toldTools.has(id)) return
+    if (part.status === 'pending' || this.#toldTools.has(id)) return
+    if (part.status === 'running') {
+      if (this.#runningTools.has(id)) return
+      this.#runningTools.add(id)
+      this.endText()
+      return this.#listener.toolRunning?.(part)
+    }
     this.#toldTools.add(id)
     this.endText()
     this.#listener.tool?.(part)

@@ -1,4 +1,4 @@
-import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
+import { toolOutcome, toolTarget } from '@svc/contract/schemas/tool-outcome'
 import type { Question, Session } from '@svc/sdk'
 import type { Context } from '../context.ts'
 import type { ToolPart } from './message-changes.ts'
@@ -26,16 +26,12 @@ export function printConversation(
   const { io, out } = ctx
   if (out.json) return { event: (event) => out.documentLine(event), interrupted: () => {} }
   const say = whole ? out.line : out.progress
-  let atLineStart = true
+  const waking = wakingLine(ctx)
   let isFirst = true
   let status: Session['status'] | null = null
-  const endLine = () => {
-    if (!atLineStart) out.grow('\n')
-    atLineStart = true
-  }
   return {
     prompt(text, by, files = []) {
-      endLine()
+      out.endLine()
       if (!isFirst) say()
       isFirst = false
       if (by !== undefined) say(dim(by))
@@ -47,19 +43,18 @@ export function printConversation(
     text(more) {
       out.grow(more)
       isFirst = false
-      atLineStart = more.endsWith('\n')
     },
-    textEnd: endLine,
+    textEnd: out.endLine,
     failed(reason) {
-      endLine()
+      out.endLine()
       isFirst = false
       for (const [i, line] of safeBlock(reason).trimEnd().split('\n').entries()) say(red(i === 0 ? '✗ ' : '  '), line)
     },
     interrupted() {
-      if (!io.stderr.isTTY || out.clearPassing()) return
-      io.stderr.write('\n')
-      // In a pipe the answer keeps its own line breaks.
-      if (out.terminal) atLineStart = true
+      if (io.stderr.isTTY && !out.clearPassing()) out.breakLine()
+    },
+    toolRunning(part) {
+      out.passing(runningLine(part, out.columns))
     },
     tool(part) {
       isFirst = false
@@ -68,7 +63,7 @@ export function printConversation(
     question(question) {
       const { question_id: id, options, status } = question
       out.clearPassing()
-      endLine()
+      out.endLine()
       isFirst = false
       if (status !== 'open') return whole ? say(...closedQuestion(question)) : undefined
       for (const line of openQuestionLines(question)) say(...line)
@@ -81,22 +76,55 @@ export function printConversation(
     session(session) {
       const hasEnded = session.status === 'stopped' || session.status === 'failed'
       if (whole && hasEnded && status !== null && status !== session.status) {
-        endLine()
+        out.endLine()
         say(dim(`The session is ${session.status}${session.error === null ? '' : `: ${session.error}`}`))
       }
       status = session.status
       if (session.status === 'provisioning') out.passing('restarting the session…')
+      waking.session(session)
     },
     turn(turn) {
-      if (turn === 'busy' && atLineStart) out.passing('working…')
+      if (turn === 'busy') out.passing('working…')
       else out.clearPassing()
+      waking.turn(turn)
     },
   }
 }
 
+/** Says that the agent wakes: a prompt to a sleeping session waits for its runtime, which may take half a minute. */
+function wakingLine({ io, out }: Pick<Context, 'io' | 'out'>) {
+  const words = 'Waking the agent…'
+  let [isAsleep, isBusy, isSaid] = [false, false, false]
+  const show = () => {
+    const wakes = isAsleep && isBusy
+    if (wakes && io.stderr.isTTY) out.passing(words)
+    else if (wakes && !isSaid) out.progress(words)
+    else if (!wakes && out.clearPassing(words) && isBusy) out.passing('working…')
+    isSaid = wakes
+  }
+  return {
+    session({ asleep_since: since }: Session) {
+      isAsleep = since != null
+      show()
+    },
+    turn(turn: 'busy' | 'idle' | 'error') {
+      isBusy = turn === 'busy'
+      show()
+    },
+  }
+}
+
+function targetLine(part: ToolPart, width: number): string {
+  const [line = ''] = toolTarget(part).split('\n')
+  return cut(safe(line), Math.max(20, width - part.tool.length - 8))
+}
+
+function runningLine(part: ToolPart, width: number): string {
+  return `  ${toolOutcome(part).mark} ${part.tool}  ${targetLine(part, width)}`
+}
+
 function toolLine(part: ToolPart, width: number): Piece[] {
-  const [line = ''] = (part.title || part.input).split('\n')
-  const shown = cut(safe(line), Math.max(20, width - part.tool.length - 8))
+  const shown = targetLine(part, width)
   const { mark, hasFailed, note } = toolOutcome(part)
   const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : [note]
   const colored = hasFailed ? red(`  ${mark} `) : green(`  ${mark} `)

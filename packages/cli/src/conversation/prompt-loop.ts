@@ -72,7 +72,7 @@ export async function converse(
       if (prompt === null) break
       await during(printConversation(ctx), async (printer) => {
         const sent = { text: prompt, ...files }
-        await followTurn({ newId: io.newId, sleep: io.sleep, signal }, at, sent, printer)
+        await followTurn({ ...ctx, io: { ...io, signal } }, at, sent, printer)
         files = {}
       })
       if (!hasLeft) out.progress('')

@@ -3,6 +3,7 @@ import type { StartPhase as Phase, Session } from '@svc/sdk'
 import { shortId } from '../commands/sessions/labels.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { Outage } from '../event-stream.ts'
 import { dim, green, red } from '../terminal/output.ts'
 import { duration } from '../terminal/time.ts'
 import type { SessionClient } from '../requests.ts'
@@ -28,9 +29,10 @@ export async function watchStart(ctx: Context, at: SessionClient): Promise<Sessi
 async function untilRunning(ctx: Context, at: SessionClient): Promise<Session> {
   const { io, out } = ctx
   const began = io.now()
+  const outage = new Outage(ctx, { isReached: true, next: [ctx.next(`svc sessions chat ${shortId(at.id, true)}`)] })
   let said = 0
   for (let tick = 0; io.now() - began < waitMaxMs; tick++) {
-    const [session, phases] = await Promise.all([at.get(''), getPhases(at)])
+    const [session, phases] = await outage.until(() => Promise.all([at.get(''), getPhases(at)]))
     // Phases can overlap; print each once it has ended, in order.
     for (; said < phases.length && (phases[said]!.ms !== null || phases[said]!.error !== null); said++) {
       sayPhase(ctx, phases[said]!)

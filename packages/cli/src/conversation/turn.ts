@@ -1,14 +1,11 @@
 /** One turn of a conversation, read from the event stream until the agent waits again. */
 import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
-import { ServiceError } from '@svc/contract/errors'
 import type { NewAttachment } from './attachments.ts'
+import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { streamedEvents } from '../event-stream.ts'
-import type { Io } from '../io.ts'
+import { endlessEvents, Outage } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
 import type { SessionClient } from '../requests.ts'
-
-const reconnectsMax = 5
 
 export interface Listener extends MessageListener {
   event?(event: SessionEvent): void
@@ -24,55 +21,93 @@ export interface NewPrompt {
 }
 
 /**
- * Sends `prompt` and follows its turn; without one, follows the session's first turn. Opens the stream first, so that
- * a fast answer is not missed.
+ * Sends `prompt` and follows its turn; without one, follows the session's first turn. Goes on while the server is away
+ * and sends the prompt once.
  */
 export async function followTurn(
-  io: Pick<Io, 'newId' | 'signal' | 'sleep'>,
+  ctx: Pick<Context, 'io' | 'out' | 'next'>,
   at: SessionClient,
   prompt: NewPrompt | null,
   listener: Listener,
 ): Promise<void> {
+  const { io } = ctx
+  const sending = prompt === null ? null : new Sending(at, prompt, io.newId())
+  const outage = new Outage(ctx, {
+    isReached: true,
+    hint: () => sending?.hint ?? 'The agent goes on without this client.',
+    next: [ctx.next(`svc sessions watch ${at.id.slice(0, 8)}`)],
+  })
   const [known, before] =
-    prompt === null ? [new Set<string>(), null] : await Promise.all([knownMessages(at), at.get('')])
+    prompt === null ? [new Set<string>(), null] : await outage.until(() => Promise.all([knownMessages(at), at.get('')]))
   const turn = new Turn({ known, before, prompted: prompt !== null }, listener)
-  let prompted = prompt === null
-  for (let failures = 0; ;) {
-    const closing = new AbortController()
-    try {
-      const stream = await at.stream('/events', {
-        headers: { Accept: 'text/event-stream' },
-        signal: AbortSignal.any([io.signal, closing.signal]),
-      })
-      if (!prompted) {
-        const sent = await at.post('/prompt', { once: true, body: prompt! })
-        if (sent.status === 'failed') throw promptFailed(sent.error?.message ?? null)
-        turn.promptId = sent.prompt_id
-        prompted = true
-      }
-      for await (const event of events(stream)) {
-        failures = 0
-        listener.event?.(event)
-        if (turn.take(event)) return
-        if (turn.isStopped) await requireStarted(at)
-        turn.isStopped = false
-      }
-    } catch (error) {
-      if (io.signal.aborted || !prompted || error instanceof ServiceError) throw error
-      if (error instanceof Refusal && error.code !== 'unreachable') throw error
-      if (++failures > reconnectsMax) throw error
-    } finally {
-      closing.abort()
+  const leaving = new AbortController()
+  const signal = AbortSignal.any([io.signal, leaving.signal])
+  const stream = endlessEvents(ctx, {
+    ...{ of: 'the session', after: null, signal, outage },
+    async open(headers) {
+      const closing = new AbortController()
+      const opened = await at.stream('/events', { headers, signal: AbortSignal.any([signal, closing.signal]) })
+      // Only now, so that a fast answer is not missed. A prompt that fails ends the stream with its error.
+      sending?.start(turn.sent, (error) => closing.abort(error))
+      return opened
+    },
+  })
+  try {
+    for await (const { data } of stream) {
+      const event = JSON.parse(data) as SessionEvent
+      listener.event?.(event)
+      if (turn.take(event)) return
+      if (turn.isStopped) await outage.until(() => requireStarted(at))
+      turn.isStopped = false
     }
-    // The stream ended before the turn did; the next connection begins with the missed events.
-    await io.sleep(Math.min(250 * 2 ** failures, 4000))
+  } finally {
+    leaving.abort()
+  }
+}
+
+/** A prompt under one idempotency key, so that the agent gets it once however often it is sent. */
+class Sending {
+  #state: 'unsent' | 'underway' | 'sent' = 'unsent'
+  #failed: (error: unknown) => void = () => {}
+  readonly #send: () => Promise<{ prompt_id: string }>
+
+  constructor(at: SessionClient, body: NewPrompt, key: string) {
+    this.#send = async () => {
+      const sent = await at.post('/prompt', { body, headers: { 'Idempotency-Key': key } })
+      if (sent.status === 'failed') throw promptFailed(sent.error?.message ?? null)
+      return sent
+    }
+  }
+
+  get hint(): string {
+    return this.#state === 'sent'
+      ? 'The agent goes on without this client.'
+      : 'The prompt may or may not have arrived. The session shows it if it did.'
+  }
+
+  /** Called for each connection: the newest one learns of a failure. */
+  start(sent: (promptId: string) => void, failed: (error: unknown) => void): void {
+    this.#failed = failed
+    if (this.#state !== 'unsent') return
+    this.#state = 'underway'
+    this.#send()
+      .then(({ prompt_id: id }) => {
+        this.#state = 'sent'
+        sent(id)
+      })
+      .catch((error: unknown) => {
+        if (this.#state === 'underway') this.#state = 'unsent'
+        this.#failed(error)
+      })
   }
 }
 
 /** The state of one turn, from the events so far. */
 class Turn {
   /** The prompt's own id, once it was sent. */
-  promptId: string | null = null
+  #promptId: string | null = null
+  /** Prompts that failed before we knew which one is ours, each with its reason. */
+  readonly #failedPrompts = new Map<string, string>()
   /** The stream reported a stopped session; our prompt may have restarted it since. */
   isStopped = false
   #known: ReadonlySet<string>
@@ -98,6 +133,13 @@ class Turn {
     this.#changes = new MessageChanges(listener)
     this.#begun = !prompted
     this.#isPrompted = prompted
+  }
+
+  /** The events of the prompt may come before the answer that names its id. */
+  readonly sent = (promptId: string): void => {
+    this.#promptId = promptId
+    const reason = this.#failedPrompts.get(promptId)
+    if (reason !== undefined) throw promptFailed(reason)
   }
 
   /** True once the turn is over. */
@@ -129,7 +171,8 @@ class Turn {
   #message(message: Message): void {
     if (this.#known.has(message.message_id)) return
     if (message.role === 'user') {
-      if (message.message_id === this.promptId && message.error !== null) throw promptFailed(message.error)
+      if (message.message_id === this.#promptId && message.error !== null) throw promptFailed(message.error)
+      if (message.error !== null) this.#failedPrompts.set(message.message_id, message.error)
       // Another caller's prompt failed. The first turn of a session has only one prompt.
       if (message.error !== null && message.message_id !== this.#ours && this.#isPrompted) return
       this.#ours ??= message.message_id
@@ -177,10 +220,6 @@ async function requireStarted(at: SessionClient): Promise<void> {
 
 const promptFailed = (reason: string | null) =>
   new Refusal('prompt_failed', reason ?? 'The agent did not accept the prompt')
-
-async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<SessionEvent> {
-  for await (const { data } of streamedEvents(stream, 'the session')) yield JSON.parse(data) as SessionEvent
-}
 
 export function filesOf(message: Message): string[] {
   return message.parts.flatMap((part) => (part.type === 'file' ? [part.name] : []))

@@ -4,7 +4,7 @@ import { uuid } from '../arguments/find-one.ts'
 import type { Context } from '../context.ts'
 import { filesOf } from './turn.ts'
 import { Refusal } from '../errors.ts'
-import { endlessEvents } from '../event-stream.ts'
+import { endlessEvents, Outage } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
 import type { SessionClient } from '../requests.ts'
 
@@ -28,17 +28,20 @@ interface WatchOptions {
 }
 
 export async function watchConversation(
-  ctx: Pick<Context, 'io' | 'out'>,
+  ctx: Pick<Context, 'io' | 'out' | 'next'>,
   at: SessionClient,
   { messages, untilIdle, signal }: WatchOptions,
   listener: WatchListener,
 ): Promise<void> {
   const closing = new AbortController()
   const ends = AbortSignal.any([signal, closing.signal])
+  const outage = new Outage(ctx, {
+    isReached: true,
+    hint: () => 'The agent goes on without this client.',
+    next: [ctx.next(`svc sessions watch ${at.id.slice(0, 8)}`)],
+  })
   const stream = endlessEvents(ctx, {
-    of: 'the session',
-    after: null,
-    signal: ends,
+    ...{ of: 'the session', after: null, signal: ends, outage },
     open: (headers) => at.stream('/events', { query: { messages }, headers, signal: ends }),
   })
   const said = new Said(listener, untilIdle)
@@ -63,6 +66,8 @@ class Said {
   readonly #changes: MessageChanges
   readonly #prompts = new Set<string>()
   readonly #shown = new Set<string>()
+  /** The status of each question, since a new connection begins with the open ones. */
+  readonly #questions = new Map<string, Question['status']>()
   /** The last error printed in this turn: both the end of the turn and a message may report it. */
   #lastReason: string | null = null
   /** An error that the end of a turn reported before its message did. */
@@ -83,10 +88,7 @@ class Said {
     if (event.type === 'turn') return this.#turn(event.status, event.error)
     if (event.type === 'message') this.#message(event.message)
     else if (event.type === 'session') this.#listener.session?.(event.session)
-    else {
-      this.#changes.endText()
-      this.#listener.question?.(event.question)
-    }
+    else this.#question(event.question)
     return false
   }
 
@@ -111,6 +113,14 @@ class Said {
     this.#prompts.add(message.message_id)
     this.#changes.endText()
     this.#listener.prompt?.(texts.join('\n'), undefined, filesOf(message))
+  }
+
+  #question(question: Question): void {
+    const { question_id: id, status } = question
+    if (this.#questions.get(id) === status) return
+    this.#questions.set(id, status)
+    this.#changes.endText()
+    this.#listener.question?.(question)
   }
 
   #turn(status: 'busy' | 'idle' | 'error', error: string | null): boolean {

@@ -39,7 +39,7 @@ interface OutputOptions {
 export function createOutput(io: Streams, options: OutputOptions) {
   const terminal = io.stdout.isTTY && !options.json
   const data = painter(wantsColour(io.stdout, io.env, options))
-  const { toStdout, toStderr, passing, clearPassing } = createWriters(io, options)
+  const { toStdout, toStderr, ...writers } = createWriters(io, options)
 
   // The filter loads asynchronously and commands print synchronously, so documents are queued.
   let filtering = Promise.resolve()
@@ -122,39 +122,58 @@ export function createOutput(io: Streams, options: OutputOptions) {
       if (options.json) io.stderr.write(`${safeJson({ warning: text })}\n`)
       else toStderr(yellow('! '), text)
     },
-    passing,
-    clearPassing,
+    ...writers,
   }
 }
 
-/** Writes to both streams, and clears a temporary line before anything else is written. */
+/**
+ * Writes to both streams. Clears a temporary line before anything else is written, and on a terminal never writes a
+ * message into an unfinished line of the data.
+ */
 function createWriters(io: Streams, options: OutputOptions) {
   const notes = painter(wantsColour(io.stderr, io.env, options))
-  let passingShown = false
-  /** Returns whether there was a line to clear. */
-  const clearPassing = (): boolean => {
-    const shown = passingShown
-    if (shown) io.stderr.write('\r\x1b[2K')
-    passingShown = false
-    return shown
+  const sharesScreen = io.stdout.isTTY && io.stderr.isTTY
+  let shown: string | null = null
+  let isMidLine = false
+  /** Returns whether there was a line to clear. With a text, clears only the line with that text. */
+  const clearPassing = (text?: string): boolean => {
+    if (shown === null || (text !== undefined && text !== shown)) return false
+    io.stderr.write('\r\x1b[2K')
+    shown = null
+    return true
+  }
+  const toStdout = (text: string) => {
+    clearPassing()
+    io.stdout.write(text)
+    if (text !== '') isMidLine = !text.endsWith('\n')
+  }
+  const breakLine = () => {
+    io.stderr.write('\n')
+    // In a pipe the data keeps its own line breaks.
+    if (sharesScreen) isMidLine = false
   }
   return {
     clearPassing,
-    toStdout(text: string) {
-      clearPassing()
-      io.stdout.write(text)
-    },
+    toStdout,
     toStderr(...pieces: Piece[]) {
       if (options.json) return
       clearPassing()
+      if (sharesScreen && isMidLine) breakLine()
       io.stderr.write(`${notes.line(pieces)}\n`)
     },
-    /** A temporary line on stderr, on a terminal only. */
-    passing(text: string) {
-      if (!io.stderr.isTTY || options.json) return
-      io.stderr.write(`\r\x1b[2K${notes.line([dim(text)])}`)
-      passingShown = true
+    /** Moves stderr to a new line. */
+    breakLine,
+    /** Ends an unfinished line of the data. */
+    endLine() {
+      if (isMidLine) toStdout('\n')
     },
+    /** A temporary line on stderr, on a terminal only. It would erase an unfinished line of the data. */
+    passing(text: string) {
+      if (!io.stderr.isTTY || options.json || (sharesScreen && isMidLine)) return
+      io.stderr.write(`\r\x1b[2K${notes.line([dim(text)])}`)
+      shown = text
+    },
+    isPassing: () => shown !== null,
   }
 }
 

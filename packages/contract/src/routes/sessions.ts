@@ -83,6 +83,12 @@ export const session = named('Session', {
   is_busy: z.boolean().optional().describe('Only with `include=activity`: whether the agent is working on a prompt.'),
   refresh: sessionRefresh.nullable().describe('The latest refresh since the sandbox started.'),
   waiting_for: z.enum(['person']).nullable().describe('`person`: a question of the agent is open.'),
+  asleep_since: timestamp
+    .nullable()
+    .optional()
+    .describe(
+      'Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it.',
+    ),
 })
 export type Session = z.infer<typeof session>
 
@@ -343,7 +349,8 @@ export const getAttachmentRoute = route.get('project-read', `${base}/:sessionId/
 export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/timeline`, {
   name: 'getTimeline',
   summary: 'Get the steps of the last start',
-  description: 'Each step with its duration in milliseconds, and the refreshes since.',
+  description:
+    'Each step with its duration in milliseconds, and since then each `refresh` and each `wake` of the sleeping agent.',
   reply: z.object({
     phases: z.array(
       named('StartPhase', {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { toolOutcome } from './tool-outcome.ts'
+import { toolOutcome, toolTarget } from './tool-outcome.ts'
 
 const timeout = 'shell tool terminated command after exceeding timeout 120000 ms.'
 
@@ -13,4 +13,15 @@ test.each([
   [{ status: 'error' }, '✗', ''],
 ] as const)('a tool call with %j shows %s %s', (part, mark, note) => {
   expect(toolOutcome({ output: '', ...part })).toEqual({ mark, note, hasFailed: mark === '✗' })
+})
+
+test.each([
+  ['Runs the tests', '{"command":"npm test"}', 'Runs the tests'],
+  ['', '{"description":"Runs the tests","command":"npm test"}', 'npm test'],
+  ['', '{"offset":3,"filePath":"src/a.ts"}', 'src/a.ts'],
+  ['', '{"todos":[]}', '{"todos":[]}'],
+  ['', '{}', ''],
+  ['', '{"comm', '{"comm'],
+] as const)('a tool call with the title %j and the input %j is about %j', (title, input, target) => {
+  expect(toolTarget({ title, input })).toBe(target)
 })

@@ -1,5 +1,6 @@
-/** How a tool call of an agent ended, in the words of the pages and the client. Loads no zod: both use it. */
+/** What a tool call of an agent does and how it ended, in the words of the pages and the client. Loads no zod: both use it. */
 import type { MessagePart } from '../api.gen.ts'
+import { isRecord, parseJson } from '../json.ts'
 
 export type ToolPart = Extract<MessagePart, { type: 'tool' }>
 
@@ -23,4 +24,17 @@ export function toolOutcome({
   const note = code === undefined || code === 0 ? '' : code === null ? killed : `exit ${code}`
   const hasFailed = status === 'error' || note !== ''
   return { mark: hasFailed ? '✗' : '✓', hasFailed, note }
+}
+
+/** The fields of a tool's input that say what it works on, the most telling first. */
+const targets = ['command', 'filePath', 'path', 'pattern', 'url', 'query', 'description', 'name']
+
+/** The command or the target of a call. The runtime names most calls only when they end. */
+export function toolTarget({ title, input }: Pick<ToolPart, 'title' | 'input'>): string {
+  if (title !== '') return title
+  const given = parseJson(input)
+  if (!isRecord(given)) return input
+  const target = targets.map((name) => given[name]).find((value) => typeof value === 'string' && value !== '')
+  if (typeof target === 'string') return target
+  return Object.keys(given).length === 0 ? '' : input
 }

@@ -28,6 +28,7 @@ export function SessionRow({
         isBusy={session.is_busy}
         waitingFor={session.waiting_for}
         isProposed={proposed !== undefined}
+        isAsleep={session.asleep_since != null}
       />
       <span className="min-w-0 flex-1 basis-40">
         <SessionLink project={slug} sessionId={session.session_id} className="font-medium hover:underline">

@@ -21,6 +21,7 @@ export function SessionStatus({
   isBusy,
   waitingFor = null,
   isProposed = false,
+  isAsleep = false,
 }: {
   status: string
   /** Undefined while it loads. */
@@ -28,13 +29,19 @@ export function SessionStatus({
   waitingFor?: 'person' | null
   /** An open change request proposes its branch. */
   isProposed?: boolean
+  /** The idle agent sleeps until the next prompt. */
+  isAsleep?: boolean
 }) {
-  const word = waitingFor === 'person' ? 'Waiting for you' : wordOf(status, isBusy, isProposed)
+  const word = waitingFor === 'person' ? 'Waiting for you' : wordOf(status, { isBusy, isProposed, isAsleep })
   return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
 }
 
-function wordOf(status: string, isBusy: boolean | undefined, isProposed: boolean): string {
+function wordOf(
+  status: string,
+  { isBusy, isProposed, isAsleep }: { isBusy: boolean | undefined; isProposed: boolean; isAsleep: boolean },
+): string {
   if (status === 'running' && isBusy !== false) return 'running'
   if (isProposed && (status === 'running' || status === 'stopped')) return 'ready for review'
-  return status === 'running' ? 'waiting' : status
+  if (status !== 'running') return status
+  return isAsleep ? 'asleep' : 'waiting'
 }

@@ -701,6 +701,7 @@ export interface Schema {
     updated_at: Now
     last_active_at: Now
     in_force: Json<'session_sandboxes.in_force'> | null
+    asleep_since: Timestamp | null
   }
   session_snapshots: {
     project_id: string

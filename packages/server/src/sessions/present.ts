@@ -45,6 +45,7 @@ export function presentSession(
     ...(include === 'activity' ? { is_busy: row.is_busy } : {}),
     refresh: row.refresh,
     waiting_for: row.is_waiting ? 'person' : null,
+    asleep_since: row.status === 'running' ? row.asleep_since : null,
   }
 }
 

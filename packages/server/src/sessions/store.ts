@@ -13,6 +13,7 @@ import { recordSessionEvent } from './record-event.ts'
 export type SessionRow = Row<'project_sessions'>
 export type SessionWithSandbox = SessionRow & {
   sandbox: Pick<SandboxRow, 'sandbox_id' | 'driver' | 'status' | 'generation'> | null
+  asleep_since: SandboxRow['asleep_since']
   is_waiting: boolean
 }
 
@@ -28,7 +29,7 @@ function withSandbox(db: DbOrTransaction) {
         .onRef('sandbox.generation', '=', 'project_sessions.generation'),
     )
     .selectAll('project_sessions')
-    .select(['sandbox.sandbox_id', 'sandbox.driver', 'sandbox.status as sandbox_status'])
+    .select(['sandbox.sandbox_id', 'sandbox.driver', 'sandbox.status as sandbox_status', 'sandbox.asleep_since'])
     .select((eb) => isWaiting(eb).as('is_waiting'))
 }
 
@@ -36,6 +37,7 @@ type Joined = SessionRow & {
   sandbox_id: string | null
   driver: string | null
   sandbox_status: SandboxRow['status'] | null
+  asleep_since: SandboxRow['asleep_since']
   is_waiting: SqlBool
 }
 

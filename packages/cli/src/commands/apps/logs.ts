@@ -1,14 +1,11 @@
 import type { AppDeploy, AppLog } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { Refusal } from '../../errors.ts'
-import { streamedEvents } from '../../event-stream.ts'
+import { Outage, streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../terminal/output.ts'
 import { appArg, shortCommit } from './apps.ts'
 
 type Line = AppLog['lines'][number]
-
-const reconnectsMax = 5
 
 export const logs = command({
   summary: 'Print the build and run logs of an app',
@@ -54,8 +51,9 @@ interface Where {
 /** Resumes after a broken connection. */
 async function follow(ctx: Context, where: Where): Promise<void> {
   const { io, project } = ctx
+  const next = [ctx.next(`svc apps logs ${where.path.slug} --follow`)]
+  const outage = new Outage(ctx, { isReached: false, next })
   let lastId: string | null = null
-  let failures = 0
   for (;;) {
     try {
       const stream: ReadableStream<Uint8Array> = await project.stream('/apps/{slug}/logs', {
@@ -65,16 +63,15 @@ async function follow(ctx: Context, where: Where): Promise<void> {
         signal: io.signal,
       })
       for await (const { event, data, id } of streamedEvents(stream, 'the log')) {
-        failures = 0
+        outage.over()
         lastId = id ?? lastId
         printEvent(ctx, event, data)
       }
       // The stream ends when the app is removed from svc.toml.
       return
     } catch (error) {
-      const isCut = error instanceof Refusal ? error.code === 'unreachable' : error instanceof TypeError
-      if (io.signal.aborted || !isCut || ++failures > reconnectsMax) throw error
-      await io.sleep(500 * failures)
+      if (io.signal.aborted) throw error
+      await outage.wait(error)
     }
   }
 }

@@ -3,7 +3,7 @@ import { command } from '../../arguments/command.ts'
 import { limitWhenGiven } from '../../arguments/limit.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { endlessEvents } from '../../event-stream.ts'
+import { endlessEvents, Outage } from '../../event-stream.ts'
 import { cyan, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
 const colours: Record<string, (text: string) => Styled> = {
@@ -176,11 +176,10 @@ export async function* follow(
 ): AsyncGenerator<ProjectEvent | Reset> {
   const { signal } = io
   const stream = endlessEvents(
-    { io, out },
+    { io },
     {
-      of: 'the project',
-      after: after === null ? null : String(after),
-      signal,
+      ...{ of: 'the project', after: after === null ? null : String(after), signal },
+      outage: new Outage({ io, out }, { isReached: false, next: ['svc events --follow'] }),
       open: (headers) => project.stream('/events', { headers, signal }),
     },
   )

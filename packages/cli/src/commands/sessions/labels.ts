@@ -11,6 +11,12 @@ export function sessionPiece(session: Session): Piece {
   return session.waiting_for === 'person' ? yellow('waiting for you') : statusPiece(session.status)
 }
 
+/** For a person, an idle session whose agent sleeps is not simply running. Programs read the status. */
+export function shownPiece(session: Session, terminal: boolean): Piece {
+  const isAsleep = terminal && session.asleep_since != null && session.waiting_for === null
+  return isAsleep ? dim('asleep') : sessionPiece(session)
+}
+
 /** Eight characters identify a session to a user; programs get the whole id. */
 export function shortId(id: string, terminal: boolean): string {
   return terminal ? id.slice(0, 8) : id

@@ -47,6 +47,21 @@ describe('svc sessions', () => {
     expect(terminal.stdout).toContain('sandbox URL:')
   })
 
+  test('new --wait goes on when the server restarts meanwhile', async () => {
+    let looks = 0
+    const away = new ServiceError('unavailable', 'The server is stopping.')
+    const proxied = new Response('<h1>Bad gateway</h1>', { status: 502, headers: { 'Content-Type': 'text/html' } })
+    await using service = startService({
+      getSession: () => {
+        if (++looks === 1) throw away
+        return looks === 2 ? proxied : aSession()
+      },
+    })
+    const { code, stderr } = await svc(['sessions', 'new', '--wait'], { service, env })
+    expect(code).toBe(0)
+    expect(stderr.match(/Reconnecting…/g)).toHaveLength(1)
+  })
+
   test('new ends with 1 and the true reason when the start fails', async () => {
     await using service = startService({
       getSession: () => aSession({ status: 'failed', error: 'bubblewrap is not installed' }),
@@ -175,6 +190,15 @@ describe('svc sessions', () => {
     const listed = await svc(['sessions', 'ls'], { service, env, terminal: true })
     expect(listed.stdout).toContain('NOT PUSHED')
     expect(listed.stdout).toContain('3 files')
+  })
+
+  test('a person sees that the agent sleeps, and a program still reads the status', async () => {
+    const asleep = aSession({ asleep_since: at })
+    await using service = startService({ getSession: () => asleep, listSessions: () => [asleep] })
+    const shown = await svc(['sessions', 'info', ids.session], { service, env, terminal: true })
+    expect(shown.stdout).toContain('the agent fell asleep 10 minutes ago; the next prompt wakes it')
+    expect((await svc(['sessions', 'ls'], { service, env, terminal: true })).stdout).toContain('asleep')
+    expect((await svc(['sessions', 'ls'], { service, env })).stdout).toContain('\trunning\t')
   })
 
   test('an id may be abbreviated while it means one session', async () => {

@@ -8,7 +8,7 @@ import { UsageError } from '../../errors.ts'
 import { bold, type Column, dim, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 import { sessionAt } from './find.ts'
-import { sessionArg, sessionPiece, shortId, unfinishedLabel } from './labels.ts'
+import { sessionArg, sessionPiece, shortId, shownPiece, unfinishedLabel } from './labels.ts'
 
 export const ls = command({
   summary: 'List sessions, newest first',
@@ -45,7 +45,7 @@ export const ls = command({
 export function sessionColumns({ out }: Context): Column<Session>[] {
   return [
     { title: 'ID', of: (session) => shortId(session.session_id, out.terminal) },
-    { title: 'STATUS', of: sessionPiece },
+    { title: 'STATUS', of: (session) => shownPiece(session, out.terminal) },
     { title: 'NAME', of: (session) => session.name, shrink: true },
     { title: 'AGENT', of: (session) => session.agent_name },
     { title: 'BASE', of: (session) => session.base_ref, shrink: true },
@@ -76,6 +76,12 @@ export function printSession({ out }: Context, session: Session): void {
   out.line(bold(session.name))
   out.fields([
     ['status', sessionPiece(session)],
+    [
+      'idle',
+      session.asleep_since == null
+        ? null
+        : `the agent fell asleep ${out.terminal ? '' : 'at '}${out.time(session.asleep_since)}; the next prompt wakes it`,
+    ],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
     ['refresh', refreshWords(session)],

@@ -51,6 +51,7 @@ function LiveSession({ initial }: { initial: Session }) {
               status={now.status}
               isBusy={stream.isLoaded ? busy : now.is_busy}
               waitingFor={now.waiting_for}
+              isAsleep={now.asleep_since != null}
             />
           </h1>
           <p className="text-sm text-dim">
@@ -71,7 +72,6 @@ function LiveSession({ initial }: { initial: Session }) {
         </Notice>
       )}
       <RefreshNotice session={now} />
-      {stream.isReconnecting && <Notice tone="warn" title="Reconnecting…" />}
       <UnfinishedWork session={now} />
       <SessionChangeRequests session={now} />
       <Timeline session={now} />
@@ -79,8 +79,9 @@ function LiveSession({ initial }: { initial: Session }) {
       <Conversation
         address={`/v1/projects/${now.project_id}/sessions/${now.session_id}`}
         conversation={conversation}
+        session={now}
         busy={busy}
-        waitingFor={now.waiting_for}
+        isReconnecting={stream.isReconnecting}
       />
       <Questions session={now} questions={stream.questions} />
       <PromptBox session={now} busy={busy} />

@@ -51,10 +51,10 @@ export const pathOf = ({ project_id: projectId, session_id: sessionId }: Session
 
 const keyOf = ({ project_id, session_id }: Session) => ['project', project_id, 'sessions', session_id]
 
-/** Refetched when the session's status changes, and while it starts. Its last refresh adds a step. */
+/** Refetched when the session's status changes, and while it starts. A refresh and a wake of the agent add a step. */
 export const timeline = (session: Session) =>
   read(
-    [...keyOf(session), 'timeline', session.status, session.refresh?.settled_at ?? null],
+    [...keyOf(session), 'timeline', session.status, session.refresh?.settled_at ?? null, session.asleep_since ?? null],
     `${one}/timeline`,
     { path: pathOf(session) },
     { refetchInterval: session.status === 'provisioning' ? 1_000 : false },

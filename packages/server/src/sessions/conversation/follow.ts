@@ -6,9 +6,9 @@ import { setBusy } from '../activity-store.ts'
 import { abortedCode, Conversation, type TurnFailure } from './assemble.ts'
 import { requestRuntime, boundedText, type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
-import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
+import { Rest, type SleepListener } from './rest.ts'
 import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
@@ -30,14 +30,12 @@ const statusBytesMax = 1024 * 1024
 /** An event of the runtime is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
 
-/** A use of the runtime goes on without the event stream after this time. It then reads the history. */
-const streamMsMax = 5_000
-
 export interface RuntimeEvents {
   /** The runtime ended and is restarted; null once it answers again. */
   trouble: (error: string | null) => void
   givenUp: (reason: string) => void
   turnStored: () => void
+  sleepChanged: SleepListener
 }
 
 export class Follower {
@@ -78,11 +76,7 @@ export class Follower {
   /** A turn may have begun or ended while no server followed. */
   #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
-  #stream = new AbortController()
-  /** The runtime sleeps, so no stream is open. */
-  #rest: { since: number; over: PromiseWithResolvers<void> } | null = null
-  /** The stream after a rest. */
-  #opening: PromiseWithResolvers<void> | null = null
+  readonly #rest: Rest
 
   constructor(
     deps: FollowDeps,
@@ -112,6 +106,7 @@ export class Follower {
       shown: () => this.#shown(),
     })
     this.turn = input.turn
+    this.#rest = new Rest(deps, input.on.sleepChanged)
     this.#prompt = input.prompt
     if (input.stored !== null) {
       this.#conversation.restore(input.stored)
@@ -119,7 +114,7 @@ export class Follower {
       this.#mayHaveMoved = true
     }
     if (this.turn === 'busy') this.#storeSoon()
-    else if (input.isAsleep === true) this.#rest = { since: performance.now(), over: Promise.withResolvers() }
+    if (input.isAsleep === true) this.#rest.beginAsleep({ isNeeded: this.turn === 'busy' })
   }
 
   start(): void {
@@ -129,6 +124,7 @@ export class Follower {
   /** The runtime has taken the prompt. */
   delivered(reply: Pick<PromptReply, 'runtime_session_id' | 'runtime_starts'>): void {
     this.#isUndelivered = false
+    this.#rest.awoke()
     this.#takenBy = reply.runtime_starts ?? null
     this.#conversation.runtimeSessionId = reply.runtime_session_id
   }
@@ -184,41 +180,24 @@ export class Follower {
     await this.#checkRuntime()
   }
 
-  /**
-   * The runtime has slept for so long; null when it is awake. While it sleeps it has no events, and an open connection
-   * would wake the daemon every second, so the stream closes until a use.
-   */
+  /** The runtime has slept for so long; null when it is awake. */
   sleepSeen(asleepMs: number | null): void {
-    const rest = this.#rest
+    if (this.#stop.signal.aborted) return
     // A runtime falls asleep only between turns, so the end of this one was missed.
-    if (asleepMs !== null && this.turn === 'busy' && this.#opening === null && !this.#isUndelivered)
+    if (asleepMs !== null && this.turn === 'busy' && !this.#rest.isEnding && !this.#isUndelivered)
       this.#onTurn('idle', null)
-    if (rest === null) {
-      // A runtime that starts for a use still counts as asleep.
-      const isNeeded = this.turn === 'busy' || this.#opening !== null
-      if (asleepMs === null || isNeeded || this.#stop.signal.aborted) return
-      this.#rest = { since: performance.now(), over: Promise.withResolvers() }
-      this.#stream.abort()
-    } else if (asleepMs === null || performance.now() - asleepMs > rest.since) this.#endRest()
-  }
-
-  #endRest(): void {
-    if (this.#rest === null) return
-    this.#opening = Promise.withResolvers()
-    this.#rest.over.resolve()
-    this.#rest = null
+    this.#rest.seen(asleepMs, { isNeeded: this.turn === 'busy' })
   }
 
   /** Resolves when the event stream is open again, so that no event of what wakes the runtime is missed. */
-  async awake(): Promise<void> {
-    this.#endRest()
-    if (this.#opening !== null) await withDeadline(this.#opening.promise, streamMsMax, () => {})
+  awake(): Promise<void> {
+    return this.#rest.use()
   }
 
   /** `isOver`: the sandbox ended. Otherwise another server follows the conversation from here. */
   async stop({ isOver }: { isOver: boolean } = { isOver: true }): Promise<void> {
     this.#stop.abort()
-    this.#endRest()
+    this.#rest.end()
     await this.#followed
     await this.questions.finished()
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
@@ -235,15 +214,15 @@ export class Follower {
   async #follow(): Promise<void> {
     let waitMs = reconnectMs
     while (!this.#stop.signal.aborted) {
-      if (this.#rest !== null) {
-        await this.#rest.over.promise
+      if (this.#rest.over !== null) {
+        await this.#rest.over
         continue
       }
       try {
         await this.#followOnce(() => (waitMs = reconnectMs))
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        if (this.#rest === null) {
+        if (this.#rest.over === null) {
           this.#deps.log.debug(
             { err: error, session_id: this.#daemon.sessionId },
             'the event stream of a sandbox broke; reconnecting',
@@ -251,7 +230,7 @@ export class Follower {
           await this.#checkRuntime()
         }
       }
-      if (this.#rest !== null) continue
+      if (this.#rest.over !== null) continue
       await pause(waitMs, this.#stop.signal)
       waitMs = Math.min(waitMs * 2, reconnectMsMax)
     }
@@ -259,12 +238,10 @@ export class Follower {
 
   /** Opens the stream before it reads the history: the other order would miss events in between. */
   async #followOnce(connected: () => void): Promise<void> {
-    this.#stream = new AbortController()
-    const response = await this.#ask('/event', this.#stream.signal)
+    const response = await this.#ask('/event', this.#rest.opens())
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
     connected()
-    this.#opening?.resolve()
-    this.#opening = null
+    this.#rest.opened()
     this.questions.sync()
     await this.#loadHistory()
     await this.#checkRuntime()

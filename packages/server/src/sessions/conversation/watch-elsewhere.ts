@@ -83,5 +83,5 @@ export function watchElsewhere(deps: WatchDeps, session: SessionWithSandbox, sen
 }
 
 /** Excludes times, which change with each activity. */
-const gist = ({ status, error, last_turn_error, name, model, agent_name, metadata, sandbox }: Session) =>
-  JSON.stringify([status, error, last_turn_error, name, model, agent_name, metadata, sandbox])
+const gist = ({ status, error, last_turn_error, name, model, agent_name, metadata, sandbox, asleep_since }: Session) =>
+  JSON.stringify([status, error, last_turn_error, name, model, agent_name, metadata, sandbox, asleep_since])

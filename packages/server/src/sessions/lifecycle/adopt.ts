@@ -17,7 +17,7 @@ export interface Adopted {
   sandbox: Sandbox
   status: 'booting' | 'ready' | 'failed' | 'warm'
   runtimeSessionId: string | null
-  isAsleep: boolean
+  asleepMs: number | null
 }
 
 /** Null when the sandbox does not live, does not answer, or belongs to another server by now. */
@@ -46,7 +46,7 @@ export async function adoptSandbox(
     sandbox,
     status: health.status,
     runtimeSessionId: health.runtime_session_id,
-    isAsleep: health.runtime_asleep_ms !== null,
+    asleepMs: health.runtime_asleep_ms,
   }
 }
 

@@ -16,6 +16,7 @@ import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptSandbox } from './adopt.ts'
+import { recordSleep } from './record-sleep.ts'
 import { readStored } from '../conversation/stored.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
@@ -277,6 +278,11 @@ export class SessionReconciler implements SessionRunner {
       givenUp: (reason) => this.#onExit(input.sandboxId, reason),
       turnStored: announce,
       saveStateChanged: announce,
+      sleepChanged: (since, wake) =>
+        this.#record(sessionId, async () => {
+          await recordSleep(this.#deps, { ...session, sandboxId: input.sandboxId }, { since, wake })
+          await this.#announce(sessionId)
+        }),
     })
     this.#attached.set(sessionId, attached)
   }
@@ -322,9 +328,12 @@ export class SessionReconciler implements SessionRunner {
     const adopted = await adoptSandbox(this.#deps, driver, session)
     if (adopted?.status !== 'ready') return false
     const { session_id } = session
-    const { runtimeSessionId, sandbox, isAsleep } = adopted
+    const { runtimeSessionId, sandbox, asleepMs } = adopted
+    const isAsleep = asleepMs !== null
     const { daemonSocket, sandboxId } = sandbox
     const stored = await readStored(db, session_id)
+    const since = isAsleep ? new Date(this.#deps.now().getTime() - asleepMs) : null
+    await recordSleep(this.#deps, { ...session, sandboxId }, { since, wake: null })
     this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored, isAsleep })
     log.info({ session_id, sandbox_id: sandboxId }, 'a session goes on with the sandbox of an earlier server')
     await this.#announce(session_id)

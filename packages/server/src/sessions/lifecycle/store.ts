@@ -1,5 +1,6 @@
 /** SQL on the start of sessions: the phases of each start, and the secrets a running session should have. */
-import { upsertRow } from '../../db/rows.ts'
+import { sql } from 'kysely'
+import { insertRow, upsertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 
 export async function secretRevisions(db: DbOrTransaction, sessionIds: string[]) {
@@ -15,6 +16,27 @@ export async function secretRevisions(db: DbOrTransaction, sessionIds: string[])
 
 export function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
   return upsertRow(db, 'session_phases', row, 'session_id', 'generation', 'position')
+}
+
+/** The steps of one name that a timeline keeps. */
+const keptMax = 100
+
+/** Adds a step after the start. Needs a transaction. */
+export async function appendPhase(
+  trx: DbOrTransaction,
+  { session_id, generation }: { session_id: string; generation: number },
+  phase: Omit<NewRow<'session_phases'>, 'session_id' | 'generation' | 'position'>,
+): Promise<void> {
+  await insertRow(trx, 'session_phases', {
+    ...{ session_id, generation },
+    position: sql<number>`(select coalesce(max(position), -1) + 1 from session_phases
+        where session_id = ${session_id} and generation = ${generation})`,
+    ...phase,
+  })
+  await sql`delete from session_phases where session_id = ${session_id} and generation = ${generation}
+    and name = ${phase.name} and position <= (select position from session_phases
+      where session_id = ${session_id} and generation = ${generation} and name = ${phase.name}
+      order by position desc offset ${keptMax} limit 1)`.execute(trx)
 }
 
 export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {

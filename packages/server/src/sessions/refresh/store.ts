@@ -1,13 +1,12 @@
 /** SQL on refreshes, which are recorded on the session, its sandbox and its timeline. */
 import type { SessionRefresh } from '@svc/contract'
 import { sql } from 'kysely'
-import { insertRow, updateRows } from '../../db/rows.ts'
+import { updateRows } from '../../db/rows.ts'
 import type { Db, DbOrTransaction } from '../../db/schema.ts'
 import { setInForce } from '../../sandboxes/store.ts'
+import { appendPhase } from '../lifecycle/store.ts'
 import { recordSessionEvent } from '../record-event.ts'
 import type { InForce } from './in-force.ts'
-
-const timelineMax = 100
 
 interface OfGeneration {
   session_id: string
@@ -93,21 +92,10 @@ export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, fini
     .executeTakeFirst()
   if (session === undefined) return
   if (finished.inForce !== null) await setInForce(trx, of, finished.inForce)
-  await insertRow(trx, 'session_phases', {
-    session_id: of.session_id,
-    generation: of.generation,
-    position: sql<number>`(select coalesce(max(position), -1) + 1 from session_phases
-        where session_id = ${of.session_id} and generation = ${of.generation})`,
+  await appendPhase(trx, of, {
     name: 'refresh',
-    started_at: finished.startedAt,
-    ms: finished.ms,
-    error: refresh.error,
-    note: finished.note,
+    ...{ started_at: finished.startedAt, ms: finished.ms, error: refresh.error, note: finished.note },
   })
-  await sql`delete from session_phases where session_id = ${session_id} and generation = ${generation} and name = 'refresh'
-    and position <= (select position from session_phases
-      where session_id = ${session_id} and generation = ${generation} and name = 'refresh'
-      order by position desc offset ${timelineMax} limit 1)`.execute(trx)
   const { status, cause, applied, needs_restart } = refresh
   const about = { refresh: { status, cause, applied, needs_restart } }
   await recordSessionEvent(trx, 'session.refreshed', session, refresh.error, null, about)

@@ -125,6 +125,73 @@ describe('svc sessions chat --prompt', () => {
     expect(service.of('streamSessionEvents')).toHaveLength(3)
   })
 
+  /** A server that ends while the first prompt is in flight, and its successor. */
+  function restarting(events: SessionEvent[]) {
+    const first = startService({
+      promptSession: () => {
+        void first[Symbol.asyncDispose]()
+        return new Promise(() => {})
+      },
+      async *streamSessionEvents() {
+        yield turn('idle')
+        await new Promise(() => {})
+      },
+    })
+    const start = () =>
+      startService(
+        {
+          async *streamSessionEvents() {
+            yield turn('idle')
+            while (second!.of('promptSession').length === 0) await Bun.sleep(1)
+            yield* events
+            await new Promise(() => {})
+          },
+        },
+        { port: Number(new URL(first.url).port) },
+      )
+    let second: ReturnType<typeof start> | null = null
+    return {
+      first,
+      second: () => second!,
+      /** Starts the successor once the client misses the server. */
+      hears: (shown: string) => {
+        if (shown.includes('Reconnecting')) second ??= start()
+      },
+      [Symbol.asyncDispose]: async () => second?.[Symbol.asyncDispose](),
+    }
+  }
+
+  test('goes on when the server restarts, and sends the prompt under one key', async () => {
+    await using server = restarting(answer)
+    const { code, stdout, stderr } = await svc(ask, { service: server.first, env, hears: server.hears })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Because of this:\nIt fails.\n' })
+    expect(stderr.match(/Reconnecting…/g)).toHaveLength(1)
+    const keys = [server.first, server.second()].flatMap((each) =>
+      each.of('promptSession').map(({ headers }) => headers.get('idempotency-key')),
+    )
+    expect(keys.length).toBeGreaterThan(1)
+    expect(new Set(keys).size).toBe(1)
+  })
+
+  test('ends with 1 and the command that continues when the server does not come back', async () => {
+    await using server = restarting([])
+    const { code, stderr } = await svc(ask, { service: server.first, env })
+    expect(code).toBe(1)
+    expect(stderr.match(/Reconnecting…/g)).toHaveLength(1)
+    expect(stderr).toContain('error: The server did not come back')
+    expect(stderr).toContain('The prompt may or may not have arrived.')
+    expect(stderr).toContain('svc sessions watch 44444444')
+  })
+
+  test('says that the agent wakes, once', async () => {
+    const asleep = aSession({ asleep_since: at })
+    const wakes: SessionEvent[] = [{ type: 'session', session: asleep }, turn('busy')]
+    await using service = talking([...wakes, { type: 'session', session: aSession() }, ...answer])
+    const { code, stderr } = await svc(ask, { service, env })
+    expect(code).toBe(0)
+    expect(stderr.match(/Waking the agent…/g)).toHaveLength(1)
+  })
+
   test('the end of an earlier turn is not the end of ours', async () => {
     const earlier = [
       turn('busy'),

@@ -59,7 +59,7 @@ export const chat = command({
     const printer = printConversation(ctx, { sessionId: session.session_id })
     const release = abortOnInterrupt(ctx, at, printer)
     try {
-      await followTurn(ctx.io, at, { text: prompt, ...files }, printer)
+      await followTurn(ctx, at, { text: prompt, ...files }, printer)
     } finally {
       release()
     }

@@ -133,6 +133,21 @@ describe('svc sessions watch', () => {
     expect(resumed).toEqual([null, '6', '6'])
   })
 
+  test('neither loses nor repeats text when a restarted server knows less of an answer than was shown', async () => {
+    await using service = session(
+      [...past, ...now.slice(0, 3), message({ message_id: 'b', parts: [text('1', 'I am at i')] })],
+      [prompt('u2', 'Mend it'), ...now.slice(2, 3), turn('busy')],
+      [...now.slice(3), turn('idle')],
+    )
+    expect((await watch(service, '--once')).stdout).toBe(shown)
+  })
+
+  test('shows an open question once, however often it connects', async () => {
+    const asked = { type: 'question', question: aQuestion() } as const
+    await using service = session([turn('busy'), asked], [asked, turn('busy')], [asked, turn('idle')])
+    expect((await watch(service, '--once')).stdout.match(/\? The agent asks/g)).toHaveLength(1)
+  })
+
   test('--json is a line an event', async () => {
     await using service = session([...past, ...now, turn('idle')])
     const { code, stdout, stderr } = await watch(service, '--once', '--json')

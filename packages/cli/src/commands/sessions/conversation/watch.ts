@@ -4,7 +4,7 @@ import { bold, dim } from '../../../terminal/output.ts'
 import { printConversation } from '../../../conversation/print.ts'
 import { watchConversation } from '../../../conversation/watch.ts'
 import { sessionAt } from '../find.ts'
-import { sessionArg, sessionPiece, shortId } from '../labels.ts'
+import { sessionArg, shortId, shownPiece } from '../labels.ts'
 
 export const watch = command({
   summary: 'Follow the conversation of a session',
@@ -32,7 +32,7 @@ export const watch = command({
     const at = await sessionAt(ctx, args.id)
     const session = await at.get('')
     const id = shortId(at.id, true)
-    out.progress(bold(session.name), dim(`  ${id}  `), sessionPiece(session))
+    out.progress(bold(session.name), dim(`  ${id}  `), shownPiece(session, true))
     if (!flags.once) out.note('Ctrl-C leaves; the session keeps running.')
     const printer = printConversation(ctx, { whole: true, sessionId: at.id })
     const options = { messages: flags.limit, untilIdle: flags.once, signal: io.signal }

@@ -79,7 +79,7 @@ export const newSession = command({
 })
 
 async function followSession(ctx: Context, started: Session): Promise<void> {
-  const { io, out } = ctx
+  const { out } = ctx
   const { session_id: sessionId } = started
   const at = ctx.project.session(sessionId)
   const id = shortId(sessionId, true)
@@ -89,7 +89,7 @@ async function followSession(ctx: Context, started: Session): Promise<void> {
   const release = abortOnInterrupt(ctx, at, printer)
   let failure: Refusal | null = null
   try {
-    await followTurn(io, at, null, printer)
+    await followTurn(ctx, at, null, printer)
   } catch (error) {
     // Show its change requests even if the turn failed.
     if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error

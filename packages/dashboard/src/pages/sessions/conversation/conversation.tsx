@@ -1,6 +1,8 @@
 import { useCallback } from 'react'
 import { Failure } from '../../../components/requests.tsx'
 import { Button } from '../../../ui/form.tsx'
+import { Time } from '../../../ui/text.tsx'
+import type { Session } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
 import { MessageItem } from './message.tsx'
 import type { Conversation as Loaded } from './use-conversation.ts'
@@ -13,17 +15,20 @@ const messagePx = 140
 export function Conversation({
   address,
   conversation,
+  session,
   busy,
-  waitingFor,
+  isReconnecting,
 }: {
   /** The API path of the session. */
   address: string
   conversation: Loaded
+  session: Session
   busy: boolean
-  waitingFor: 'person' | null
+  isReconnecting: boolean
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
+  const { asleep_since: asleepSince } = session
   const onShown = useCallback(
     (first: number) => {
       if (first < nearTheFirst && state === 'there') load()
@@ -57,9 +62,20 @@ export function Conversation({
       >
         {(message) => <MessageItem message={message} address={address} />}
       </LongList>
-      <p role="status" className="min-h-6 px-4 text-sm text-dim">
-        {waitingFor === 'person' ? 'The agent is waiting for your answer.' : busy ? 'The agent is working…' : ''}
-      </p>
+      <div className="min-h-6 px-4 text-sm text-dim">
+        <p role="status">{isReconnecting ? 'Reconnecting…' : agentState(session, busy)}</p>
+        {asleepSince != null && !busy && !isReconnecting && (
+          <p>
+            The agent fell asleep <Time at={asleepSince} />. The next prompt wakes it.
+          </p>
+        )}
+      </div>
     </section>
   )
+}
+
+function agentState({ waiting_for: waitingFor, asleep_since: asleepSince }: Session, busy: boolean): string {
+  if (waitingFor === 'person') return 'The agent is waiting for your answer.'
+  if (!busy) return ''
+  return asleepSince == null ? 'The agent is working…' : 'Waking the agent…'
 }

@@ -1,4 +1,4 @@
-import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
+import { toolOutcome, toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { type ComponentProps, memo } from 'react'
 import { Prose } from '../../../components/markdown.tsx'
@@ -86,7 +86,7 @@ function ToolCall({ part }: { part: Extract<Part, { type: 'tool' }> }) {
           {mark}
         </span>
         <span className="font-mono text-dim">{part.tool}</span>
-        <span className="min-w-0 flex-1 truncate font-mono">{part.title}</span>
+        <span className="min-w-0 flex-1 truncate font-mono">{toolTarget(part)}</span>
         {note !== '' && <span className="text-bad">{note}</span>}
         {ms >= noteMsMin && <span className="text-dim">{Math.round(ms / 1000)} s</span>}
       </summary>

@@ -26,6 +26,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => refusal === null && !send.isPending && send.mutate(text)
   const isStopped = session.status === 'stopped' || session.status === 'failed'
+  const effect = isStopped ? ' (restarts the session)' : session.asleep_since == null ? '' : ' (wakes the agent)'
   return (
     <div className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-ground py-3">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
@@ -36,7 +37,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
       >
         {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
         <TextArea
-          label={isStopped ? 'Prompt (restarts the session)' : 'Prompt'}
+          label={`Prompt${effect}`}
           value={text}
           onChange={setText}
           onSend={submit}

@@ -20,7 +20,7 @@ export function TerminalPage() {
   const back = useRef<HTMLAnchorElement>(null)
   return (
     <Read query={session(project_id, sessionId)} what="the session">
-      {({ name, status, is_busy: isBusy, waiting_for: waitingFor }) => (
+      {({ name, status, is_busy: isBusy, waiting_for: waitingFor, asleep_since: asleepSince }) => (
         <div className="flex flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
@@ -29,7 +29,7 @@ export function TerminalPage() {
                 {name}
               </SessionLink>
             </h1>
-            <SessionStatus status={status} isBusy={isBusy} waitingFor={waitingFor} />
+            <SessionStatus status={status} isBusy={isBusy} waitingFor={waitingFor} isAsleep={asleepSince != null} />
           </header>
           {ended !== null && (
             <Notice
