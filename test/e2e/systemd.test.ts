@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Session } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
-import { makeFirstCommit, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+import { makeFirstCommit, program, removeFolder, root, run, ServerProcess, until } from './harness.ts'
 
 setDefaultTimeout(300_000)
 
@@ -86,48 +86,59 @@ async function ready(before = '0'): Promise<string> {
   return mainPid()
 }
 
-test.skipIf(!canRun)('a restart and a crash of the service interrupt no agent, and --sessions ends them', async () => {
-  await systemctl('start', 'svc')
-  const first = await ready()
-  const config = JSON.parse(await readFile(join(home, '.config/svc/config.json'), 'utf8')) as {
-    tokens: Record<string, { token: string }>
-  }
-  server.token = config.tokens[server.url]!.token
-  const { project_id: project } = JSON.parse(await svc('projects', 'create', '--name', 'unit', '--json')) as {
-    project_id: string
-  }
-  await makeFirstCommit(server, project)
-  const sessions = `/v1/projects/${project}/sessions`
-  const { session_id: id } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
-  const session = () => server.send<Session>('GET', `${sessions}/${id}`)
-  await until('the session to run', async () => (await session()).status === 'running')
-  const { sandbox } = await session()
+test.skipIf(!canRun)(
+  'a restart and a crash of the service interrupt no agent, an upgrade is left to systemd, and --sessions ends all',
+  async () => {
+    await systemctl('start', 'svc')
+    const first = await ready()
+    const config = JSON.parse(await readFile(join(home, '.config/svc/config.json'), 'utf8')) as {
+      tokens: Record<string, { token: string }>
+    }
+    server.token = config.tokens[server.url]!.token
+    const { project_id: project } = JSON.parse(await svc('projects', 'create', '--name', 'unit', '--json')) as {
+      project_id: string
+    }
+    await makeFirstCommit(server, project)
+    const sessions = `/v1/projects/${project}/sessions`
+    const { session_id: id } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
+    const session = () => server.send<Session>('GET', `${sessions}/${id}`)
+    await until('the session to run', async () => (await session()).status === 'running')
+    const { sandbox } = await session()
 
-  await systemctl('restart', 'svc')
-  const second = await ready(first)
-  await answers('after-restart')
+    await systemctl('restart', 'svc')
+    const second = await ready(first)
+    await answers('after-restart')
 
-  await inside('kill', '-KILL', second)
-  await ready(second)
-  await answers('after-crash')
+    const upgraded = join(home, 'upgraded')
+    await mkdir(join(upgraded, 'dist'), { recursive: true })
+    await copyFile(program, join(upgraded, 'dist/svc'))
+    await symlink(join(root, 'node_modules'), join(upgraded, 'node_modules'))
+    const refused = await inside(join(upgraded, 'dist/svc'), 'self-host', 'upgrade', '--yes')
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('systemd runs the server (svc.service')])
+    expect(await mainPid()).toBe(second)
 
-  await systemctl('stop', 'svc')
-  const ended = await inside(program, 'self-host', 'stop', '--sessions')
-  expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('Ended 1 sandbox')])
+    await inside('kill', '-KILL', second)
+    await ready(second)
+    await answers('after-crash')
 
-  async function answers(mark: string): Promise<void> {
-    const text = `Do this.\n\n\`\`\`svc-script\necho ${mark}-$((20 + 1))\n\`\`\``
-    await until('the prompt to be taken', async () => {
-      const { status } = await server.api(`${sessions}/${id}/prompt`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ text }),
+    await systemctl('stop', 'svc')
+    const ended = await inside(program, 'self-host', 'stop', '--sessions')
+    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('Ended 1 sandbox')])
+
+    async function answers(mark: string): Promise<void> {
+      const text = `Do this.\n\n\`\`\`svc-script\necho ${mark}-$((20 + 1))\n\`\`\``
+      await until('the prompt to be taken', async () => {
+        const { status } = await server.api(`${sessions}/${id}/prompt`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ text }),
+        })
+        return status === 202
       })
-      return status === 202
-    })
-    await until(`the agent to say ${mark}`, async () =>
-      (await (await server.api(`${sessions}/${id}/transcript`)).text()).includes(`${mark}-21`),
-    )
-    expect(await session()).toMatchObject({ status: 'running', error: null, sandbox })
-  }
-})
+      await until(`the agent to say ${mark}`, async () =>
+        (await (await server.api(`${sessions}/${id}/transcript`)).text()).includes(`${mark}-21`),
+      )
+      expect(await session()).toMatchObject({ status: 'running', error: null, sandbox })
+    }
+  },
+)

@@ -25,6 +25,7 @@ import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
 import { makeDataDir } from './startup/run-dir.ts'
+import { serverInfo } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
 
@@ -39,6 +40,11 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     if (args.includes('--doctor')) {
       const { examineMachine } = await import('./startup/doctor.ts')
       process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
+      return
+    }
+    if (args.includes('--examine-upgrade')) {
+      const { examineUpgrade } = await import('./startup/examine-upgrade.ts')
+      process.stdout.write(`${JSON.stringify(await examineUpgrade(config))}\n`)
       return
     }
     if (args.includes('--end-sandboxes')) {
@@ -102,7 +108,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     relay.answerWith((request, env) => app.fetch(request, env))
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
-    owners = await serveOwnerSocket(deps, () => shutdown.begin(withSessions))
+    owners = await serveOwnerSocket(deps, {
+      info: () => serverInfo(deps),
+      stopWithSessions: () => shutdown.begin(withSessions),
+    })
     listener.answerWith(
       (request, env) => app.fetch(request, env),
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],

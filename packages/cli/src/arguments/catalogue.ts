@@ -188,6 +188,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     logs: leaf(async () => (await import('../commands/self-host/logs.ts')).logs),
     status: leaf(async () => (await import('../commands/self-host/self-host.ts')).status),
     stop: leaf(async () => (await import('../commands/self-host/self-host.ts')).stop),
+    upgrade: leaf(async () => (await import('../commands/self-host/upgrade.ts')).upgrade),
     unit: leaf(async () => (await import('../commands/self-host/self-host.ts')).unit),
     doctor: leaf(async () => (await import('../commands/self-host/self-host.ts')).doctor),
     'owner-link': leaf(async () => (await import('../commands/self-host/self-host.ts')).ownerLink),

@@ -10,13 +10,12 @@ const run = promisify(execFile)
 /** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
-  flag: '--doctor' | '--end-sandboxes' | '--rotate-key',
-  { ms, otherwise }: { ms: number; otherwise: string },
+  flag: '--doctor' | '--end-sandboxes' | '--examine-upgrade' | '--rotate-key',
+  { ms, otherwise, env }: { ms: number; otherwise: string; env?: Record<string, string> },
 ): Promise<T> {
   const [program, ...args] = serverCommand()
   try {
-    const env = await serverEnvironment(ctx)
-    const { stdout } = await run(program, [...args, flag], { env, timeout: ms })
+    const { stdout } = await run(program, [...args, flag], { env: env ?? (await serverEnvironment(ctx)), timeout: ms })
     return JSON.parse(stdout) as T
   } catch (error) {
     if (error instanceof Refusal) throw error

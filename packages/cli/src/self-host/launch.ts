@@ -5,6 +5,7 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { fingerprints, readSettings } from './settings.ts'
@@ -62,27 +63,36 @@ export function serverCommand(): [string, ...string[]] {
 
 export async function launchServer(ctx: Context): Promise<Started> {
   const env = await serverEnvironment(ctx)
-  const dataDir = dataDirOf(env)
-  const log = join(dataDir, 'log', 'server.log')
-  return withStartLock(ctx, async () => {
-    const from = await prepareLog(log)
-    const [program, ...args] = serverCommand()
-    const pid = await spawnServer(program, args, { env, log })
-    const url = await untilReady(ctx, { pid, log, from })
-    const state: ServerState = {
-      pid,
-      born: await bornAt(pid),
-      program,
-      url,
-      log,
-      data_dir: dataDir,
-      started_at: new Date(ctx.io.now()).toISOString(),
-      settings: fingerprints(env),
-    }
-    await rememberServer(ctx, state)
-    const said = (await readFile(log)).subarray(from).toString()
-    return { state, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
-  })
+  return withStartLock(ctx, () => startServer(ctx, { command: serverCommand(), env }))
+}
+
+/** Where a server with these settings, started here, writes its log. */
+export function logOf(env: Readonly<Record<string, string>>): string {
+  return join(dataDirOf(env), 'log', 'server.log')
+}
+
+/** For a caller that holds the start lock. */
+export async function startServer(
+  ctx: Context,
+  { command: [program, ...args], env }: { command: [string, ...string[]]; env: Record<string, string> },
+): Promise<Started> {
+  const log = logOf(env)
+  const from = await prepareLog(log)
+  const pid = await spawnServer(program, args, { env, log })
+  const url = await untilReady(ctx, { pid, log, from })
+  const state: ServerState = {
+    pid,
+    born: await bornAt(pid),
+    program,
+    url,
+    log,
+    data_dir: dataDirOf(env),
+    started_at: new Date(ctx.io.now()).toISOString(),
+    settings: fingerprints(env),
+  }
+  await rememberServer(ctx, state)
+  const said = (await readFile(log)).subarray(from).toString()
+  return { state, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
 }
 
 async function prepareLog(log: string): Promise<number> {
@@ -133,10 +143,24 @@ async function untilReady(
     }
   } catch (error) {
     // On an interrupt or a timeout, end the server that was started here.
-    if (isAlive(pid)) process.kill(pid, 'SIGTERM')
+    await endStarted(pid, io.signal)
     throw error
   } finally {
     out.clearPassing()
+  }
+}
+
+/** Another server can only start when this one has ended. It drains within ten seconds. */
+const endMsMax = 15_000
+
+async function endStarted(pid: number, interrupted: AbortSignal): Promise<void> {
+  const isRunning = async () => isAlive(pid) && !(await isZombie(pid))
+  if (!(await isRunning())) return
+  process.kill(pid, 'SIGTERM')
+  const until = Date.now() + endMsMax
+  while (!interrupted.aborted && (await isRunning())) {
+    if (Date.now() > until) process.kill(pid, 'SIGKILL')
+    await delay(50)
   }
 }
 
@@ -167,7 +191,7 @@ function tooSlow(pid: number, log: string): Refusal {
 }
 
 /** Two simultaneous starts make one server. A lock whose holder has died is ignored. */
-async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T> {
+export async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T> {
   const path = selfHostFile(ctx, 'lock')
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   for (let i = 0; ; i++) {

@@ -59,7 +59,7 @@ export async function isZombie(pid: number): Promise<boolean> {
 }
 
 /** The fields after the name, which may hold anything, so they are counted from its end. */
-async function statOf(pid: number): Promise<string[]> {
+export async function statOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

@@ -128,6 +128,7 @@ export const elsewhere = new Set([
     'self-host start',
     'self-host configure',
     'self-host logs',
+    'self-host upgrade',
     'self-host doctor',
     'self-host rotate-key',
     'self-host owner-link',

@@ -19,4 +19,29 @@ export interface ServerInfo {
   pid: number
   url: string
   data_dir: string
+  /** Servers of earlier versions send neither this nor what follows. */
+  version?: string
+  program?: string
+  sandboxes?: RunningSandboxes
+}
+
+/** What a server runs that a later one can continue. */
+export interface RunningSandboxes {
+  /** Null for a server without sandboxes. */
+  driver: string | null
+  /** Whether they go on when the server stops. */
+  outlive: boolean
+  sessions: number
+  apps: number
+  checks: number
+}
+
+/** `svc server --examine-upgrade`: whether this program could run on the data of a server that runs. */
+export interface UpgradeReport {
+  version: string
+  /** Null without a driver. */
+  driver: string | null
+  /** The migrations that its start applies. Null when the database was not readable. */
+  migrations: number | null
+  problems: { name: 'database' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]
 }

@@ -16,6 +16,16 @@ export class NewerDatabaseError extends Error {
   }
 }
 
+export class MigrationError extends Error {
+  constructor({ version, name }: Migration, cause: Error) {
+    super(
+      `Migration ${version} (${name}) of the database failed: ${cause.message}. It changed nothing; those before it are applied.`,
+      { cause },
+    )
+    this.name = 'MigrationError'
+  }
+}
+
 /** Migrates under a lock, each migration in a transaction of its own. Throws NewerDatabaseError before it touches anything. */
 export async function migrate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
@@ -23,18 +33,39 @@ export async function migrate(url: string): Promise<void> {
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     const found = await currentVersion(client)
-    const known = migrations.at(-1)?.version ?? 0
-    if (found > known) throw new NewerDatabaseError(found, known)
+    requireKnown(found)
     for (const migration of migrations.filter(({ version }) => version > found)) await apply(client, migration)
   } finally {
     await client.end()
   }
 }
 
+/** How many migrations `migrate` would apply. Changes nothing; throws NewerDatabaseError as it does. */
+export async function countPending(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const found = await appliedVersion(client)
+    requireKnown(found)
+    return migrations.filter(({ version }) => version > found).length
+  } finally {
+    await client.end()
+  }
+}
+
+function requireKnown(found: number): void {
+  const known = migrations.at(-1)?.version ?? 0
+  if (found > known) throw new NewerDatabaseError(found, known)
+}
+
 async function currentVersion(client: pg.Client): Promise<number> {
   await client.query(
     'create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz(3) not null default now())',
   )
+  return appliedVersion(client)
+}
+
+async function appliedVersion(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ version: number | null }>(
     'select max(version) as version from schema_migrations',
   )
@@ -52,6 +83,6 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw error
+    throw new MigrationError(migration, error as Error)
   }
 }

@@ -1,10 +1,9 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from '../db/embedded/postgres.ts'
 import { dataMajor } from '../db/embedded/data.ts'
+import { runningDatabase } from '../db/embedded/running.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
@@ -43,25 +42,4 @@ async function reachDatabase(
   if (running !== null) return { url: running, end: async () => {} }
   const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
   return { url: embedded.connectionString, end: () => embedded.stop() }
-}
-
-/** The connection failed or served its purpose, so an error on closing it does not matter. */
-function ignoreFailedDisconnect(): void {}
-
-/** The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds. */
-async function runningDatabase(folder: string): Promise<string | null> {
-  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null)
-  const socketDir = text?.split('\n')[4]
-  if (!socketDir) return null
-  const url = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
-  const client = new pg.Client({ connectionString: url })
-  try {
-    await client.connect()
-    return url
-  } catch {
-    // Nothing listens: the file is stale, or its server is starting or stopping.
-    return null
-  } finally {
-    await client.end().catch(ignoreFailedDisconnect)
-  }
 }

@@ -11,7 +11,7 @@ const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
  * How often the lag of the event loop is measured. Each time wakes the process, and the library's 10 ms cost an idle
  * server most of its processor time.
  */
-const lagEveryMs = 500
+const lagEveryMs = 1_000
 
 export class Metrics {
   readonly registry = new Registry()

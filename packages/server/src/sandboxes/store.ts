@@ -61,6 +61,12 @@ export async function liveSandboxes(db: DbOrTransaction, sandboxIds: string[]): 
   return rows.map((row) => row.sandbox_id)
 }
 
+/** How many of the given sandboxes a session uses. */
+export async function countOfSessions(db: DbOrTransaction, sandboxIds: string[]): Promise<number> {
+  const alive = { sandbox_id: sandboxIds, status: ['provisioning', 'active'] as const }
+  return (await listRows(db, 'session_sandboxes', alive)).length
+}
+
 export function getSandbox(db: DbOrTransaction, sandboxId: string): Promise<SandboxRow | null> {
   return findRow(db, 'session_sandboxes', { sandbox_id: sandboxId })
 }

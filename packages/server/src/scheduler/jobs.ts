@@ -207,7 +207,12 @@ function jobsOfManifests(deps: Deps): Job[] {
       idleMs: 60_000,
       run: (signal, changed) => checkDueConnectors(deps, signal, changed),
     },
-    { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
+    {
+      name: 'read model upstreams',
+      // Only a file changes without this server.
+      everyMs: deps.config.modelUpstreams.file === null ? 60_000 : 1_000,
+      run: async () => void upstreamsOf(deps.config).all(deps),
+    },
   ]
 }
 

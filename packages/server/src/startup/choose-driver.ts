@@ -77,7 +77,7 @@ export async function missingDrivers(
 }
 
 /** The agent runtime installed by npm, or one on the system's path. */
-function findRuntime(config: Config): string {
+export function findRuntime(config: Config): string {
   const architecture = process.arch === 'arm64' ? 'arm64' : 'x64'
   const candidates = [
     ...config.programDirs.map((dir) => join(dir, `opencode-linux-${architecture}`, 'bin', 'opencode')),

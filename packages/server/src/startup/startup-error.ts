@@ -1,7 +1,7 @@
 import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
-import { NewerDatabaseError } from '../db/migrate.ts'
+import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 
 /** Why the server cannot start, as the one line its operator reads. */
 export class StartupError extends Error {
@@ -17,6 +17,7 @@ export function startupLine(error: unknown, config: { dataDir: string } | null):
     error instanceof StartupError ||
     error instanceof ConfigError ||
     error instanceof NewerDatabaseError ||
+    error instanceof MigrationError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MasterKeyError
   )

@@ -1,10 +1,9 @@
-import { parseJson } from '@svc/contract/json'
 import { open, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
+import { logOf, serverEnvironment } from '../../self-host/launch.ts'
+import { parseLine, readable } from '../../self-host/log-lines.ts'
 import { runningServer } from '../../self-host/state.ts'
 
 const services = ['server', 'postgres'] as const
@@ -25,7 +24,7 @@ export const logs = command({
       throw new UsageError(`There is no service ${JSON.stringify(service)}`, {
         next: services.map((name) => `svc self-host logs ${name}`),
       })
-    const path = (await runningServer(ctx))?.log ?? join(dataDirOf(await serverEnvironment(ctx)), 'log', 'server.log')
+    const path = (await runningServer(ctx))?.log ?? logOf(await serverEnvironment(ctx))
     const found = await stat(path).catch(() => null)
     if (found === null)
       throw new Refusal('not_found', 'No log: no server was started here by svc self-host start', {
@@ -62,32 +61,10 @@ async function readFrom(path: string, at: number): Promise<{ lines: string[]; en
 
 function show({ out }: Context, lines: readonly string[], service: string | undefined): void {
   for (const line of lines) {
-    const entry = parse(line)
+    const entry = parseLine(line)
     if (service === 'postgres' && entry?.from !== 'postgres') continue
     if (service === 'server' && entry?.from === 'postgres') continue
     if (out.json) out.documentLine(entry ?? { msg: line })
     else out.line(out.terminal && entry !== null ? readable(entry) : line)
   }
-}
-
-type Entry = Record<string, unknown>
-
-function parse(line: string): Entry | null {
-  return line.startsWith('{') ? ((parseJson(line) as Entry | undefined) ?? null) : null
-}
-
-const levels: Record<number, string> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
-
-function readable({ level, time, msg, err, ...facts }: Entry): string {
-  const clock = new Date(time as string).toTimeString().slice(0, 8)
-  const shown = Object.entries(facts).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  const cause = (err as { message?: unknown } | undefined)?.message
-  return [
-    clock,
-    `${levels[Number(level)] ?? ''}${String(msg ?? '')}`,
-    ...shown,
-    ...(cause === undefined ? [] : [`(${String(cause)})`]),
-  ].join(' ')
 }

@@ -3,9 +3,11 @@ import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askOwnerLink, askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
+import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { forgetServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
+import { untilStopped } from '../../self-host/until-stopped.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
@@ -42,8 +44,6 @@ export const ownerLink = command({
   },
 })
 
-const askMs = 3000
-
 export const status = command({
   summary: 'Show whether your server is running, its URL and its data folder',
   scope: 'nothing',
@@ -72,6 +72,7 @@ export const status = command({
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
       ['version', ready?.version ?? null],
+      ['program', server.program ?? null],
       [
         'sandboxes',
         ready === null ? null : ready.sandbox.ready ? ready.sandbox.driver : (ready.sandbox.problem ?? 'none'),
@@ -88,27 +89,7 @@ export const status = command({
 })
 
 /** Finds the server by its state file, or by the socket of its data folder. */
-type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'>
-
-interface Ready {
-  version: string
-  model: string
-  providers: { apps: string; connectors: string }
-  sandbox: { driver: string; ready: boolean; problem: string | null }
-}
-
-/** Null when it does not answer in time: it is starting, stopping or stuck. */
-async function askReady(server: Found): Promise<Ready | null> {
-  try {
-    const reply = await fetch(`${server.url}/v1/ready`, { redirect: 'manual', signal: AbortSignal.timeout(askMs) })
-    return reply.ok ? ((await reply.json()) as Ready) : null
-  } catch {
-    return null
-  }
-}
-
-/** The server drains within ten seconds; the database takes a moment more. */
-const patienceMs = 30_000
+type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string }
 
 export const stop = command({
   summary: 'Stop the server that svc self-host started',
@@ -122,7 +103,7 @@ export const stop = command({
   },
   examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
   async run(ctx, { flags }) {
-    const { io, out } = ctx
+    const { out } = ctx
     const server = await runningServer(ctx)
     const asked = flags.sessions ? await askStopWithSessions(ctx) : null
     if (server === null) {
@@ -135,17 +116,7 @@ export const stop = command({
       return out.note('No server started by svc self-host start is running.')
     }
     if (asked === null) process.kill(server.pid, 'SIGTERM')
-    const began = io.now()
-    while ((await runningServer(ctx)) !== null) {
-      if (io.now() - began > patienceMs)
-        throw new Refusal('timed_out', `Process ${server.pid} is still stopping after ${patienceMs / 1000} s`, {
-          hint: `Its log is ${server.log}.`,
-          next: ['svc self-host logs', 'svc self-host status'],
-        })
-      out.passing('stopping requests and sandboxes…')
-      await io.sleep(100)
-    }
-    await forgetServer(ctx)
+    await untilStopped(ctx, server)
     out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
     if (!flags.sessions)
       out.note(

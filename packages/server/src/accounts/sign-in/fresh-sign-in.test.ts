@@ -108,7 +108,11 @@ describe('the socket in the data folder', () => {
     const root = await mkdtemp(join(tmpdir(), 'svc-owner-'))
     const dataDir = join(root, below)
     await mkdir(dataDir, { recursive: true })
-    const socket = await serveOwnerSocket({ ...app.deps, config: { ...app.deps.config, dataDir } }, () => {})
+    const info = { pid: process.pid, url: app.deps.config.publicUrl, data_dir: dataDir }
+    const socket = await serveOwnerSocket(
+      { ...app.deps, config: { ...app.deps.config, dataDir } },
+      { info: async () => info, stopWithSessions: () => {} },
+    )
     try {
       const { mode } = await lstat(join(dataDir, ownerSocketName))
       expect(mode & 0o777).toBe(0o600)
@@ -123,8 +127,8 @@ describe('the socket in the data folder', () => {
       const other = await ask(dataDir, 'POST', ownerSocketPath, { email: 'unknown@example.test' })
       expect(other.status).toBe(404)
       expect((await ask(dataDir, 'GET', '/v1/accounts/me')).status).toBe(404)
-      const info = await ask(dataDir, 'GET', serverInfoPath)
-      expect(JSON.parse(info.text)).toEqual({ pid: process.pid, url: app.deps.config.publicUrl, data_dir: dataDir })
+      const answered = await ask(dataDir, 'GET', serverInfoPath)
+      expect(JSON.parse(answered.text)).toEqual(info)
     } finally {
       await socket.close()
       await rm(root, { recursive: true })

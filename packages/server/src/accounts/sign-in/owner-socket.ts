@@ -24,10 +24,15 @@ export interface OwnerSocket {
 
 type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log'>
 
-/** `stopWithSessions` begins the end of this server and of its sessions. */
-export async function serveOwnerSocket(deps: SocketDeps, stopWithSessions: () => void): Promise<OwnerSocket> {
+interface OfServer {
+  info(): Promise<ServerInfo>
+  /** Begins the end of this server and of its sessions. */
+  stopWithSessions(): void
+}
+
+export async function serveOwnerSocket(deps: SocketDeps, ofServer: OfServer): Promise<OwnerSocket> {
   const path = join(deps.config.dataDir, ownerSocketName)
-  const server = createServer((request, response) => void answer(deps, request, response, stopWithSessions))
+  const server = createServer((request, response) => void answer(deps, request, response, ofServer))
   server.requestTimeout = 10_000
   // A socket path may have 107 bytes. Going through the descriptor keeps it short for any data folder.
   const folder = await open(deps.config.dataDir, 'r')
@@ -60,16 +65,16 @@ async function answer(
   deps: SocketDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  stopWithSessions: () => void,
+  { info, stopWithSessions }: OfServer,
 ): Promise<void> {
   const send = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))
   }
   try {
-    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, infoOf(deps))
+    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await info())
     if (request.method === 'POST' && request.url === stopWithSessionsPath) {
-      send(202, infoOf(deps))
+      send(202, await info())
       return stopWithSessions()
     }
     if (request.method !== 'POST' || request.url !== ownerSocketPath)
@@ -80,10 +85,6 @@ async function answer(
     if (known !== error) deps.log.error({ err: error }, 'owner socket request failed')
     send(errorStatus(known.code), known.toBody())
   }
-}
-
-function infoOf({ config }: SocketDeps): ServerInfo {
-  return { pid: process.pid, url: config.publicUrl, data_dir: config.dataDir }
 }
 
 async function readEmail(request: IncomingMessage): Promise<string | null> {

@@ -35,16 +35,19 @@ export async function prepareData(
 ): Promise<void> {
   const major = await dataMajor(dir)
   if (major === null) return await makeData(dir, programs, options)
-  if (major !== programs.major) {
-    const kind = major > programs.major ? 'newer-data' : 'older-data'
-    const cure = kind === 'newer-data' ? 'start the newer version of this program' : 'dump it with that version first'
-    throw new EmbeddedPostgresError(
-      kind,
-      `The data folder ${dir} was made by PostgreSQL ${major} and this program includes ${programs.major}: ${cure}. Nothing was changed.`,
-    )
-  }
+  requireMajor(dir, major, programs)
   await own(dir, programs)
   await removeStalePid(dir, options)
+}
+
+export function requireMajor(dir: string, major: number, programs: PostgresPrograms): void {
+  if (major === programs.major) return
+  const kind = major > programs.major ? 'newer-data' : 'older-data'
+  const cure = kind === 'newer-data' ? 'start the newer version of this program' : 'dump it with that version first'
+  throw new EmbeddedPostgresError(
+    kind,
+    `The data folder ${dir} was made by PostgreSQL ${major} and this program includes ${programs.major}: ${cure}. Nothing was changed.`,
+  )
 }
 
 /** Made under another name and renamed, so a folder with the real name is complete even after a power failure. */

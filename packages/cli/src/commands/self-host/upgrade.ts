@@ -1,0 +1,92 @@
+import type { RunningSandboxes } from '@svc/contract/daemon/owner-socket'
+import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
+import { changedSettings } from '../../self-host/launch.ts'
+import { planUpgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
+import { switchProgram } from '../../self-host/switch-program.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { bold, dim, green, red } from '../../terminal/output.ts'
+
+export const upgrade = command({
+  summary: 'Replace the server that svc self-host started by this version',
+  about: [
+    'Run it with the new program: dist/svc of a new build, or svc-server/bin/svc of an unpacked archive. It checks the data folder, the disk, PostgreSQL, the sandbox driver and the agent runtime before it stops anything, then starts this program with the settings of the running one. If that does not become ready, the earlier program starts again.',
+    'Sessions, apps and checks go on. --check only checks; the exit code is 1 when an upgrade would be refused.',
+  ],
+  scope: 'nothing',
+  flags: {
+    check: { kind: 'switch', summary: 'Only check; stop and start nothing' },
+    yes: { kind: 'switch', summary: "Don't ask" },
+  },
+  examples: ['svc self-host upgrade --check', 'svc self-host upgrade', 'svc self-host upgrade --yes --json'],
+  async run(ctx, { flags }) {
+    const { out } = ctx
+    const found = await planUpgrade(ctx)
+    const { plan, server } = found
+    if (plan.is_current) {
+      const { version, pid } = plan.from
+      return out.done(
+        flags.check ? plan : { upgraded: false, ...plan },
+        `The server is already running this program: ${version ?? plan.to.version} (process ${pid})`,
+      )
+    }
+    if (flags.check && out.json) out.document(plan)
+    else if (!out.json) show(ctx, plan)
+    if (!plan.can_upgrade || server === null) throw refused(plan)
+    if (flags.check) return out.note('An upgrade can run. Nothing was changed.')
+    await confirm(ctx, {
+      question: 'Stop the server and start this version?',
+      yes: flags.yes,
+      corrected: 'svc self-host upgrade --yes',
+    })
+    const state = await switchProgram(ctx, { ...found, server })
+    if (out.json) return out.document({ upgraded: true, ...plan, server: state })
+    out.line(green('✓ '), 'The server is running ', bold(plan.to.version), `: ${state.url} (process ${state.pid})`)
+    const changed = await changedSettings(ctx, state)
+    if (changed.length > 0)
+      out.warn(`Settings that changed before: ${changed.join(', ')}. They apply after svc self-host stop and start.`)
+    out.note(`The folder of the earlier version is no longer needed: ${plan.from.program}`)
+  },
+})
+
+function show({ out }: Context, plan: UpgradePlan): void {
+  const { from, to, migrations } = plan
+  out.fields([
+    ['running', [from.version ?? 'unknown version', dim(`  ${from.program} (process ${from.pid})`)]],
+    ['this', [to.version, dim(`  ${to.program}`)]],
+    ['data', from.data_dir],
+    whatRuns(plan.sandboxes),
+    ['database', migrations === null ? null : afterMigrations(migrations)],
+    ['back', plan.can_go_back ? null : `${from.program} was replaced, so the running version can't be started again`],
+  ])
+  for (const { says, mend } of plan.problems) {
+    out.line(red('✗ '), says)
+    if (mend !== null) out.line('    ', dim(mend))
+  }
+}
+
+function afterMigrations(count: number): string {
+  if (count === 0) return 'nothing to migrate'
+  return `${count} ${count === 1 ? 'migration' : 'migrations'}; earlier versions refuse it afterwards`
+}
+
+function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
+  if (sandboxes === null)
+    return ['agents', 'this version does not say whether they go on; otherwise it saves their unfinished work']
+  const { outlive, sessions, apps, checks } = sandboxes
+  const counts = Object.entries({ sessions, apps, checks }).flatMap(([noun, count]) =>
+    count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
+  )
+  if (counts.length === 0) return ['agents', 'none is running']
+  const what = new Intl.ListFormat('en').format(counts)
+  return outlive ? ['goes on', what] : ['ends', `${what}, because SVC_SANDBOX_LEASE_SECONDS is 0`]
+}
+
+function refused({ problems, from }: UpgradePlan): Refusal {
+  return new Refusal('not_available', `The upgrade can't run. The server goes on as it is (process ${from.pid})`, {
+    hint: problems.length === 1 ? 'Fix the problem above, then try again.' : 'Fix the problems above, then try again.',
+    next: ['svc self-host upgrade --check'],
+    detail: { upgraded: false, problems },
+  })
+}

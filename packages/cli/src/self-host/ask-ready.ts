@@ -1,0 +1,20 @@
+import type { ServerState } from './state.ts'
+
+const askMs = 3000
+
+export interface Ready {
+  version: string
+  model: string
+  providers: { apps: string; connectors: string }
+  sandbox: { driver: string; ready: boolean; problem: string | null }
+}
+
+/** Null when it does not answer in time: it is starting, stopping or stuck. */
+export async function askReady(server: Pick<ServerState, 'url'>): Promise<Ready | null> {
+  try {
+    const reply = await fetch(`${server.url}/v1/ready`, { redirect: 'manual', signal: AbortSignal.timeout(askMs) })
+    return reply.ok ? ((await reply.json()) as Ready) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,106 @@
+/** Whether this program can take the place of the running server, and what that does. Changes nothing. */
+import type { RunningSandboxes, ServerInfo, UpgradeReport } from '@svc/contract/daemon/owner-socket'
+import { version } from '../config/build-values.ts'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { askServer } from './ask-owner-link.ts'
+import { askServerProgram } from './ask-program.ts'
+import { askReady } from './ask-ready.ts'
+import { serverCommand } from './launch.ts'
+import { keeperOf, programOf, type RunningProgram } from './running-program.ts'
+import { runningServer, type ServerState } from './state.ts'
+
+/** The document of `--check --json`. */
+export interface UpgradePlan {
+  can_upgrade: boolean
+  /** The server runs this program already. */
+  is_current: boolean
+  from: { version: string | null; program: string; pid: number; url: string; data_dir: string }
+  to: { version: string; program: string }
+  /** How many the start of this program applies; null when unknown. */
+  migrations: number | null
+  /** What the server runs; null for a version that does not say so. */
+  sandboxes: RunningSandboxes | null
+  /** Whether the earlier program starts again if this one does not. */
+  can_go_back: boolean
+  problems: { says: string; mend: string | null }[]
+}
+
+export interface Upgrade {
+  plan: UpgradePlan
+  running: RunningProgram
+  /** Null for a server that something else started. */
+  server: ServerState | null
+}
+
+export async function planUpgrade(ctx: Context): Promise<Upgrade> {
+  const server = await runningServer(ctx)
+  const info = await askServer(ctx)
+  const found = server ?? info
+  if (found === null)
+    throw new Refusal('not_available', 'No server is running, so there is nothing to upgrade', {
+      hint: 'A start runs this version.',
+      next: ['svc self-host start', 'svc self-host status'],
+    })
+  const running = await programOf(found.pid)
+  if (running === null)
+    throw new Refusal('not_available', `The program of process ${found.pid} can't be read`, {
+      hint: 'Run this on Linux as the user who runs the server. Otherwise stop the server and start this program.',
+      next: ['svc self-host stop', 'svc self-host start'],
+    })
+  const ready = info?.version === undefined ? await askReady(found) : null
+  const from = {
+    ...{ version: info?.version ?? ready?.version ?? null, program: running.command[0] },
+    ...{ pid: found.pid, url: found.url, data_dir: found.data_dir },
+  }
+  const to = { version, program: serverCommand()[0] }
+  const sandboxes = info?.sandboxes ?? null
+  const common = { is_current: running.isThisOne, from, to, sandboxes, can_go_back: running.isInPlace }
+  if (running.isThisOne)
+    return { plan: { ...common, can_upgrade: false, migrations: 0, problems: [] }, running, server }
+  const problems = server === null ? [await notOurs(found, running)] : []
+  const report = await askServerProgram<UpgradeReport>(ctx, '--examine-upgrade', {
+    ms: 60_000,
+    otherwise: 'This program could not check the data of the running server.',
+    env: running.env,
+  })
+  problems.push(...report.problems, ...otherDriver(sandboxes?.driver ?? ready?.sandbox.driver, report))
+  const plan = { ...common, can_upgrade: problems.length === 0, migrations: report.migrations, problems }
+  return { plan, running, server }
+}
+
+type Problem = UpgradePlan['problems'][number]
+
+async function notOurs({ pid }: Pick<ServerInfo, 'pid'>, { env }: RunningProgram): Promise<Problem> {
+  const keeper = await keeperOf(pid, env)
+  switch (keeper.kind) {
+    case 'systemd':
+      return {
+        says: `systemd runs the server (${keeper.unit}, process ${pid}) and would start the earlier program again.`,
+        mend: `Replace its service by the one that svc self-host unit of this program prints, and restart it with systemctl. Agents go on.`,
+      }
+    case 'terminal':
+      return {
+        says: `The server runs in the foreground of a terminal (process ${pid}).`,
+        mend: 'Press Ctrl-C there, and start this program in its place. Agents go on.',
+      }
+    case 'unknown':
+      return {
+        says: `Another program than svc self-host started the server (process ${pid}).`,
+        mend: 'Stop the server there, and start this program in its place. Agents go on.',
+      }
+    default:
+      return keeper satisfies never
+  }
+}
+
+/** Only the driver of a sandbox can continue it. `auto` may choose another one than at the last start. */
+function otherDriver(before: string | undefined, { driver }: UpgradeReport): Problem[] {
+  if (before === undefined || before === 'none' || driver === null || driver === before) return []
+  return [
+    {
+      says: `The running server's sandboxes use the ${before} driver, and this program would use ${driver}, which can't continue them.`,
+      mend: `Set SVC_SANDBOX_DRIVER=${before}: svc self-host env set, then stop and start the server with its own program.`,
+    },
+  ]
+}

@@ -1,0 +1,54 @@
+/** What the kernel knows about the process of a server: its program, its settings, and who keeps it running. */
+import { readFile, stat } from 'node:fs/promises'
+import { serverCommand } from './launch.ts'
+import { statOf } from './state.ts'
+
+export interface RunningProgram {
+  command: [string, ...string[]]
+  env: Record<string, string>
+  /** Whether it is this program, at this path. */
+  isThisOne: boolean
+  /** Whether its file is where it was, so that the command starts it again. */
+  isInPlace: boolean
+}
+
+/** Null when this user may not look at the process, or this system has no /proc. */
+export async function programOf(pid: number): Promise<RunningProgram | null> {
+  const read = async (name: string) => (await readFile(`/proc/${pid}/${name}`, 'utf8')).split('\0').slice(0, -1)
+  try {
+    const [command, environ] = await Promise.all([read('cmdline'), read('environ')])
+    const [program = '', ...args] = command
+    const [mine, ...myArgs] = serverCommand()
+    const file = `/proc/${pid}/exe`
+    return {
+      command: [program, ...args],
+      env: Object.fromEntries(environ.map((line) => splitAt(line, line.indexOf('=')))),
+      // From source, the program may be the same and its files others.
+      isThisOne: myArgs.length === 1 && program === mine && (await isSameFile(file, mine)),
+      isInPlace: await isSameFile(file, program),
+    }
+  } catch {
+    return null
+  }
+}
+
+const splitAt = (line: string, at: number): [string, string] => [line.slice(0, at), line.slice(at + 1)]
+
+/** A build that replaces a file gives the path another inode. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([stat(one), stat(other).catch(() => null)])
+  return b !== null && a.dev === b.dev && a.ino === b.ino
+}
+
+type Keeper = { kind: 'systemd'; unit: string } | { kind: 'terminal' } | { kind: 'unknown' }
+
+/** Who runs a server that `svc self-host start` did not start. */
+export async function keeperOf(pid: number, env: Readonly<Record<string, string>>): Promise<Keeper> {
+  const [, parent, , , terminal] = await statOf(pid)
+  const parentName = await readFile(`/proc/${parent}/comm`, 'utf8').catch(() => '')
+  if (env.INVOCATION_ID !== undefined && parentName.trim() === 'systemd') {
+    const group = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
+    return { kind: 'systemd', unit: /([^/\n]+\.service)(?:\/[^/\n]*)?$/m.exec(group)?.[1] ?? 'a service' }
+  }
+  return Number(terminal) > 0 ? { kind: 'terminal' } : { kind: 'unknown' }
+}

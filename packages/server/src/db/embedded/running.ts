@@ -1,0 +1,25 @@
+/** Finds the embedded PostgreSQL of a server that runs. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+
+/** The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds. */
+export async function runningDatabase(folder: string): Promise<string | null> {
+  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null)
+  const socketDir = text?.split('\n')[4]
+  if (!socketDir) return null
+  const url = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
+  const client = new pg.Client({ connectionString: url })
+  try {
+    await client.connect()
+    return url
+  } catch {
+    // Nothing listens: the file is stale, or its server is starting or stopping.
+    return null
+  } finally {
+    await client.end().catch(ignoreFailedDisconnect)
+  }
+}
+
+/** The connection failed or served its purpose, so an error on closing it does not matter. */
+function ignoreFailedDisconnect(): void {}

@@ -1,0 +1,71 @@
+/**
+ * `svc server --examine-upgrade`: whether this program could run on the data of a server that runs, with that server's
+ * settings. It changes no data. One JSON document.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { UpgradeReport } from '@svc/contract/daemon/owner-socket'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { dataMajor, requireMajor } from '../db/embedded/data.ts'
+import { findPostgresPrograms } from '../db/embedded/programs.ts'
+import { runningDatabase } from '../db/embedded/running.ts'
+import { countPending } from '../db/migrate.ts'
+import { makeLog } from '../log.ts'
+import { DiskWatch } from '../storage/disk-watch.ts'
+import { version } from '../version.ts'
+import { chooseDriver, findRuntime } from './choose-driver.ts'
+import { makeRunDir } from './run-dir.ts'
+import { StartupError, startupLine } from './startup-error.ts'
+
+type Problem = UpgradeReport['problems'][number]
+
+export async function examineUpgrade(config: Config): Promise<UpgradeReport> {
+  const log = makeLog('json', (text) => text)
+  log.level = 'warn'
+  const problems: Problem[] = []
+  const examine = async <T>(name: Problem['name'], work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work()
+    } catch (error) {
+      const says = startupLine(error, config)
+      if (says === null) throw error
+      problems.push({ name, says, mend: null })
+      return null
+    }
+  }
+  const migrations = await examine('database', () => examineDatabase(config))
+  await examine('disk', () => examineDisk(config, log))
+  const driver = await examine('sandboxes', () => examineDriver(config, log, problems))
+  return { version, driver, migrations, problems }
+}
+
+/** Resolves with the number of migrations that a start would apply. */
+async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<number> {
+  if (databaseUrl !== null) return countPending(databaseUrl)
+  const folder = join(dataDir, 'postgres')
+  const major = await dataMajor(folder)
+  if (major === null) throw new StartupError(`There is no database in ${dataDir}.`)
+  // The programs of the running server may be another version than those that come with this program.
+  requireMajor(folder, major, await findPostgresPrograms({ copyTo: `${folder}-programs`, wantMajor: major }))
+  const url = await runningDatabase(folder)
+  if (url === null) throw new StartupError('The database of the running server does not answer.')
+  return countPending(url)
+}
+
+async function examineDisk(config: Config, log: Logger): Promise<void> {
+  const disk = new DiskWatch({ config, log })
+  await disk.look()
+  if (disk.isLow) throw new StartupError(`The disk that holds ${config.dataDir} is almost full. Free some space.`)
+}
+
+async function examineDriver(config: Config, log: Logger, problems: Problem[]): Promise<string | null> {
+  const driver = await chooseDriver(config, await makeRunDir(config), log)
+  if (driver === null) return null
+  const runtime = findRuntime(config)
+  if (!existsSync(runtime)) throw new StartupError(`The agent runtime is missing: ${runtime}`)
+  const probed = await driver.probe()
+  if (probed.kind === 'missing')
+    problems.push({ name: 'sandboxes', says: `Sandboxes could not start: ${probed.problem}`, mend: probed.install })
+  return driver.name
+}

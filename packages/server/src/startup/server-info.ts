@@ -1,0 +1,36 @@
+/** What the socket of the data folder tells `svc self-host` about this server. */
+import type { RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import { adoptableSandboxes as ofApps } from '../apps/store.ts'
+import { isUuid } from '../auth/allow.ts'
+import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
+import type { Deps } from '../deps.ts'
+import { countOfSessions } from '../sandboxes/store.ts'
+import { version } from '../version.ts'
+
+type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log'>
+
+export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
+  const { publicUrl, dataDir } = deps.config
+  const info = { pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath }
+  try {
+    return { ...info, sandboxes: await runningSandboxes(deps) }
+  } catch (error) {
+    // Without its database the server can still be found and stopped.
+    deps.log.warn({ err: error }, 'failed to count what runs in sandboxes')
+    return info
+  }
+}
+
+/** The sandboxes of this machine, also those that this server has yet to take over. */
+async function runningSandboxes({ sandboxes, db }: InfoDeps): Promise<RunningSandboxes> {
+  const ids = ((await sandboxes?.list()) ?? []).map(({ sandboxId }) => sandboxId)
+  const [sessions, apps, checks] = await Promise.all([
+    countOfSessions(db, ids.filter(isUuid)),
+    ofApps(db, ids),
+    ofChecks(db, ids),
+  ])
+  return {
+    ...{ driver: sandboxes?.name ?? null, outlive: sandboxes?.outlives === true },
+    ...{ sessions, apps: apps.size, checks: checks.size },
+  }
+}
