@@ -24,7 +24,7 @@ import { reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
-import { makeDataDir } from './startup/run-dir.ts'
+import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
 
@@ -43,7 +43,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     }
     if (args.includes('--end-sandboxes')) {
       const { endSandboxes } = await import('./startup/end-sandboxes.ts')
-      process.stdout.write(`${JSON.stringify({ ended: await endSandboxes(config) })}\n`)
+      process.stdout.write(`${JSON.stringify(await endSandboxes(config))}\n`)
       return
     }
     if (args.includes('--rotate-key')) {
@@ -125,6 +125,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.drain('connections', Promise.all([listener.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
     await shutdown.wait('the database', built.close())
+    await tidyRunDir(built.runDir)
   }
   shutdown.over()
   folder.release()
