@@ -150,6 +150,7 @@ async function closeSandboxes(deps: Deps, shutdown: Shutdown): Promise<void> {
   const left = { sessions: 0, apps: 0, checks: 0 }
   const close = async (kind: keyof typeof left) => void (left[kind] = await deps[kind].close(how))
   await Promise.all((['apps', 'checks', 'sessions'] as const).map((kind) => shutdown.drain(kind, close(kind))))
+  deps.feed.close()
   process.stdout.write(wordsOnLeft(left, commandName()))
 }
 
