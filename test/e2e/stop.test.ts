@@ -1,5 +1,7 @@
-/** SIGTERM is answered within its ten seconds, also when a sandbox does not answer any more. */
+/** How a server stops: within ten seconds, with nothing of it left, and with `--sessions` also after its stop. */
 import { expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { withDeadline } from '../../packages/server/src/deadline.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 import { below, isAlive } from './processes.ts'
@@ -32,3 +34,54 @@ test('a sandbox that does not answer keeps no server from ending in time', async
     await server.end()
   }
 }, 240_000)
+
+test('stop --sessions of a stopped server saves what agents did since, and says that it ended them', async () => {
+  const server = await Server.start({ SVC_SANDBOX_LEASE_SECONDS: '120' })
+  const runDir = join(server.dir, 'data/run')
+  try {
+    const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'stop'])
+    await makeFirstCommit(server, project)
+    // Ends by itself once the server is away.
+    const whileServed = 'while curl -s -m 3 -o /dev/null http://127.0.0.1:61080/v1/health; do sleep 0.2; done'
+    const { session_id: id } = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--project', project, '--model', 'svc-scripted-demo'],
+      ...[
+        '--prompt',
+        ['```svc-script', `touch /tmp/begun; ${whileServed}; echo since > since.txt; touch /tmp/written`, '```'].join(
+          '\n',
+        ),
+      ],
+    ])
+    const info = () => server.json<Info>(['sessions', 'info', id, '--project', project])
+    await until('the session to run', async () => (await info()).session.status === 'running')
+    const [record = ''] = readdirSync(join(runDir, 'sandboxes/run')).filter((name) => name.endsWith('.json'))
+    const { pid } = (await Bun.file(join(runDir, 'sandboxes/run', record)).json()) as { pid: number }
+    await until('the agent to work', () => existsSync(`/proc/${pid}/root/tmp/begun`))
+    expect(await server.kill('SIGTERM')).toBe(0)
+    // Its folder is mounted in the sandbox, and the next server makes the socket again.
+    expect(readdirSync(join(runDir, 'relay'))).toEqual([])
+    await until('the agent to write', () => existsSync(`/proc/${pid}/root/tmp/written`))
+    const stopped = await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
+    expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining('Ended 1 sandbox')])
+    expect(stopped.stderr).toContain('The unfinished work of sessions is saved.')
+    expect(isAlive(pid)).toBe(false)
+    expect(readdirSync(runDir)).toEqual([])
+    await server.boot()
+    const { session, unfinished_work: work } = await until('the session to be stopped', async () => {
+      const found = await info()
+      return found.session.status === 'stopped' && found
+    })
+    expect(session.error).toContain('It was stopped by `svc self-host stop --sessions`.')
+    expect(work.paths).toEqual(['since.txt'])
+    expect(await server.kill('SIGTERM')).toBe(0)
+    expect(readdirSync(runDir)).toEqual([])
+  } finally {
+    await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
+    await server.end()
+  }
+}, 240_000)
+
+interface Info {
+  session: { status: string; error: string | null }
+  unfinished_work: { paths: string[] }
+}

@@ -30,6 +30,8 @@ import { WarmPool } from './sessions/warm/pool.ts'
 
 export interface Built {
   deps: Deps
+  /** The folder of its sockets and sandboxes. */
+  runDir: string
   /** Ends the database last, so close everything that uses it before. */
   close(): Promise<void>
 }
@@ -73,6 +75,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     })
     return {
       deps,
+      runDir,
       async close() {
         disk.end()
         await egress.end()

@@ -16,6 +16,7 @@ import type { Pressure } from './sandboxes/pressure.ts'
 import type { Heartbeat } from './scheduler/heartbeat.ts'
 import type { DaemonAddress } from './sandboxes/daemon-client.ts'
 import type { SessionFeed } from './sessions/conversation/feed.ts'
+import type { SessionWithSandbox } from './sessions/store.ts'
 import type { SaveOutcome } from './sessions/unfinished-work/save-outcome.ts'
 
 /** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they use. */
@@ -79,6 +80,7 @@ export interface SessionRunner {
   cancelPrompts(sessionId: string): Promise<void>
   deliverAnswers(sessionId: string): Promise<void>
   endOrphans(): Promise<void>
+  takeOver(session: SessionWithSandbox): Promise<void>
   /** Resolves with the number of sessions that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }

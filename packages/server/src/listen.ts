@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, rename } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
 import { dirname } from 'node:path'
@@ -38,6 +38,7 @@ export class Listener {
   readonly #bodies: SlowBodies
   /** Accepts the connections in place of `server` when a balancer speaks the PROXY protocol. */
   readonly #proxied: ProxiedConnections | null
+  #socketPath: string | null = null
 
   constructor(options: { fromSandbox: boolean; network?: NetworkConfig; onRefused?: (reason: string) => void }) {
     this.#fromSandbox = options.fromSandbox
@@ -119,10 +120,13 @@ export class Listener {
     await listening(this.server, () => this.server.listen(own), own)
     await chmod(own, 0o666)
     await rename(own, path)
+    this.#socketPath = path
   }
 
   /** Refuses new connections and lets requests end; what does not end in time is cut. */
   async close(): Promise<void> {
+    // The system would remove the name it was made with. The lock of the data folder keeps another server from this one.
+    if (this.#socketPath !== null) await rm(this.#socketPath, { force: true })
     const closed = Promise.all([
       new Promise<void>((resolve) => this.server.close(() => resolve())),
       this.#proxied?.close(),

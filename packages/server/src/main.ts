@@ -24,7 +24,7 @@ import { reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
-import { makeDataDir } from './startup/run-dir.ts'
+import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfo } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
@@ -49,7 +49,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     }
     if (args.includes('--end-sandboxes')) {
       const { endSandboxes } = await import('./startup/end-sandboxes.ts')
-      process.stdout.write(`${JSON.stringify({ ended: await endSandboxes(config) })}\n`)
+      process.stdout.write(`${JSON.stringify(await endSandboxes(config))}\n`)
       return
     }
     if (args.includes('--rotate-key')) {
@@ -134,6 +134,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.drain('connections', Promise.all([listener.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
     await shutdown.wait('the database', built.close())
+    await tidyRunDir(built.runDir)
   }
   shutdown.over()
   folder.release()
@@ -158,6 +159,7 @@ async function closeSandboxes(deps: Deps, shutdown: Shutdown): Promise<void> {
   const left = { sessions: 0, apps: 0, checks: 0 }
   const close = async (kind: keyof typeof left) => void (left[kind] = await deps[kind].close(how))
   await Promise.all((['apps', 'checks', 'sessions'] as const).map((kind) => shutdown.drain(kind, close(kind))))
+  deps.feed.close()
   process.stdout.write(wordsOnLeft(left, commandName()))
 }
 

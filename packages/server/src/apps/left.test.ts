@@ -4,19 +4,23 @@ import type { App, AppLogLine } from '@svc/contract'
 import type { FakeApp } from '@svc/sandbox/testing'
 import { lastLines } from './log/store.ts'
 import { getDeploy } from './store.ts'
+import { silentMsMax } from '../sandboxes/adopt.ts'
 import { letDie, makeSessionApp, secondServer, type SecondServer, type SessionApp, until } from '../sessions/testing.ts'
 
 let first: SessionApp
 let next: SecondServer | null
 let deployed: FakeApp[]
 let base: string
+let clock: { aheadMs: number }
 let projectId: string
 
 beforeEach(async () => {
   deployed = []
   next = null
+  clock = { aheadMs: 0 }
   first = await makeSessionApp({
     outlives: true,
+    deps: { now: () => new Date(Date.now() + clock.aheadMs) },
     onApp() {
       const app: FakeApp = { state: 'ready', lines: [] }
       deployed.push(app)
@@ -31,6 +35,7 @@ beforeEach(async () => {
   await becomes(first, 'runs', ({ state }) => state === 'running')
 }, 120_000)
 afterEach(async () => {
+  delete first.driver.options.answerMs
   await next?.close()
   await first.close()
 })
@@ -144,6 +149,31 @@ test('of a server that died before the sandbox had its files is made again', asy
   expect(await serves(server)).not.toBe(sandboxId)
   expect(await sandboxes()).not.toContain(sandboxId)
 })
+
+test('is asked again while it lives and does not answer, and goes on in its sandbox', async () => {
+  const sandboxId = await stopFirst()
+  first.driver.options.answerMs = 3_600_000
+  const server = await startNext()
+  await server.deps.apps.reconcile()
+  clock.aheadMs = 30_000
+  await server.deps.apps.reconcile()
+  delete first.driver.options.answerMs
+  expect(await serves(server)).toBe(sandboxId)
+  expect(deployed).toHaveLength(1)
+}, 60_000)
+
+test('that does not answer within the limit starts again', async () => {
+  const sandboxId = await stopFirst()
+  first.driver.options.answerMs = 3_600_000
+  const server = await startNext()
+  await until('its sandbox is given up', async () => {
+    clock.aheadMs += silentMsMax
+    await server.deps.apps.reconcile()
+    return !(await sandboxes()).includes(sandboxId)
+  })
+  delete first.driver.options.answerMs
+  expect(await serves(server)).not.toBe(sandboxId)
+}, 60_000)
 
 test('ends with a server that ends its sandboxes', async () => {
   expect(await first.deps.apps.close({ endsSandboxes: true })).toBe(0)

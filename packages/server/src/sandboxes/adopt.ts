@@ -1,13 +1,13 @@
 /** Takes over sandboxes that outlived their server. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { defaultEgress } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
+import { pause } from '../pause.ts'
 import type { EgressInForce } from './in-force.ts'
 import { sandboxKey } from './key.ts'
 import { watchWorkload, type WorkloadDaemon } from './workload-daemon.ts'
 
-type AdoptDeps = Pick<Deps, 'egress' | 'keyring' | 'log' | 'redaction'>
+type AdoptDeps = Pick<Deps, 'egress' | 'keyring' | 'log' | 'now' | 'redaction'>
 
 interface LeftSandbox extends EgressInForce {
   sandboxId: string
@@ -16,9 +16,41 @@ interface LeftSandbox extends EgressInForce {
   projectId: string
 }
 
-/** A daemon answers at once, unless the machine is very busy. */
-export const answerMsMax = 15_000
+/**
+ * A daemon on a very busy machine may be silent for long, and giving it up costs a turn. The wait ends before the minute
+ * in which every session reaches its true state after a start (docs/decisions/0046).
+ */
+export const silentMsMax = 50_000
 const retryMs = 200
+
+export const silentReason = `The sandbox did not answer for ${silentMsMax / 1000} seconds after the server restarted, so the server ended it.`
+
+/** `gone`: its first process has ended. `silent`: it lives and does not answer. */
+export type Answer<T> = { kind: 'answers'; value: T } | { kind: 'gone' } | { kind: 'silent' }
+
+/** Asks a sandbox that an earlier server left, until it answers. `ask` resolves with null while there is no answer. */
+export async function untilAnswers<T>(
+  deps: Pick<Deps, 'log' | 'now'>,
+  driver: SandboxDriver,
+  sandboxId: string,
+  { ask, signal }: { ask: () => Promise<T | null>; signal: AbortSignal },
+): Promise<Answer<T>> {
+  const deadline = deps.now().getTime() + silentMsMax
+  for (let tries = 0; ; tries++) {
+    const value = await ask()
+    signal.throwIfAborted()
+    if (value !== null) return { kind: 'answers', value }
+    if ((await driver.find(sandboxId)) === null) return { kind: 'gone' }
+    const isOver = deps.now().getTime() > deadline
+    if (isOver || tries === 0)
+      deps.log.warn(
+        { sandbox_id: sandboxId },
+        `a sandbox of an earlier server does not answer; ${isOver ? 'ending it' : 'asking it again'}`,
+      )
+    if (isOver) return { kind: 'silent' }
+    await pause(retryMs, signal)
+  }
+}
 
 /** What a sandbox needs of its server: the redaction of its key, and its way out. */
 export async function reopenSandbox(deps: AdoptDeps, left: LeftSandbox): Promise<void> {
@@ -39,17 +71,10 @@ export async function adoptWorkload(
   if (sandbox === null) return null
   await reopenSandbox(deps, { sandboxId, sessionId: sandboxId, projectId, egress: inForce.egress })
   const daemon = { socket: sandbox.daemonSocket, key: sandboxKey(deps, sandboxId) }
-  const deadline = Date.now() + answerMsMax
-  for (;;)
-    try {
-      await watchWorkload(daemon, { after: 0, state: null, wait_ms: 0 }, signal)
-      return daemon
-    } catch (error) {
-      signal.throwIfAborted()
-      if (Date.now() > deadline) {
-        deps.log.warn({ err: error, sandbox_id: sandboxId }, 'a sandbox of an earlier server does not answer')
-        return null
-      }
-      await pause(retryMs)
-    }
+  const ask = () =>
+    watchWorkload(daemon, { after: 0, state: null, wait_ms: 0 }, signal).catch((error: unknown) => {
+      deps.log.debug({ err: error, sandbox_id: sandboxId }, 'a sandbox of an earlier server did not answer')
+      return null
+    })
+  return (await untilAnswers(deps, driver, sandboxId, { ask, signal })).kind === 'answers' ? daemon : null
 }

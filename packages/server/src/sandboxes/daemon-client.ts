@@ -59,6 +59,8 @@ export interface DaemonAddress {
   generation: number
   /** Resolves when the server is ready for what the runtime does once it is awake. */
   beforeUse?: () => Promise<void>
+  /** Aborts when a server that stops waits no longer for this daemon. */
+  givenUp?: AbortSignal
 }
 
 /** The daemon answers these without its runtime: its own routes except for the terminal, and other programs' ports. */
@@ -77,8 +79,9 @@ export type DaemonOutcome<T> =
 
 export async function readHealth(
   socket: string,
+  { signal = null, timeoutMs = healthMs }: { signal?: AbortSignal | null; timeoutMs?: number } = {},
 ): Promise<DaemonOutcome<Omit<DaemonHealth, 'boot'> & z.infer<typeof health>>> {
-  return exchange(socket, '/svc/health', { method: 'GET' }, healthMs, health as never)
+  return exchange(socket, '/svc/health', { method: 'GET', signal }, timeoutMs, health as never)
 }
 
 const ok = z.object({ ok: z.literal(true) })
@@ -91,7 +94,7 @@ function command<Body extends object, Reply>(
   { wakes = false } = {},
 ) {
   return async (
-    daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey' | 'beforeUse'>,
+    daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey' | 'beforeUse' | 'givenUp'>,
     body: Body,
     signal?: AbortSignal,
   ): Promise<DaemonOutcome<Reply>> => {
@@ -100,7 +103,7 @@ function command<Body extends object, Reply>(
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: signal ?? null,
+      signal: untilGivenUp(daemon, signal),
     }
     return exchange(daemon.socket, path, init, timeoutMs, reply)
   }
@@ -149,7 +152,7 @@ export async function requestRuntime(
     headers: { ...request.headers, [userContextHeader]: context, connection: 'close' },
     keepalive: false,
     body: request.body ?? null,
-    signal: request.signal,
+    signal: untilGivenUp(daemon, request.signal),
     redirect: 'manual',
     // The body passes through compressed, as its content-encoding header says.
     decompress: false,
@@ -157,6 +160,9 @@ export async function requestRuntime(
     timeout: false,
   } as RequestInit)
 }
+
+export const untilGivenUp = ({ givenUp }: Pick<DaemonAddress, 'givenUp'>, signal?: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, givenUp].filter((each) => each !== undefined))
 
 /** Tells the daemon who sends a request. */
 export async function signedUserContext(

@@ -3,7 +3,7 @@ import type { SaveWorkRequest } from '@svc/contract'
 import { z } from 'zod'
 import { bounded } from '../http/bodies/streams.ts'
 import { storableText } from './storable.ts'
-import { boundedText, type DaemonAddress, type DaemonOutcome, refusalOf } from './daemon-client.ts'
+import { boundedText, type DaemonAddress, type DaemonOutcome, refusalOf, untilGivenUp } from './daemon-client.ts'
 
 const headBytesMax = 256 * 1024
 const refusalBytesMax = 64 * 1024
@@ -40,7 +40,7 @@ export async function requestWork(
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(request),
-      signal: options.signal,
+      signal: untilGivenUp(daemon, options.signal),
       redirect: 'manual',
     })
     if (!response.ok || response.body === null)

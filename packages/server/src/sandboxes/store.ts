@@ -81,6 +81,25 @@ export async function endSandboxes(
   await updateRows(db, 'session_sandboxes', alive, { status, error, endpoint: null, updated_at: new Date() })
 }
 
+/** A sandbox that was ended on purpose, of a session that the next server moves. */
+export async function setEnded(db: DbOrTransaction, sandboxId: string, reason: string): Promise<void> {
+  const alive = { sandbox_id: sandboxId, status: ['provisioning', 'active'] as const }
+  await updateRows(db, 'session_sandboxes', alive, { status: 'stopped', error: reason, updated_at: new Date() })
+}
+
+/** How many of the sessions of these sandboxes have changes that are not saved. */
+export async function countUnsaved(db: DbOrTransaction, sandboxIds: string[]): Promise<number> {
+  if (sandboxIds.length === 0) return 0
+  const rows = await db
+    .selectFrom('session_sandboxes')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_sandboxes.session_id')
+    .select('project_sessions.session_id')
+    .where('sandbox_id', 'in', sandboxIds)
+    .where('unkept_work', 'is not', null)
+    .execute()
+  return rows.length
+}
+
 export async function insertCredential(db: DbOrTransaction, row: NewRow<'sandbox_credentials'>): Promise<void> {
   await insertRow(db, 'sandbox_credentials', row)
 }

@@ -96,7 +96,7 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
     deps.log.warn({ missing_limits: probe.missingLimits }, 'sandboxes run without some resource limits')
   if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
   if (probe.kind === 'missing')
-    return driverAdvice(await missingDrivers(deps.config, dirname(deps.relaySocket), deps.log), { command })
+    return driverAdvice(await missingDrivers(deps.config, dirname(dirname(deps.relaySocket)), deps.log), { command })
   const chosen = defaultModel(await modelCatalog(deps))
   const model =
     chosen === null

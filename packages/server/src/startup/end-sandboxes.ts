@@ -1,26 +1,82 @@
-/** `svc server --end-sandboxes`: ends the sandboxes that a stopped server left running. A running server ends its own. */
+/**
+ * `svc server --end-sandboxes`: ends the sandboxes that a stopped server left running. It is a server without requests and
+ * jobs, so that it saves the unfinished work of sessions first. A running server ends its own sandboxes.
+ */
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../config.ts'
+import { buildDeps, type Built } from '../build-deps.ts'
+import { type Config, operatorSecrets } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import { withDeadline } from '../deadline.ts'
 import { makeLog } from '../log.ts'
+import { Redaction } from '../redaction/redaction.ts'
+import { countUnsaved, getSandbox } from '../sandboxes/store.ts'
+import { startHeartbeat } from '../scheduler/instance.ts'
+import { deleteOtherInstances } from '../scheduler/instance-store.ts'
+import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { makeRunDir } from './run-dir.ts'
+import { makeDataDir, tidyRunDir } from './run-dir.ts'
 
-/** Returns how many there were. */
-export async function endSandboxes(config: Config): Promise<number> {
-  const log = makeLog('json', (text) => text)
+/** Longer than a silent sandbox is asked, and than reading a conversation takes. */
+const takeOverMsMax = 60_000
+
+export interface Ended {
+  ended: number
+  /** Sessions whose last changes are not saved. */
+  unsaved: number
+}
+
+export async function endSandboxes(config: Config): Promise<Ended> {
+  const redaction = new Redaction(operatorSecrets(config))
+  const log = makeLog('json', (text) => redaction.everything(text))
   log.level = 'warn'
-  const runDir = await makeRunDir(config)
+  await makeDataDir(config.dataDir)
   const folder = lockDataFolder(config.dataDir, randomUUID)
+  try {
+    const built = await buildDeps(config, log, redaction)
+    try {
+      return await endAll(built, folder.folderId)
+    } finally {
+      await built.close()
+      await tidyRunDir(built.runDir)
+    }
+  } finally {
+    folder.release()
+  }
+}
+
+async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended> {
+  const { config, db, sessions } = deps
+  if (config.databaseUrl === null) await deleteOtherInstances(db, deps.instanceId)
+  // Other servers on the database leave the sessions alone meanwhile.
+  const heartbeat = await startHeartbeat(deps, { folderId, onDeath: async () => {} })
+  try {
+    const sandboxIds = ((await deps.sandboxes?.adopt()) ?? []).map(({ sandboxId }) => sandboxId)
+    await Promise.all(sandboxIds.map((sandboxId) => takeOver(deps, sandboxId)))
+    await sessions.close({ endsSandboxes: true })
+    const ended = sandboxIds.length + (await endOfOtherDrivers(deps, runDir))
+    return { ended, unsaved: await countUnsaved(db, sandboxIds) }
+  } finally {
+    await heartbeat.end()
+  }
+}
+
+async function takeOver({ db, sessions }: Deps, sandboxId: string): Promise<void> {
+  const row = await getSandbox(db, sandboxId)
+  const session = row === null ? null : await getSessionById(db, row.session_id)
+  if (session?.status !== 'running' || session.sandbox?.sandbox_id !== sandboxId) return
+  await withDeadline(sessions.takeOver(session), takeOverMsMax, () => null)
+}
+
+/** The setting of the driver may have changed since. Also removes what is left of sandboxes that ended by themselves. */
+async function endOfOtherDrivers({ config, log }: Deps, runDir: string): Promise<number> {
   let ended = 0
   for (const driver of Object.values(makeDrivers(config, runDir, log))) {
     for (const { sandboxId } of await driver.adopt()) {
       await driver.stop(sandboxId)
       ended += 1
     }
-    // Removes what is left of sandboxes that ended by themselves, such as by their lease.
     await driver.sweep()
   }
-  folder.release()
   return ended
 }

@@ -1,6 +1,6 @@
 /** The folder of the server's sockets and sandboxes, private to its user. */
 import { constants, existsSync } from 'node:fs'
-import { lstat, mkdir, mkdtemp, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -35,6 +35,18 @@ export async function makeRunDir(config: Pick<Config, 'dataDir' | 'runtimeDir'>)
 export async function recordedRunDir(config: Pick<Config, 'dataDir'>): Promise<string | null> {
   const text = await readFile(join(config.dataDir, recordName), 'utf8').catch(() => '')
   return text.startsWith('/') ? text : null
+}
+
+/** Removes what no sandbox needs. While one lives, the folders of the sockets stay, because it has them mounted. */
+export async function tidyRunDir(runDir: string): Promise<void> {
+  const records = ['run', 'containers'].map((name) => readdir(join(runDir, 'sandboxes', name)).catch(absent))
+  if ((await Promise.all(records)).flat().length > 0) return
+  for (const name of ['sandboxes', 'egress', 'relay']) await rm(join(runDir, name), { recursive: true, force: true })
+}
+
+/** No driver has made a sandbox here. */
+function absent(): string[] {
+  return []
 }
 
 /** Makes the data folder. A user who owns or may change it could replace our folders, so such a folder is refused. */

@@ -95,7 +95,7 @@ export const stop = command({
   summary: 'Stop the server that svc self-host started',
   about: [
     'Agents, apps and checks go on; the next start continues them. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
-    '--sessions stops them, too, after it saved the unfinished work of sessions. When the server is stopped already, changes since its stop are not saved. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
+    '--sessions stops them, too, after it saved the unfinished work of sessions. It does so, too, when the server is stopped already: it starts the database for it. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
   ],
   scope: 'nothing',
   flags: {
@@ -125,7 +125,8 @@ export const stop = command({
   },
 })
 
-const endLeftMs = 60_000
+/** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
+const endLeftMs = 180_000
 
 /** What a running server runs already ends with it; what a stopped one left is ended here. */
 async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Promise<void> {
@@ -134,13 +135,16 @@ async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Pr
       { stopped: true, pid: other.pid },
       `Process ${other.pid} stops with its sessions, apps and checks`,
     )
-  const { ended } = await askServerProgram<{ ended: number }>(ctx, '--end-sandboxes', {
+  const { ended, unsaved } = await askServerProgram<{ ended: number; unsaved: number }>(ctx, '--end-sandboxes', {
     ms: endLeftMs,
     otherwise: 'The sandboxes could not be ended.',
   })
   const what = ended === 1 ? 'Ended 1 sandbox' : `Ended ${ended} sandboxes`
-  ctx.out.done({ stopped: false, pid: null, ended }, `No server was running. ${what}`)
-  if (ended > 0) ctx.out.note('The unfinished work of sessions is saved as of the stop of the server.')
+  ctx.out.done({ stopped: false, pid: null, ended, unsaved }, `No server was running. ${what}`)
+  if (unsaved > 0) {
+    const whose = unsaved === 1 ? '1 session are' : `${unsaved} sessions are`
+    ctx.out.warn(`The last changes of ${whose} not saved. The page of a session says why.`)
+  } else if (ended > 0) ctx.out.note('The unfinished work of sessions is saved.')
 }
 
 export const unit = command({

@@ -206,3 +206,22 @@ describe('a long conversation', () => {
     expect(bytes).toBeLessThan(count * size)
   }, 60_000)
 })
+
+test('a server that stops ends the streams of its readers, after what its sessions did last', async () => {
+  const stopping = await makeSessionApp()
+  try {
+    const session = await stopping.running()
+    const { publicUrl } = stopping.deps.config
+    const response = await buildApp(stopping.deps).request(publicUrl + stopping.path(session.session_id, 'events'), {
+      headers: { host: new URL(publicUrl).host, authorization: `Bearer ${stopping.ownerToken}` },
+    })
+    const events = readEvents(response)
+    await events.find('the current state', (event) => event.type === 'turn')
+    stopping.deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
+    stopping.deps.feed.close()
+    await events.ended
+    expect(events.seen.at(-1)).toEqual({ type: 'turn', status: 'busy', error: null })
+  } finally {
+    await stopping.close()
+  }
+}, 60_000)

@@ -42,11 +42,12 @@ async function sendEvents(
     elsewhere.note(event)
     channel.sendNow(frame(event))
   })
-  const unsubscribe = deps.feed.subscribe(session.session_id, (event) => {
+  const take = (event: SessionEvent) => {
     elsewhere.note(event)
     if (isLive) channel.sendNow(frame(event))
     else if (early.push(event) > earlyMax) channel.close()
-  })
+  }
+  const unsubscribe = deps.feed.subscribe(session.session_id, take, () => channel.close())
   channel.onClose(() => {
     unsubscribe()
     elsewhere.stop()

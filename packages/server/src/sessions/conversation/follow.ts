@@ -40,6 +40,8 @@ export interface RuntimeEvents {
 
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
+  /** Resolves once what happened while no server followed is known. While a runtime sleeps, nothing did. */
+  readonly caughtUp = Promise.withResolvers<void>()
   readonly questions: AgentQuestions
   #turnsBegun = 0
   #begunBy: string | null = null
@@ -215,6 +217,7 @@ export class Follower {
     let waitMs = reconnectMs
     while (!this.#stop.signal.aborted) {
       if (this.#rest.over !== null) {
+        this.caughtUp.resolve()
         await this.#rest.over
         continue
       }
@@ -244,6 +247,7 @@ export class Follower {
     this.#rest.opened()
     this.questions.sync()
     await this.#loadHistory()
+    this.caughtUp.resolve()
     await this.#checkRuntime()
     const parser = createParser({ onEvent: ({ data }) => this.#onEvent(data), maxBufferSize: eventCharsMax })
     const decoder = new TextDecoder()
@@ -264,7 +268,7 @@ export class Follower {
 
   /** The daemon restarts a runtime that ended, with growing pauses, until it gives up. */
   async #checkRuntime(): Promise<void> {
-    const outcome = await readHealth(this.#daemon.socket)
+    const outcome = await readHealth(this.#daemon.socket, { signal: this.#stop.signal })
     if (outcome.kind !== 'ok' || this.#stop.signal.aborted) return
     const { status, runtime, runtime_starts: starts, error } = outcome.value
     const before = this.#runtimeStarts
@@ -292,8 +296,7 @@ export class Follower {
     if (message?.role !== 'assistant' || message.completed_at === null) return
     // The message is of an earlier turn: the runtime has not begun this one.
     if (Date.parse(message.completed_at) < this.#turnBeganAt) return
-    const status = await this.#statusOf(runtimeSessionId)
-    if (status === 'idle') this.#onTurn('idle', null)
+    if ((await this.#statusOf(runtimeSessionId)) === 'idle') this.#onTurn('idle', null)
   }
 
   async #catchUpWithServerless(runtimeSessionId: string): Promise<void> {

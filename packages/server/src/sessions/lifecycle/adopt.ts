@@ -1,61 +1,79 @@
 /** Takes over the sandbox of a session that outlived its server: its row, its secrets for redaction, and its egress. */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Sandbox, SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../../deps.ts'
 import { getProject } from '../../projects/store.ts'
-import { answerMsMax, reopenSandbox } from '../../sandboxes/adopt.ts'
+import { type Answer, reopenSandbox, silentReason, untilAnswers } from '../../sandboxes/adopt.ts'
 import { readHealth } from '../../sandboxes/daemon-client.ts'
 import { getSandbox, takeOverSandbox } from '../../sandboxes/store.ts'
 import { redactorOfSession } from '../../secrets/redactor-for.ts'
+import { readStored, type StoredConversation } from '../conversation/stored.ts'
 import type { SessionWithSandbox } from '../store.ts'
+import { recordSleep } from './record-sleep.ts'
+import { setUnsavedWork } from '../unfinished-work/snapshot-store.ts'
+import { unsavedReason } from '../unfinished-work/watch.ts'
 
-type AdoptDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'instanceId' | 'keyring' | 'log' | 'redaction'>
+type AdoptDeps = Pick<
+  Deps,
+  'config' | 'db' | 'egress' | 'instanceId' | 'keyring' | 'localLocks' | 'log' | 'now' | 'redaction'
+>
 
-const retryMs = 200
-
-export interface Adopted {
+interface Adopted {
   sandbox: Sandbox
   status: 'booting' | 'ready' | 'failed' | 'warm'
   runtimeSessionId: string | null
   asleepMs: number | null
+  error: string | null
 }
 
-/** Null when the sandbox does not live, does not answer, or belongs to another server by now. */
+/** `gone` also when the sandbox belongs to another server by now. Throws the reason of `signal`. */
 export async function adoptSandbox(
   deps: AdoptDeps,
   driver: SandboxDriver,
   session: SessionWithSandbox,
-): Promise<Adopted | null> {
+  signal: AbortSignal,
+): Promise<Answer<Adopted>> {
   const { session_id: sessionId, project_id: projectId } = session
   const sandboxId = session.sandbox?.sandbox_id
-  if (sandboxId === undefined) return null
+  if (sandboxId === undefined) return { kind: 'gone' }
   const sandbox = await driver.find(sandboxId)
   const row = await getSandbox(deps.db, sandboxId)
   const project = await getProject(deps.db, projectId)
   // Without what it was made with, its egress is unknown: its server was killed while it made the sandbox.
-  if (sandbox === null || row === null || row.in_force === null || project === null) return null
-  if (!(await takeOverSandbox(deps.db, row, deps.instanceId))) return null
+  if (sandbox === null || row === null || row.in_force === null || project === null) return { kind: 'gone' }
+  if (!(await takeOverSandbox(deps.db, row, deps.instanceId))) return { kind: 'gone' }
   await redactorOfSession(deps, project, sessionId)
   await reopenSandbox(deps, { sandboxId, sessionId, projectId, egress: row.in_force.egress })
-  const health = await healthOf(sandbox)
-  if (health === null) {
-    deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId }, 'a sandbox of an earlier server does not answer')
-    return null
+  const ask = async (): Promise<Adopted | null> => {
+    const outcome = await readHealth(sandbox.daemonSocket, { signal })
+    if (outcome.kind !== 'ok') return null
+    const { status, runtime_session_id: runtimeSessionId, runtime_asleep_ms: asleepMs, error } = outcome.value
+    return { sandbox, status, runtimeSessionId, asleepMs, error }
   }
-  return {
-    sandbox,
-    status: health.status,
-    runtimeSessionId: health.runtime_session_id,
-    asleepMs: health.runtime_asleep_ms,
-  }
+  return untilAnswers(deps, driver, sandboxId, { ask, signal })
 }
 
-async function healthOf(sandbox: Sandbox) {
-  const deadline = Date.now() + answerMsMax
-  for (;;) {
-    const outcome = await readHealth(sandbox.daemonSocket)
-    if (outcome.kind === 'ok') return outcome.value
-    if (Date.now() > deadline) return null
-    await pause(retryMs)
+type LeftRunning = Adopted & { kind: 'running'; stored: StoredConversation }
+
+/** The sandbox of a running session, or why the session cannot go on in it. Without a reason it has ended by itself. */
+export async function adoptRunning(
+  deps: AdoptDeps,
+  driver: SandboxDriver,
+  session: SessionWithSandbox,
+  signal: AbortSignal,
+): Promise<LeftRunning | { kind: 'lost'; reason: string | null }> {
+  const { session_id: sessionId, generation } = session
+  const answer = await adoptSandbox(deps, driver, session, signal)
+  if (answer.kind === 'gone') return { kind: 'lost', reason: null }
+  if (answer.kind === 'silent') {
+    await setUnsavedWork(deps.db, { sessionId, generation }, unsavedReason(silentReason))
+    return { kind: 'lost', reason: silentReason }
   }
+  const adopted = answer.value
+  if (adopted.status !== 'ready')
+    return { kind: 'lost', reason: adopted.error ?? 'The agent runtime ended without a reason.' }
+  const stored = await readStored(deps.db, sessionId)
+  const since = adopted.asleepMs === null ? null : new Date(deps.now().getTime() - adopted.asleepMs)
+  await recordSleep(deps, { ...session, sandboxId: adopted.sandbox.sandboxId }, { since, wake: null })
+  signal.throwIfAborted()
+  return { ...adopted, kind: 'running', stored }
 }

@@ -1,11 +1,14 @@
 import type { Deps } from '../../deps.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
-import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
+import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
 import { Follower, type RuntimeEvents } from '../conversation/follow.ts'
 import type { StoredConversation } from '../conversation/stored.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
+
+/** A daemon answers this at once, also while it saves. A stop waits no longer for one that does not. */
+const silentMs = 2_500
 
 /** A running sandbox of this server, which follows its conversation and saves its unfinished work. */
 export interface AttachedSandbox {
@@ -15,6 +18,8 @@ export interface AttachedSandbox {
   redactor: Redactor
   follower: Follower
   wip: WipWatch
+  /** Resolves once a server that stops knows whether to wait for the daemon, and has cut its requests if not. */
+  giveUpIfSilent(): Promise<void>
   /** The agent got the conversation of earlier sandboxes. */
   knowsEarlier: boolean
 }
@@ -35,7 +40,9 @@ export function attachSandbox(
 ): AttachedSandbox {
   const { session_id: sessionId, generation, created_at, created_by } = session
   const { daemonSocket: socket, sandboxId, runtimeSessionId, firstPrompt: text, stored } = input
-  const daemon = { socket, sandboxKey: sandboxKey(deps, sandboxId), sessionId, generation }
+  const giveUp = new AbortController()
+  const { signal: givenUp } = giveUp
+  const daemon = { socket, sandboxKey: sandboxKey(deps, sandboxId), sessionId, generation, givenUp }
   const redactor = deps.redaction.of(sessionId)
   const follower = new Follower(deps, daemon, {
     redactor,
@@ -56,5 +63,12 @@ export function attachSandbox(
     wip.wakes()
     await follower.awake()
   }
-  return { daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip, knowsEarlier: false }
+  const giveUpIfSilent = async () => {
+    const { kind } = await readHealth(socket, { timeoutMs: silentMs })
+    if (kind !== 'ok') giveUp.abort(new Error('The sandbox does not answer.'))
+  }
+  return {
+    ...{ daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip, knowsEarlier: false },
+    giveUpIfSilent,
+  }
 }

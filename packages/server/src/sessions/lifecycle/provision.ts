@@ -6,6 +6,7 @@ import { modelCatalog } from '../../model-catalog/catalog.ts'
 import { readManifestAt } from '../../projects/manifest.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
+import { silentReason } from '../../sandboxes/adopt.ts'
 import { adoptSandbox } from './adopt.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from '../create/branch.ts'
@@ -23,6 +24,7 @@ export type ProvisionDeps = Pick<
   | 'db'
   | 'config'
   | 'keyring'
+  | 'localLocks'
   | 'redaction'
   | 'now'
   | 'newId'
@@ -91,11 +93,12 @@ export async function continueBoot(
   session: SessionWithSandbox,
   signal: AbortSignal,
 ): Promise<Provisioned> {
-  const adopted = await adoptSandbox(deps, driver, session)
+  const answer = await adoptSandbox(deps, driver, session, signal)
+  if (answer.kind === 'silent') throw new SandboxError('boot-failed', silentReason)
   // An unclaimed warm sandbox: the server that knew its commit is gone.
-  if (adopted === null || adopted.status === 'warm')
+  if (answer.kind === 'gone' || answer.value.status === 'warm')
     throw new SandboxError('boot-failed', 'The server that started this sandbox stopped.')
-  const { sandbox } = adopted
+  const { sandbox } = answer.value
   const journal = new PhaseJournal(deps, session)
   await updateSandbox(deps.db, sandbox.sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
   const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)

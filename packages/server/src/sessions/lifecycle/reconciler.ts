@@ -1,7 +1,6 @@
 /** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
 import { availableParallelism } from 'node:os'
 import { type Sandbox, SandboxError } from '@svc/sandbox'
-import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
@@ -15,9 +14,9 @@ import { failureReason } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
-import { adoptSandbox } from './adopt.ts'
+import { adoptRunning } from './adopt.ts'
+import { orphanedSandboxes } from './orphans.ts'
 import { recordSleep } from './record-sleep.ts'
-import { readStored } from '../conversation/stored.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
 import { claimWarm } from '../warm/claim.ts'
@@ -30,10 +29,13 @@ import {
   updateSession,
 } from '../store.ts'
 import { presentSession } from '../present.ts'
-import { isRunElsewhere, liveSandboxes, sandboxesOf, type SandboxRow, updateSandbox } from '../../sandboxes/store.ts'
+import { isRunElsewhere, sandboxesOf, type SandboxRow, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { endGeneration, unansweredReason } from './end-generation.ts'
 
 const starting = 'the session was starting'
+const serverStopped =
+  'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.'
+const endedByOperator = 'It was stopped by `svc self-host stop --sessions`. Restart the session to continue.'
 /** A session that loses this many sandboxes within this time has failed. */
 const lostMax = 3
 const lostWithinMs = 10 * 60_000
@@ -45,7 +47,8 @@ export class SessionReconciler implements SessionRunner {
   readonly #attached = new Map<string, AttachedSandbox>()
   /** Sandboxes whose last save is under way. */
   readonly #ending = new Map<string, WipWatch>()
-  readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
+  /** Starts and adoptions under way. */
+  readonly #starting = new Map<string, { sandboxId: string; abort: AbortController }>()
   /** Sessions whose stop was requested after their last reconciliation read the row. */
   readonly #interrupted = new Set<string>()
   readonly #boots: BootQueue
@@ -80,7 +83,7 @@ export class SessionReconciler implements SessionRunner {
   interrupt(sessionId: string): void {
     this.#interrupted.add(sessionId)
     const why = new SandboxError('aborted', 'The session was stopped while it was starting.')
-    this.#provisioning.get(sessionId)?.abort.abort(why)
+    this.#starting.get(sessionId)?.abort.abort(why)
   }
 
   /** The session has a warm sandbox of this server, so its start claims that one instead of booting. */
@@ -131,14 +134,28 @@ export class SessionReconciler implements SessionRunner {
   async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<number> {
     this.#closed = true
     this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
-    for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
-    await Promise.all(this.#running)
+    for (const [sessionId] of this.#starting) this.interrupt(sessionId)
+    // Beside the rest, which waits for requests to these daemons.
+    const givenUp = Promise.all([...this.#attached.values()].map((attached) => attached.giveUpIfSilent()))
+    await Promise.all([givenUp, ...this.#running])
     await this.#deps.warm.close({ endsSandboxes })
     if (this.#handsOver) return this.#handOver()
     await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
     const left = (await this.#deps.sandboxes?.list()) ?? []
-    await Promise.all(left.map(({ sandboxId }) => this.#deps.sandboxes?.stop(sandboxId)))
+    await Promise.all(
+      left.map(async ({ sandboxId }) => {
+        await this.#deps.sandboxes?.stop(sandboxId)
+        if (endsSandboxes) await setEnded(this.#deps.db, sandboxId, endedByOperator)
+      }),
+    )
     return 0
+  }
+
+  /** Takes over the sandbox of a running session and delivers nothing to it: `close` ends it next, with its last save. */
+  async takeOver(session: SessionWithSandbox): Promise<void> {
+    const { session_id: sessionId } = session
+    await this.#deps.localLocks.run(`session ${sessionId}`, () => this.#adopt(session))
+    await this.#attached.get(sessionId)?.follower.caughtUp.promise
   }
 
   async #handOver(): Promise<number> {
@@ -160,9 +177,10 @@ export class SessionReconciler implements SessionRunner {
     if (session === null) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') return this.#stopAsRequested(session)
-    const { instanceId, heartbeat } = this.#deps
-    const staleSeconds = heartbeat.deadAfterSeconds()
-    if (await isRunElsewhere(this.#deps.db, session, { instanceId, staleSeconds })) return
+    // The sandbox may have been left to the next server already.
+    if (this.#closed) return
+    const of = { instanceId: this.#deps.instanceId, staleSeconds: this.#deps.heartbeat.deadAfterSeconds() }
+    if (await isRunElsewhere(this.#deps.db, session, of)) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)
   }
@@ -204,8 +222,7 @@ export class SessionReconciler implements SessionRunner {
     if (driver === null || this.#closed) return
     const sandboxId = warm?.sandboxId ?? (isLeft ? session.sandbox!.sandbox_id : session.next_sandbox_id)
     const abort = new AbortController()
-    this.#provisioning.set(session.session_id, { sandboxId, abort })
-    if (this.#interrupted.has(session.session_id)) this.interrupt(session.session_id)
+    this.#begin(session.session_id, { sandboxId, abort })
     if (warm === null) this.#deps.warm.startBegins()
     else this.#deps.warm.isNeeded()
     try {
@@ -260,8 +277,14 @@ export class SessionReconciler implements SessionRunner {
       await this.#fail(session, failureReason(error, starting, memory))
     } finally {
       if (warm === null) this.#deps.warm.startEnds()
-      this.#provisioning.delete(session.session_id)
+      this.#starting.delete(session.session_id)
     }
+  }
+
+  #begin(sessionId: string, starting: { sandboxId: string; abort: AbortController }): void {
+    this.#starting.set(sessionId, starting)
+    // A stop was requested since the row was read.
+    if (this.#interrupted.has(sessionId)) this.interrupt(sessionId)
   }
 
   async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
@@ -302,43 +325,54 @@ export class SessionReconciler implements SessionRunner {
       attached.missingSince ??= Date.now()
       if (Date.now() - attached.missingSince < exitReportMs) return
     }
-    if (attached === undefined && (await this.#adopt(session))) return
-    const rows = await sandboxesOf(this.#deps.db, session.session_id)
-    const current = rows.find((row) => row.generation === session.generation)
-    const isOurs = current?.instance_id === this.#deps.instanceId
-    // The session restarts for accepted prompts, unless its sandboxes keep ending.
-    const hasPrompts = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
-    if (hasPrompts && this.#lostLately(rows) < lostMax) {
-      await this.#release(session.session_id)
-      await this.#beginAgain(session)
-      this.enqueue(session.session_id)
-      return
-    }
-    if (isOurs) return this.#fail(session, current?.error ?? 'The sandbox ended by itself.')
-    const reason =
-      'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.'
-    return this.#end(session, { to: 'stopped', sandbox: 'error', reason })
+    const outcome = attached === undefined ? await this.#adopt(session) : { reason: null }
+    if (outcome === 'interrupted') return
+    if (outcome !== 'adopted') return this.#endLost(session, outcome.reason)
+    await this.#announce(session.session_id)
+    await this.deliverPrompts(session.session_id)
   }
 
-  /** Goes on with the sandbox that an earlier server left; false when there is none. */
-  async #adopt(session: SessionWithSandbox): Promise<boolean> {
-    const { db, log, sandboxes: driver } = this.#deps
+  /** Ends a session whose sandbox is gone or given up. It begins again for accepted prompts, unless its sandboxes keep ending. */
+  async #endLost(session: SessionWithSandbox, why: string | null): Promise<void> {
+    const rows = await sandboxesOf(this.#deps.db, session.session_id)
+    const current = rows.find((row) => row.generation === session.generation)
+    const reason = why ?? current?.error ?? null
+    const hasPrompts = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
+    if (hasPrompts && this.#lostLately(rows) < lostMax) {
+      await this.#beginAgain(session, reason ?? undefined)
+      return this.enqueue(session.session_id)
+    }
+    if (current?.status === 'stopped') return this.#end(session, { to: 'stopped', sandbox: 'stopped', reason })
+    if (why !== null || current?.instance_id === this.#deps.instanceId)
+      return this.#fail(session, reason ?? 'The sandbox ended by itself.')
+    return this.#end(session, { to: 'stopped', sandbox: 'error', reason: serverStopped })
+  }
+
+  /** Goes on with the sandbox that an earlier server left. `interrupted`: a stop follows, or the next server goes on. */
+  async #adopt(session: SessionWithSandbox): Promise<'adopted' | 'interrupted' | { reason: string | null }> {
+    const { log, sandboxes: driver } = this.#deps
     const left = await this.#findLeft(session)
-    if (driver === null || left === null || this.#closed) return false
-    const adopted = await adoptSandbox(this.#deps, driver, session)
-    if (adopted?.status !== 'ready') return false
+    if (driver === null || left === null) return { reason: null }
     const { session_id } = session
-    const { runtimeSessionId, sandbox, asleepMs } = adopted
-    const isAsleep = asleepMs !== null
-    const { daemonSocket, sandboxId } = sandbox
-    const stored = await readStored(db, session_id)
-    const since = isAsleep ? new Date(this.#deps.now().getTime() - asleepMs) : null
-    await recordSleep(this.#deps, { ...session, sandboxId }, { since, wake: null })
-    this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored, isAsleep })
-    log.info({ session_id, sandbox_id: sandboxId }, 'a session goes on with the sandbox of an earlier server')
-    await this.#announce(session_id)
-    await this.deliverPrompts(session_id)
-    return true
+    const abort = new AbortController()
+    this.#begin(session_id, { sandboxId: left.sandboxId, abort })
+    try {
+      const found = await adoptRunning(this.#deps, driver, session, abort.signal)
+      if (found.kind === 'lost') return found
+      const { stored, sandbox, runtimeSessionId, asleepMs } = found
+      const { daemonSocket, sandboxId } = sandbox
+      const isAsleep = asleepMs !== null
+      this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt: null, stored, isAsleep })
+      log.info({ session_id, sandbox_id: sandboxId }, 'a session goes on with the sandbox of an earlier server')
+      return 'adopted'
+    } catch (error) {
+      if (!abort.signal.aborted) throw error
+      if (this.#closed || this.#interrupted.has(session_id)) return 'interrupted'
+      // Its end was reported meanwhile.
+      return { reason: abort.signal.reason.message }
+    } finally {
+      this.#starting.delete(session_id)
+    }
   }
 
   /** How many sandboxes ended other than by a stop, including the current one. */
@@ -420,16 +454,7 @@ export class SessionReconciler implements SessionRunner {
 
   /** Ends sandboxes of this server whose session another server stopped. */
   async endOrphans(): Promise<void> {
-    // Sandboxes of sessions are named by a UUID. Others belong to apps and checks.
-    const live = ((await this.#deps.sandboxes?.list()) ?? []).filter(({ sandboxId }) => isUuid(sandboxId))
-    const wanted = new Set(
-      await liveSandboxes(
-        this.#deps.db,
-        live.map(({ sandboxId }) => sandboxId),
-      ),
-    )
-    for (const { sandboxId } of live) {
-      if (wanted.has(sandboxId)) continue
+    for (const sandboxId of await orphanedSandboxes(this.#deps)) {
       for (const [sessionId, { daemon }] of this.#attached)
         if (daemon.sandboxKey === sandboxKey(this.#deps, sandboxId)) await this.#release(sessionId)
       await this.#deps.sandboxes?.stop(sandboxId)
@@ -437,7 +462,7 @@ export class SessionReconciler implements SessionRunner {
   }
 
   #onExit(sandboxId: string, reason: string): void {
-    for (const starting of this.#provisioning.values())
+    for (const starting of this.#starting.values())
       if (starting.sandboxId === sandboxId) starting.abort.abort(new SandboxError('boot-failed', reason))
     for (const [sessionId, { daemon, redactor, follower }] of this.#attached) {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue

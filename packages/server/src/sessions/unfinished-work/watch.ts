@@ -126,9 +126,8 @@ export class WipWatch {
 
   /** The session shows it, so that its end does not look as if everything had been saved. */
   async #recordUnsaved(why: string): Promise<void> {
-    const reason = `The last changes of this session may not be saved. ${why} An earlier state is saved, if there was one.`
     try {
-      await setUnsavedWork(this.#deps.db, this.#daemon, reason)
+      await setUnsavedWork(this.#deps.db, this.#daemon, unsavedReason(why))
     } catch (error) {
       this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'recording unsaved work failed')
     }
@@ -196,3 +195,7 @@ export class WipWatch {
     return asleepMs !== null && performance.now() - asleepMs < savedAt
   }
 }
+
+/** `why` is a sentence. */
+export const unsavedReason = (why: string) =>
+  `The last changes of this session may not be saved. ${why} An earlier state is saved, if there was one.`

@@ -1,0 +1,151 @@
+/** Sandboxes of sessions that outlive their server and do not answer the next one at once, with the fake driver. */
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { withDeadline } from '../../deadline.ts'
+import { silentMsMax, silentReason } from '../../sandboxes/adopt.ts'
+import { reconcileSessions } from '../jobs.ts'
+import { getSessionById } from '../store.ts'
+import { letDie, makeSessionApp, secondServer, type SecondServer, type SessionApp, until } from '../testing.ts'
+
+let clock: { aheadMs: number }
+let first: SessionApp
+let next: SecondServer[]
+let sessionId: string
+let sandboxId: string
+
+beforeEach(async () => {
+  clock = { aheadMs: 0 }
+  next = []
+  first = await makeSessionApp({
+    outlives: true,
+    deps: { now: () => new Date(Date.now() + clock.aheadMs) },
+  })
+  const session = await first.running()
+  sessionId = session.session_id
+  sandboxId = session.sandbox!.sandbox_id
+}, 120_000)
+afterEach(async () => {
+  delete first.driver.options.answerMs
+  for (const server of next) await server.close()
+  await first.close()
+})
+
+const silence = () => (first.driver.options.answerMs = 3_600_000)
+
+/** The next server, once it has asked the sandbox. */
+async function startNext(): Promise<SecondServer> {
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  await reconcileSessions(server.deps)
+  const row = first.deps.db.selectFrom('session_sandboxes').select('instance_id').where('sandbox_id', '=', sandboxId)
+  await until('it has taken the sandbox over', async () => {
+    const { instance_id } = await row.executeTakeFirstOrThrow()
+    return instance_id === server.deps.instanceId
+  })
+  return server
+}
+
+async function leaveSilent(): Promise<SecondServer> {
+  expect(await first.deps.sessions.close({ endsSandboxes: false })).toBe(1)
+  await letDie(first.deps)
+  silence()
+  return startNext()
+}
+
+const prompts = () => first.driver.seen(sandboxId)!.prompts.map(({ text }) => text)
+const isAttached = ({ deps }: SecondServer) => deps.sessions.daemonOf(sessionId) !== null
+
+test('goes on once its sandbox answers, with the prompt of meanwhile delivered once', async () => {
+  const server = await leaveSilent()
+  const sent = await server.request<{ status: string }>('POST', first.path(sessionId, 'prompt'), {
+    body: { text: 'are you there' },
+  })
+  expect([sent.status, sent.body.status]).toEqual([202, 'accepted'])
+  clock.aheadMs = 30_000
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
+  delete first.driver.options.answerMs
+  await until('the next server has it', () => isAttached(server))
+  await until('the prompt is delivered', () => prompts().length > 0)
+  await server.deps.sessions.reconcile(sessionId)
+  expect(prompts()).toEqual(['are you there'])
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
+})
+
+test('fails with the true reason when its sandbox stays silent, and its last changes may be missing', async () => {
+  await leaveSilent()
+  const failed = await until('it has failed', async () => {
+    clock.aheadMs += silentMsMax
+    const found = await first.session(sessionId)
+    return found.status === 'failed' ? found : null
+  })
+  expect(failed.error).toBe(silentReason)
+  const row = await getSessionById(first.deps.db, sessionId)
+  expect(row?.unkept_work).toStartWith('The last changes of this session may not be saved.')
+  expect(await first.driver.find(sandboxId)).toBeNull()
+})
+
+test('fails with the reason of its sandbox when that ends while it is silent', async () => {
+  await leaveSilent()
+  await first.driver.crash(sandboxId, 'The sandbox ended by itself with exit code 137.')
+  expect((await first.reaches(sessionId, 'failed')).error).toBe('The sandbox ended by itself with exit code 137.')
+})
+
+test('stops at once when a person stops it while its sandbox is silent', async () => {
+  const server = await leaveSilent()
+  expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
+  expect(await first.session(sessionId)).toMatchObject({ status: 'stopped', error: null })
+  expect(await first.driver.find(sandboxId)).toBeNull()
+})
+
+test('is left alone by a server that stops while the sandbox is silent', async () => {
+  const server = await leaveSilent()
+  await server.deps.sessions.close({ endsSandboxes: false })
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null })
+  delete first.driver.options.answerMs
+  await letDie(server.deps)
+  const last = await startNext()
+  await until('the last server has it', () => isAttached(last))
+})
+
+test('keeps no server that stops waiting for a sandbox that answers nothing', async () => {
+  silence()
+  const sent = first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'are you there' } })
+  const stored = first.deps.db.selectFrom('session_prompts').select('status').where('session_id', '=', sessionId)
+  await until('the prompt is accepted', async () => (await stored.executeTakeFirst())?.status === 'accepted')
+  const closing = first.deps.sessions.close({ endsSandboxes: false })
+  // The request to its daemon alone may take longer than this.
+  const over = Promise.all([sent, closing])
+  expect(await withDeadline(over, 15_000, () => null)).toMatchObject([{ status: 202, body: { status: 'accepted' } }, 1])
+})
+
+test('says that the operator stopped it, and starts again only for a prompt that waits', async () => {
+  const waiting = await first.running()
+  await first.deps.sessions.close({ endsSandboxes: false })
+  // A request of the last moment, for a sandbox that the server has left already.
+  const body = { text: 'later' }
+  expect((await first.request('POST', first.path(waiting.session_id, 'prompt'), { body })).status).toBe(202)
+  await first.deps.sessions.reconcile(waiting.session_id)
+  expect(await first.session(waiting.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
+  await letDie(first.deps)
+  const ending = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(ending)
+  for (const id of [sessionId, waiting.session_id])
+    await ending.deps.sessions.takeOver((await getSessionById(first.deps.db, id))!)
+  await ending.deps.sessions.close({ endsSandboxes: true })
+  expect(await first.driver.list()).toEqual([])
+  expect(first.driver.seen(waiting.sandbox!.sandbox_id)!.prompts).toEqual([])
+  await letDie(ending.deps)
+  const last = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(last)
+  await reconcileSessions(last.deps)
+  expect(await first.reaches(sessionId, 'stopped')).toMatchObject({
+    error: 'It was stopped by `svc self-host stop --sessions`. Restart the session to continue.',
+    sandbox: { status: 'stopped' },
+  })
+  const again = await until('the other one runs again', async () => {
+    const found = await first.session(waiting.session_id)
+    return found.status === 'running' && found.sandbox?.generation === 2 ? found : null
+  })
+  await until('its prompt is delivered', () =>
+    first.driver.seen(again.sandbox!.sandbox_id)!.prompts.some(({ text }) => text === 'later'),
+  )
+})
