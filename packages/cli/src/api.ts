@@ -54,7 +54,7 @@ function rethrowGuided(error: unknown): never {
 /** A failure of the connection with its next step; every other error as it is. */
 function guided(error: unknown): Error {
   if (!(error instanceof sdk.TransportError)) return error as Error
-  const { failure, message, address, location, cause } = error
+  const { failure, message, address, location, status, cause } = error
   switch (failure) {
     case 'timed_out':
       return new Refusal('timed_out', message, { cause })
@@ -66,7 +66,7 @@ function guided(error: unknown): Error {
     case 'bad_answer':
       if (cause !== undefined)
         return new Refusal('bad_answer', message, { hint: 'Is this address a svc server?', cause })
-      return new Refusal('bad_answer', message, { next: ['svc hosts ls'] })
+      return new Refusal('bad_answer', message, { next: ['svc hosts ls'], detail: status === null ? {} : { status } })
     case 'unreachable':
       return unreachable(message, address, cause)
     default:

@@ -125,5 +125,8 @@ export async function* endlessEvents({ io }: Pick<Context, 'io'>, options: Endle
 function isPassing(error: unknown): boolean {
   // In progress: the first attempt of a request still runs, or ended with its server.
   if (error instanceof ServiceError) return ['unavailable', 'internal', 'idempotency_in_progress'].includes(error.code)
+  // A reverse proxy answers so while the server behind it is away.
+  if (error instanceof Refusal && error.code === 'bad_answer')
+    return [502, 503, 504].includes(Number(error.detail.status))
   return !(error instanceof Refusal) || error.code === 'unreachable' || error.code === 'timed_out'
 }

@@ -17,16 +17,19 @@ export class TransportError extends Error {
   readonly address: string
   /** For `redirected`, where the redirect points to. */
   readonly location: string | null
+  /** For `bad_answer`, its HTTP status. */
+  readonly status: number | null
   constructor(
     failure: TransportFailure,
     message: string,
-    options: { address: string; location?: string | null; cause?: unknown },
+    options: { address: string; location?: string | null; status?: number; cause?: unknown },
   ) {
     super(message, { cause: options.cause })
     this.name = 'TransportError'
     this.failure = failure
     this.address = options.address
     this.location = options.location ?? null
+    this.status = options.status ?? null
   }
 }
 
@@ -45,17 +48,11 @@ export function errorOf(response: Response, body: unknown): Error {
   })
 }
 
-/** What a reverse proxy answers while the server behind it is away. */
-const proxied = [502, 503, 504]
-
 export function notOurs(response: Response): TransportError {
   const address = new URL(response.url).origin
-  if (proxied.includes(response.status))
-    return new TransportError('unreachable', `${address} answers ${response.status}: the server behind it is away`, {
-      address,
-      cause: new Error(`HTTP ${response.status}`),
-    })
-  return new TransportError('bad_answer', `${address} does not answer like a svc server`, { address })
+  return new TransportError('bad_answer', `${address} does not answer like a svc server`, {
+    ...{ address, status: response.status },
+  })
 }
 
 /** A newer server may have narrower codes. Its status still gives the class. */

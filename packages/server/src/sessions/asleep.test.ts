@@ -76,7 +76,7 @@ test('a session says since when it sleeps, a prompt wakes it, and the timeline k
   })
   expect(phases).toEqual([expect.objectContaining({ name: 'wake', ms: expect.any(Number) })])
   await reader.close()
-}, 60_000)
+}, 120_000)
 
 test('another server shows it, too, and a stopped session does not sleep', async () => {
   const { session_id: id, asleep_since: since } = await sleeping()
@@ -89,4 +89,4 @@ test('another server shows it, too, and a stopped session does not sleep', async
   } finally {
     await second.close()
   }
-}, 60_000)
+}, 120_000)

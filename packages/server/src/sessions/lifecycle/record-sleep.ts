@@ -9,12 +9,11 @@ export function recordSleep(
   { sandboxId, ...of }: { sandboxId: string; session_id: string; generation: number },
   { since, wake }: { since: Date | null; wake: Wake | null },
 ): Promise<void> {
-  return localLocks.run(`sleep ${sandboxId}`, async () => {
-    await updateSandbox(db, sandboxId, { asleep_since: since })
-    if (wake !== null)
-      await db.transaction().execute(async (trx) => {
-        const { startedAt, ms } = wake
-        await appendPhase(trx, of, { name: 'wake', started_at: startedAt, ms, error: null, note: null })
-      })
-  })
+  return localLocks.run(`sleep ${sandboxId}`, () =>
+    db.transaction().execute(async (trx) => {
+      await updateSandbox(trx, sandboxId, { asleep_since: since })
+      if (wake === null) return
+      await appendPhase(trx, of, { name: 'wake', started_at: wake.startedAt, ms: wake.ms, error: null, note: null })
+    }),
+  )
 }
