@@ -23,6 +23,8 @@ const keepAliveMs = 65_000
 const drainMs = 5_000
 /** Upgraded connections may outlast the cut; they end with the process. */
 const cutMs = 500
+/** Between two looks for connections that became idle while requests end. */
+const idleLookMs = 50
 
 const defaults = readNetwork(new Settings({}))
 
@@ -132,11 +134,14 @@ export class Listener {
       this.#proxied?.close(),
     ])
     this.server.closeIdleConnections()
+    // A connection whose request ends meanwhile is idle then, and would wait for its caller's next one.
+    const idling = setInterval(() => this.server.closeIdleConnections(), idleLookMs)
     await withDeadline(closed, drainMs, () => {
       this.server.closeAllConnections()
       this.#proxied?.cut()
       return withDeadline(closed, cutMs, () => null)
     })
+    clearInterval(idling)
   }
 }
 

@@ -175,6 +175,12 @@ test('that does not answer within the limit starts again', async () => {
   expect(await serves(server)).not.toBe(sandboxId)
 }, 60_000)
 
+test('ends with a server that ends its sandboxes after it has left them', async () => {
+  await stopFirst()
+  await first.deps.sessions.close({ endsSandboxes: true })
+  expect(await sandboxes()).toEqual([])
+})
+
 test('ends with a server that ends its sandboxes', async () => {
   expect(await first.deps.apps.close({ endsSandboxes: true })).toBe(0)
   expect(await sandboxes()).toEqual([])

@@ -3,6 +3,7 @@
  * jobs, so that it saves the unfinished work of sessions first. A running server ends its own sandboxes.
  */
 import { randomUUID } from 'node:crypto'
+import { isUuid } from '../auth/allow.ts'
 import { buildDeps, type Built } from '../build-deps.ts'
 import { type Config, operatorSecrets } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -52,10 +53,12 @@ async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended>
   const heartbeat = await startHeartbeat(deps, { folderId, onDeath: async () => {} })
   try {
     const sandboxIds = ((await deps.sandboxes?.adopt()) ?? []).map(({ sandboxId }) => sandboxId)
-    await Promise.all(sandboxIds.map((sandboxId) => takeOver(deps, sandboxId)))
+    // Others belong to apps and checks.
+    const ofSessions = sandboxIds.filter(isUuid)
+    await Promise.all(ofSessions.map((sandboxId) => takeOver(deps, sandboxId)))
     await sessions.close({ endsSandboxes: true })
     const ended = sandboxIds.length + (await endOfOtherDrivers(deps, runDir))
-    return { ended, unsaved: await countUnsaved(db, sandboxIds) }
+    return { ended, unsaved: await countUnsaved(db, ofSessions) }
   } finally {
     await heartbeat.end()
   }

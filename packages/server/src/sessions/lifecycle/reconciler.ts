@@ -145,7 +145,7 @@ export class SessionReconciler implements SessionRunner {
     await Promise.all(
       left.map(async ({ sandboxId }) => {
         await this.#deps.sandboxes?.stop(sandboxId)
-        if (endsSandboxes) await setEnded(this.#deps.db, sandboxId, endedByOperator)
+        if (endsSandboxes && isUuid(sandboxId)) await setEnded(this.#deps.db, sandboxId, endedByOperator)
       }),
     )
     return 0
