@@ -1,6 +1,7 @@
 /** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
 import { availableParallelism } from 'node:os'
 import { type Sandbox, SandboxError } from '@svc/sandbox'
+import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
