@@ -99,7 +99,9 @@ async function idleCost(processes: Measured[], afterMs = settleMs): Promise<Map<
   )
 }
 
-const sumOf = (costs: Map<string, number>) => [...costs.values()].reduce((sum, ms) => sum + ms, 0)
+function sumOf(costs: Map<string, number>): number {
+  return [...costs.values()].reduce((sum, ms) => sum + ms, 0)
+}
 
 /** Sessions after their first turn, in the step that `reach` waits for. */
 async function measure(

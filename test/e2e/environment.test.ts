@@ -30,7 +30,16 @@ test('a program of the agent finds the variables that the list names, and no oth
     return tool?.output ?? null
   })
   const found = output.split('\nend')[0]!.split('\n')
-  const notHere = [...['SVC_LLM_SHAPE', 'SVC_LLM_MODELS', 'SVC_RUNTIME_COMMAND', 'SVC_SANDBOX_SETUP', 'COLORTERM']]
+  const notHere = [
+    ...[
+      'SVC_LLM_SHAPE',
+      'SVC_LLM_MODELS',
+      'SVC_RUNTIME_COMMAND',
+      'SVC_SANDBOX_SETUP',
+      'COLORTERM',
+      'npm_config_user_agent',
+    ],
+  ]
   for (const name of notHere) expect(sandboxVariables[name]?.when).toBeString()
   const named = Object.keys(sandboxVariables).filter((name) => !notHere.includes(name))
   expect(found.toSorted()).toEqual([...named, 'MY_SECRET'].toSorted())

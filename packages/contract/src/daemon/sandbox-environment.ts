@@ -95,7 +95,10 @@ const around: Record<string, SandboxVariable> = {
   AGENT: always('`1`, by the agent runtime.'),
   OPENCODE: always('`1`, by the agent runtime.'),
   OPENCODE_PID: always('Process id of the agent runtime, by itself.'),
-  npm_config_user_agent: always('Name and version of the program that the agent runtime is built with, by itself.'),
+  npm_config_user_agent: only(
+    'the config dir has a program or packages',
+    'Name and version of the program that the agent runtime is built with, by itself.',
+  ),
   PWD: always('The current folder, by the shell.'),
   SHLVL: always('How deep shells are nested, by the shell.'),
   _: always('The program that was started last, by the shell.'),
