@@ -50,19 +50,19 @@ function patternOf(sentence: string): RegExp {
 }
 
 describe('a manifest that is wrong in one way', () => {
-  test.each(files)('%s says what and where', (file) => {
+  test.each(files)('the fixture %s produces the expected issues at the expected positions', (file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     expect(expectedOf(text).length).toBeGreaterThan(0)
     expect(saidOf(text)).toEqual(expectedOf(text))
   })
 
-  test('there are enough of them, and no two of one kind by accident', () => {
+  test('the fixtures cover many kinds of mistakes without duplicates', () => {
     expect(files.length).toBeGreaterThan(100)
     const bodies = files.map((file) => readFileSync(join(folder, file), 'utf8').split('\n\n').slice(1).join('\n\n'))
     expect(new Set(bodies).size).toBe(files.length)
   })
 
-  test('every sentence of the validator is said by one of them', () => {
+  test('the fixtures produce every message of the validator', () => {
     const said = files
       .flatMap((file) => parseManifest(readFileSync(join(folder, file), 'utf8')).issues)
       .map(({ message }) => message)
@@ -80,13 +80,13 @@ describe('a manifest that is wrong in one way', () => {
   })
 })
 
-test('a flood of mistakes is cut, and said to be', () => {
+test('truncates a long list of issues and says so', () => {
   const { issues } = parseManifest(Array.from({ length: 1000 }, (_, i) => `k${i} = 1`).join('\n'))
   expect(issues).toHaveLength(201)
   expect(issues.map((issue) => issue.message)).toContain('has more issues than are shown')
 })
 
-test('places are right whatever stands before them', () => {
+test('reports correct positions, whatever comes before them', () => {
   const before = [
     'x = """\n[runtime]\nmodel = "no \\""" still"""',
     "y = '''\n# not a comment ''''",
@@ -103,7 +103,7 @@ test('places are right whatever stands before them', () => {
   }
 })
 
-test('the largest and the deepest manifests are read to the end', () => {
+test('validates the largest and the deepest manifests', () => {
   const many = (line: (index: number) => string) => {
     let text = ''
     for (let index = 0; text.length < 250_000; index++) text += line(index)
