@@ -30,7 +30,7 @@ afterAll(() => repo.remove(), 60_000)
 
 describe(`${count} generated merges from seed ${seed}`, () => {
   test(
-    'give the tree or the conflicts that git merge gives',
+    'gives the tree or the conflicts of git merge',
     async () => {
       const seen = { clean: 0, conflicted: 0 }
       for (const one of cases) {
