@@ -28,7 +28,7 @@ afterAll(async () => {
   await app.close()
 })
 
-test('a list asks once for all its branches, over a connection that is kept, and fetches nothing', async () => {
+test('a list asks once for all branches over a persistent connection, and fetches nothing', async () => {
   for (let n = 0; n < 12; n++) await at.open(`work-${n}`, { [`${n}.txt`]: 'x\n' })
   const list = async () =>
     (await app.request<{ change_requests: ChangeRequest[] }>('GET', at.path())).body.change_requests

@@ -59,7 +59,7 @@ test('runs the commands of a svc-script block instead', async () => {
   expect(last).toContain('All 2 commands')
 })
 
-test('calls a tool of the runtime where a line of the block names one, and says when there is none', async () => {
+test('calls a tool that a line of the block names, and says when there is none', async () => {
   const prompt = '```svc-script\n@svc_notes_read {"page":2}\necho done\n```'
   const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
   const tools = [bash, { function: { name: 'svc_notes_read' } }]
@@ -80,7 +80,7 @@ test('stops at a command that fails or does not end, and says which', async () =
   expect(denied.last).toContain('The tool was refused')
 })
 
-test('a request without tools gets a short title, one without bash an explanation', async () => {
+test('answers a request without tools with a short title, and one without bash with an explanation', async () => {
   expect(await ask([{ role: 'user', content: 'x' }], { tools: [] })).toEqual({
     role: 'assistant',
     content: 'Scripted demonstration',
@@ -90,7 +90,7 @@ test('a request without tools gets a short title, one without bash an explanatio
   )
 })
 
-test('streams the same answer as events', async () => {
+test('streams the same reply as events', async () => {
   const request: ChatRequest = { messages: [{ role: 'user', content: 'x' }], tools: [bash] }
   const reply = scriptedCompletion({ ...request, stream: true })
   expect(reply.headers.get('content-type')).toContain('text/event-stream')
