@@ -92,7 +92,7 @@ async function heading(page: Page, words: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'an app is seen, redeployed by a merge, kept by a broken one, rolled back, stopped, and survives kills',
+  'an app is deployed, redeployed by a merge, kept by a broken one, rolled back and stopped, and survives kills',
   async () => {
     const app = await becomes('runs', runs(1))
     const context = await browser.newContext()

@@ -131,7 +131,7 @@ async function refusals(session: string): Promise<string[]> {
 }
 
 test(
-  'an agent prints them as they are, in base64 and in hex: none is in transcript, answer, error, log, arguments, database or any file of the server',
+  'secrets that an agent prints in plain text, base64 and hex appear in no transcript, answer, error, log, argument, database or file of the server',
   async () => {
     const prompt = [
       '```svc-script',

@@ -74,7 +74,7 @@ async function checks(number: string, ...flags: string[]): Promise<Checks & { co
 const said = (found: Checks) => (found.logs?.[0]?.lines ?? []).map(({ text }) => text).join('\n')
 
 test.skipIf(!browserPath)(
-  'the merge box tells how they went, shows the log, and asks before a merge past one that failed',
+  'the merge box shows check results and logs, and asks before it merges with a failed check',
   async () => {
     const { page, server } = story
     const number = await propose('bad', {
@@ -141,7 +141,7 @@ sleep 1
 `
 
 test.skipIf(!browserPath)(
-  'one that is hostile reaches nothing, floods nothing and leaves nothing',
+  'a hostile check reaches nothing, floods nothing and leaves nothing behind',
   async () => {
     const { server } = story
     const port = new URL(server.url).port
@@ -169,7 +169,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'one whose server is killed is run again by the next, and one of a closed change request is ended',
+  'another server reruns the check of a killed server, and closing a change request ends its check',
   async () => {
     const { server } = story
     const number = await propose('long', { 'check.sh': 'echo begun; sleep 600\n' })

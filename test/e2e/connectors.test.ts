@@ -175,7 +175,7 @@ test('an agent calls a tool of a connector and never sees the credential', async
   expect(server.output).not.toContain(credential)
 })
 
-test('a call that changes something waits for a person, at the client', async () => {
+test('a call that changes something waits for a person in the client', async () => {
   await prompt('@svc_notes_write {"text":"buy seeds"}', 'echo "AFTER THE NOTE"')
   interface Approval {
     approval_id: string
@@ -198,7 +198,7 @@ test('a call that changes something waits for a person, at the client', async ()
   expect(audit.stdout).toContain('notes/write')
 })
 
-test.skipIf(!browserPath)('and in the pages, where what agents may do is decided, too', async () => {
+test.skipIf(!browserPath)('a person approves calls and sets policies on the connectors page', async () => {
   const browser = await openBrowser()
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
@@ -242,7 +242,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await browser.close()
 })
 
-test('a skill and an agent reach the next session and the one that runs once they are merged, and not before', async () => {
+test('a skill and an agent reach new and running sessions after their merge, and not before', async () => {
   const look = scripted(
     'echo "agent: $SVC_AGENT_NAME"; ls "$OPENCODE_CONFIG_DIR/agents" "$OPENCODE_CONFIG_DIR/skills" 2>/dev/null; true',
     '@skill {"name":"greet"}',

@@ -13,7 +13,7 @@ interface Transcript {
   messages: { parts: { type: string; status?: string; output?: string }[] }[]
 }
 
-test('a program of the agent finds the variables that the list names, and no other', async () => {
+test('a program of the agent has exactly the listed variables', async () => {
   const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'env'])
   await makeFirstCommit(server, project)
   expect((await server.svc(['secrets', 'set', 'MY_SECRET=some-value-of-it', '--project', project])).code).toBe(0)

@@ -131,7 +131,7 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
 }
 
 test.skipIf(!browserPath)(
-  'in no page does anything of it run, leave, or look like something else',
+  'on no page does hostile content run, leave the page, or imitate the page',
   async () => {
     const { page, server, complaints } = story
     const wrong: string[] = []
@@ -240,7 +240,7 @@ function flawsOf(text: (root: Node) => string): string[] {
 }
 
 test.skipIf(!browserPath)(
-  'what got into a page all the same would be stopped by its policy',
+  'the policy of a page would stop a script that got into it',
   async () => {
     const { page, server } = story
     const refused = listenForComplaints(page)

@@ -41,7 +41,7 @@ function descendantsOf(pid: number): Process[] {
 }
 
 test(
-  'kill -9 in the middle of a session: data is back, the session says why it stopped, no process is left',
+  'kill -9 during a session loses no data and leaves no process, and the session says why it stopped',
   async () => {
     const server = await Server.start()
     try {

@@ -92,7 +92,7 @@ const script = [
   '```',
 ].join('\n')
 
-test('the runtime asks in that shape by itself: it streams, calls tools, and what it used is counted', async () => {
+test('the runtime uses the API format of its model: it streams, calls tools, and its usage is counted', async () => {
   const of = ['--project', project]
   const args = ['sessions', 'new', '--no-wait', '--prompt', script, ...of]
   const { session_id: session } = await server.json<{ session_id: string }>(args)

@@ -94,7 +94,7 @@ const transcriptWith = (session: string, end: string) =>
     return text.includes(end) && text
   })
 
-test('a session starts without a model, refuses work, and works once an owner sets one', async () => {
+test('a session starts without a model, refuses work, and works after an owner sets one', async () => {
   const refused = await server.svc(['sessions', 'new', '--prompt', 'Fix it.', '--json', ...of()])
   expect([refused.code, JSON.parse(refused.stderr)]).toMatchObject([1, { code: 'no_model' }])
   const { session_id: session } = await server.json<{ session_id: string }>(['sessions', 'new', '--wait', ...of()])
@@ -128,7 +128,7 @@ test('a session starts without a model, refuses work, and works once an owner se
   expect(tried.filter((host) => !host!.endsWith('npmjs.org'))).toEqual([])
 })
 
-test('an agent, and a session, choose another of the models', async () => {
+test('an agent and a session choose another model', async () => {
   const start = (...more: string[]) =>
     server.json<{ session_id: string; model: string }>(['sessions', 'new', '--no-wait', ...more, ...of()])
   asked.length = 0
@@ -141,7 +141,7 @@ test('an agent, and a session, choose another of the models', async () => {
   expect((await server.svc(['models', 'ls', '--json'])).stdout).toContain('"large"')
 })
 
-test('the first start on a terminal asks once, and Enter skips it for good', async () => {
+test('the first start on a terminal asks for a model once, and Enter skips it for good', async () => {
   const dir = await mkdtemp(join(server.dir, 'terminal-'))
   await layDatabase(join(dir, 'data'))
   const env = {

@@ -39,7 +39,7 @@ async function printed(sessionId: string): Promise<string> {
     .join('\n')
 }
 
-test('the client attaches a file to a first prompt and to a later one, and the agent reads both', async () => {
+test('the client attaches files to the first and a later prompt, and the agent reads both', async () => {
   const { server } = story
   await Bun.write(join(server.dir, 'notes.txt'), 'written by hand\n')
   await Bun.write(join(server.dir, 'later.txt'), 'written later\n')
@@ -58,7 +58,7 @@ test('the client attaches a file to a first prompt and to a later one, and the a
 }, 300_000)
 
 test.skipIf(!browserPath)(
-  'the page attaches what is chosen, pasted and dropped, and shows it in the conversation',
+  'the page attaches chosen, pasted and dropped files, and shows them in the conversation',
   async () => {
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)

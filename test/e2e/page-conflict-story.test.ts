@@ -46,7 +46,7 @@ afterAll(async () => {
 }, 60_000)
 
 test.skipIf(!browserPath)(
-  'a conflict → ask the agent → clean → merge',
+  'the agent resolves a conflict on request, and the change request merges',
   async () => {
     const { page, server, complaints } = story
     const project = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'garden'])

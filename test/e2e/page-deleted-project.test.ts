@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => story?.end(), 60_000)
 
 test.skipIf(!browserPath)(
-  'an owner deletes a project, reads until when it can be restored, and restores it',
+  'an owner deletes a project, sees until when it can be restored, and restores it',
   async () => {
     const { page, server, complaints } = story
     const deletes = async (slug: string) => {

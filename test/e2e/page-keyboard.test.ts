@@ -46,7 +46,7 @@ async function tabTo(name: RegExp): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'the whole path from home to the merge, with keys alone',
+  'the keyboard alone leads from home to a merge',
   async () => {
     const { page, server, complaints } = story
     await page.goto(server.url)
@@ -104,7 +104,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'at 360 pixels: what it changes is read, commented and merged, and nothing is wider than the screen',
+  'a change is read, commented and merged at 360 pixels, and nothing is wider than the screen',
   async () => {
     const { page, server, complaints } = story
     await page.setViewportSize({ width: 360, height: 740 })

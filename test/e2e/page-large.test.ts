@@ -36,7 +36,7 @@ const frames = () =>
   story.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 test.skipIf(!browserPath)(
-  'a conversation of 2,000 messages begins at its end, loads what was before without moving, and is not moved by news',
+  'a conversation of 2,000 messages starts at its end, loads earlier messages in place, and does not jump for new ones',
   async () => {
     const { page, server, complaints } = story
     const { session_id: session } = await server.json<{ session_id: string }>([
@@ -93,7 +93,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a list of 5,000 change requests holds few rows in the document, loads the next as one scrolls, and is searched by the service',
+  'a list of 5,000 change requests renders few rows, loads more on scrolling, and is searched by the service',
   async () => {
     const { page, server, complaints } = story
     await insertChangeRequests(server, project, 5_000)
@@ -154,7 +154,7 @@ const allElements = () =>
   })
 
 test.skipIf(!browserPath)(
-  'of a change of 3,000 files and 10,000 lines what is in sight is in the document, from the first file to the last',
+  'a change of 3,000 files and 10,000 lines renders what is in sight, from the first file to the last',
   async () => {
     const { page, server, complaints } = story
     const changed = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'changed'])

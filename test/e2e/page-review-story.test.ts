@@ -31,7 +31,7 @@ async function startSession(prompt: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'first visit → session → review with a comment → the agent answers → merge',
+  "a first visit leads to a session, a review, the agent's reply, and a merge",
   async () => {
     const { page, server, complaints } = story
     // Nothing is there yet: three steps, each with its command, the first of them a page too.

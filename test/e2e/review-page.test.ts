@@ -40,7 +40,7 @@ afterAll(async () => {
 }, 60_000)
 
 test.skipIf(!browserPath)(
-  'a line is commented by keyboard, the review is kept, and the change is merged',
+  'the keyboard comments a line, the review is stored, and the change request is merged',
   async () => {
     await page.getByRole('link', { name: '#1 Say it better' }).click()
     await page.getByRole('heading', { name: /Say it better/ }).waitFor()
@@ -80,7 +80,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a conflict names its files and why the merge is off; closed and open again',
+  'a conflict lists its files and why merging is off, and the change request is closed and reopened',
   async () => {
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/2`)
     const files = page.getByRole('list', { name: 'Conflicting files' })
@@ -96,7 +96,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a webhook: made, its secret seen once, a failure with its reason, sent again, deleted; and the one at the git host',
+  'a webhook is created, shows its secret once and a failure with its reason, is sent again and deleted, and so is the push webhook',
   async () => {
     const receiver = await startReceiver()
     try {

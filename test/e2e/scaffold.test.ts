@@ -17,7 +17,7 @@ interface Session {
   sandbox_url: string | null
 }
 
-test('svc <name>, commit, svc ship, a session', async () => {
+test('svc <name>, a commit and svc ship lead to a session', async () => {
   expect((await server.svc(['my-app', '--yes'])).code).toBe(0)
   const folder = join(server.dir, 'my-app')
   await git(folder, 'add', '--all')

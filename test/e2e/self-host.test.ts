@@ -28,7 +28,7 @@ interface State {
   owner_link: string | null
 }
 
-test('a server of one’s own: settings, start, a second start, status, logs, stop, start again', async () => {
+test('svc self-host sets settings, starts, refuses a second start, shows status and logs, stops, and starts again', async () => {
   const port = await freePort()
   const set = await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, 'SVC_LLM_UPSTREAM_KEY=a-long-secret-value')
   expect([set.code, set.stdout]).toEqual([0, expect.stringContaining('SVC_LLM_UPSTREAM_KEY=••••alue')])
@@ -74,7 +74,7 @@ test('a server of one’s own: settings, start, a second start, status, logs, st
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
 }, 180_000)
 
-test('settings are checked, and what is wrong with the server is one line', async () => {
+test('checks settings, and reports a problem of the server in one line', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],
     [['SVC_PORT'], 'Not KEY=VALUE'],
@@ -91,18 +91,18 @@ test('settings are checked, and what is wrong with the server is one line', asyn
   expect(await readFile(file('self-host.env'), 'utf8')).not.toContain('SVC_ROLES')
 }, 120_000)
 
-test('the service for systemd runs the same program with the same settings', async () => {
+test('the systemd service runs the same program with the same settings', async () => {
   const { stdout } = await svc('self-host', 'unit')
   expect(stdout).toContain(`ExecStart="${program}" "server"`)
   expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
 })
 
-test('the questions need a terminal', async () => {
+test('svc self-host configure needs a terminal', async () => {
   const { code, stderr } = await svc('self-host', 'configure')
   expect([code, stderr]).toEqual([2, expect.stringContaining('svc self-host env set SVC_APP_PROVIDER=local')])
 })
 
-test('the first start on a terminal asks for a model, again when the answer does not work, and never a second time', async () => {
+test('the first start on a terminal asks for a model until the answer works, and never again', async () => {
   await using upstream = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -152,7 +152,7 @@ test('the first start on a terminal asks for a model, again when the answer does
   }
 }, 180_000)
 
-test('the doctor says without a server what sessions would get, and what is missing', async () => {
+test('the doctor says without a server what sessions would get and what is missing', async () => {
   const well = await run([program, 'self-host', 'doctor', '--json'], {
     env: { ...env, SVC_SANDBOX_DRIVER: 'local' },
     cwd: home,

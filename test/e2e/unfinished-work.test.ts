@@ -131,7 +131,7 @@ function sandboxes(): number[] {
 }
 
 test(
-  'kill -9 of the sandbox: the work comes back into a clone, to the byte',
+  'unfinished work comes back into a clone exactly after kill -9 of the sandbox',
   async () => {
     const expected = await expectedTree('expected')
     const id = await sessionWith(...edits)
@@ -171,7 +171,7 @@ test(
 )
 
 test(
-  'kill -9 of the server: a restarted session gets its work back where it was, commits that were not pushed included',
+  'a restarted session recovers its work, including unpushed commits, after kill -9 of the server',
   async () => {
     const commit = [`git add a.txt && git commit -q -m 'not pushed'`, `printf 'after' >> a.txt`]
     const id = await sessionWith(...edits, ...commit)
@@ -243,7 +243,7 @@ test(
 )
 
 test(
-  'a deleted project: its sandboxes end, and after it is restored the session has its work to the byte',
+  'a restored project has the unfinished work of its sessions, whose sandboxes ended with the deletion',
   async () => {
     const expected = await expectedTree('expected-after-restore')
     const id = await sessionWith(...edits)

@@ -135,7 +135,7 @@ test('the agent of a warm session sees the environment of a cold one', async () 
     expect((await server.api('/v1/token', { token: env['SVC_CLI_TOKEN']! })).status).toBe(401)
 })
 
-test('finds its branch checked out and clean, can push, and knows no conversation but its own', async () => {
+test('the agent of a warm session finds its branch checked out and clean, can push, and knows only its own conversation', async () => {
   const warm = await warmed({})
   const known = await get<unknown[]>(`${new URL(warm.sandbox_url!).pathname}/session`)
   expect(known).toEqual([])
