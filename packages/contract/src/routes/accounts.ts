@@ -10,7 +10,7 @@ export type Plan = (typeof plans)[number]
 
 export const account = named('Account', {
   account_id: uuid,
-  slug: z.string().describe('Made of its name and the start of its id; another one once the account is renamed.'),
+  slug: z.string().describe('Built from its name and the start of its id; changes when the account is renamed.'),
   name: z.string(),
   plan: z.enum(plans),
   role: z.enum(roles),
@@ -237,8 +237,8 @@ export type DashboardSession = z.infer<typeof dashboardSession>
 
 export const listDashboardSessionsRoute = route.get('account', '/v1/accounts/dashboard-sessions', {
   name: 'listDashboardSessions',
-  summary: 'List where the caller is signed in',
-  description: 'Each entry is a browser session of the dashboard; `current` marks the one that asks.',
+  summary: 'List the browser sessions of the caller',
+  description: 'Where the caller is signed in to the dashboard; `current` marks the session of this request.',
   ...wholeList(null, 'dashboard_session_id'),
   reply: z.array(dashboardSession),
 })

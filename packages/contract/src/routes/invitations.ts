@@ -10,7 +10,7 @@ export const invitation = named('Invitation', {
   invited_by: z.object({ user_id: uuid, name: z.string() }).nullable(),
   created_at: timestamp,
   expires_at: timestamp,
-  has_link: z.boolean().describe('Whether the link of the invitation exists. An API token makes none.'),
+  has_link: z.boolean().describe('Whether the invitation has a link. An API token creates none.'),
 })
 export type Invitation = z.infer<typeof invitation>
 

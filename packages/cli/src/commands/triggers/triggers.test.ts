@@ -7,7 +7,9 @@ import { aTrigger } from '../../testing/trigger.ts'
 const service = startService({
   listTriggers: () => ({
     triggers: [aTrigger(), aTrigger({ slug: 'triage', type: 'webhook', enabled: false, next_fire_at: null })],
-    errors: [{ path: 'triggers.2.cron', message: 'never comes: no date fits', severity: 'error', line: 9, column: 8 }],
+    errors: [
+      { path: 'triggers.2.cron', message: 'never occurs: no date matches', severity: 'error', line: 9, column: 8 },
+    ],
   }),
   disableTrigger: () => ({ change_request: aChangeRequest({ number: 7 }), merged: false }),
 })
@@ -20,7 +22,7 @@ describe('svc triggers', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/nightly\s+enabled\s+0 3 \* \* \* UTC/)
     expect(stdout).toMatch(/triage\s+disabled\s+webhook/)
-    expect(stderr).toContain('svc.toml:9:8  triggers.2.cron never comes: no date fits')
+    expect(stderr).toContain('svc.toml:9:8  triggers.2.cron never occurs: no date matches')
   })
 
   test('triggers info shows the results of earlier slots', async () => {
