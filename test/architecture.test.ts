@@ -7,7 +7,7 @@ import * as architecture from './architecture.ts'
 const root = join(import.meta.dir, '..')
 const binary = /\.(png|ico|woff2?|gz|zip|pack|idx)$/
 
-/** What is committed and what is about to be; ignored files are nobody's concern. */
+/** Committed files and files about to be committed, without ignored ones. */
 function ourFiles(): architecture.SourceFile[] {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,

@@ -98,7 +98,7 @@ test.skipIf(!browserPath)(
     const context = await browser.newContext()
     const page = await context.newPage()
 
-    // Whoever is signed in to the dashboard gets in by the plain address, to the path they asked for.
+    // A user who is signed in to the dashboard opens the plain URL and reaches the requested path.
     const owner = await server.json<{ url: string }>(['self-host', 'owner-link'])
     await page.goto(owner.url)
     await page

@@ -147,7 +147,7 @@ test.skipIf(!browserPath)(
     const port = new URL(server.url).port
     const number = await propose('hostile', { 'check.sh': hostile.replaceAll('"$1"', port) })
     const found = await checks(number, '--wait', '--log', '--lines', '5000')
-    // Whatever became of it under the limits of its sandbox, it is over, and said.
+    // The limits of the sandbox ended the check in one way or another, and the page says so.
     expect(['passed', 'failed']).toContain(found.state)
     const text = said(found)
     expect(text).toContain('flood')

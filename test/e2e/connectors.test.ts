@@ -98,7 +98,7 @@ async function start(prompt: string, more: string[] = []): Promise<string> {
   return (await server.json<{ session_id: string }>(['sessions', 'new', ...args])).session_id
 }
 
-/** What the session does next. */
+/** Sends the next prompt of the session. */
 async function prompt(...lines: string[]): Promise<void> {
   const body = JSON.stringify({ text: scripted(...lines) })
   const headers = { 'content-type': 'application/json' }
@@ -124,7 +124,7 @@ async function partsOf(session: string): Promise<Part[]> {
   return messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts)
 }
 
-/** Everything the agent said and was told, once that is there. */
+/** The whole conversation of the agent, once it has arrived. */
 const said = (session: string, mark: RegExp) =>
   until(`the agent to come to ${mark}`, async () => {
     const parts = await partsOf(session)
@@ -274,7 +274,7 @@ test('a skill and an agent reach new and running sessions after their merge, and
   expect(now).toContain('greet')
 })
 
-/** What the agent of the first session finds in its config dir; the conversation ends with `last`. */
+/** The files in the config dir of the first session's agent; the conversation ends with `last`. */
 async function listed(last: string): Promise<string> {
   const look = scripted('ls "$OPENCODE_CONFIG_DIR/skills" "$OPENCODE_CONFIG_DIR/agents"; true', `echo "${last}"`)
   const chat = await server.svc(['sessions', 'chat', session, '--project', project, '--prompt', look])

@@ -36,7 +36,7 @@ afterAll(async () => {
 const svc = (...args: string[]) => server.svc(args, { env: { SVC_PROJECT_ID: project } })
 const script = (words: string, ...lines: string[]) => [words, '', '```svc-script', ...lines, '```'].join('\n')
 
-/** What a program prints, as it comes. */
+/** The output of a program as it arrives. */
 function started(...args: string[]) {
   const { PATH, SVC_CONFIG_FILE } = server.env as { PATH: string; SVC_CONFIG_FILE: string }
   const env = { PATH, SVC_CONFIG_FILE, HOME: server.dir, SVC_PROJECT_ID: project }

@@ -1,4 +1,4 @@
-/** What the agent of a real session has in its environment is what the list says: nothing is missing, and there is nothing else. */
+/** The environment of the agent in a real session is exactly the list: nothing is missing, and there is nothing else. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sandboxVariables } from '@svc/contract/daemon/sandbox-environment'
 import { makeFirstCommit, Server, until } from './harness.ts'

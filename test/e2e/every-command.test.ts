@@ -84,7 +84,7 @@ async function stoppedSession(): Promise<string> {
   return id
 }
 
-/** What a command leaves running: its agent's runtime would take the processor from all that come after it. */
+/** Stops what a command leaves running: its agent runtime would slow down all later commands. */
 async function stopTheOthers(): Promise<void> {
   const path = `/v1/projects/${project}/sessions`
   const sessions = (await (await server.api(path)).json()) as { session_id: string; status: string }[]
@@ -100,7 +100,7 @@ const newMember = async () => {
   return email
 }
 
-/** Nobody listens there: what is asked for is what counts here. */
+/** No server listens there: only the request matters here. */
 const receiver = 'http://127.0.0.1:1/hook'
 let madeWebhook: string | null = null
 

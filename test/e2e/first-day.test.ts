@@ -31,7 +31,7 @@ function environment(dir: string, more: Record<string, string> = {}): Record<str
   }
 }
 
-/** What a person reads: the one line, without the log. */
+/** The lines for the user, without the log. */
 function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 }

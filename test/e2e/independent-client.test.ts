@@ -1,4 +1,4 @@
-/** A client of somebody else's, which knows HTTP and git and nothing of ours: the forms of docs/guide/other-clients.md, from a token to a merged change. */
+/** A client by another author, which uses HTTP and git and none of our code: the forms of docs/guide/other-clients.md, from a token to a merged change. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac, randomUUID } from 'node:crypto'
 import { join } from 'node:path'

@@ -40,7 +40,7 @@ describe('the install script', () => {
       const { home, env } = await makeHome()
       const tools = join(home, 'tools')
       await mkdir(tools)
-      // Whatever it would do first shows here.
+      // The first action of the script would show here.
       for (const name of ['curl', 'wget', 'mktemp', 'uname'])
         await writeFile(join(tools, name), `#!/bin/sh\necho ${name} >>'${home}/called'\nexit 1\n`, { mode: 0o755 })
       const bytes = Buffer.from(script)
@@ -53,7 +53,7 @@ describe('the install script', () => {
           env: { ...env, PATH: `${tools}:${env.PATH}` },
         })
       expect(await readdir(home)).toEqual(['tools'])
-      // And these tools would have told: whole, it calls one.
+      // The complete script does call one of these tools.
       await sh(script, { ...env, PATH: `${tools}:${env.PATH}` })
       expect(await readFile(join(home, 'called'), 'utf8')).toContain('uname')
     },

@@ -9,7 +9,7 @@ interface Process {
   pid: number
   parent: number
   command: string
-  /** Of this process alone: a number is given again to another one, and soon where many come and go. */
+  /** Checks this process only: another process can get the same id soon when many start and end. */
   key: string
 }
 

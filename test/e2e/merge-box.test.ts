@@ -175,7 +175,7 @@ test.skipIf(!browserPath)(
     await page.getByText('still exists.').first().waitFor(slow)
     expect(await mainSays('%B')).toStartWith('Take the first\n\nIt is better.')
 
-    // What it collided with conflicts now, with its files, what to do, and why the button is off.
+    // The colliding change request conflicts now, and shows its files, what to do, and why the button is off.
     await show(second)
     await page.getByRole('list', { name: 'Conflicting files' }).getByText('a.txt').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')

@@ -22,7 +22,7 @@ const upstream = Bun.serve({
 const url = `http://127.0.0.1:${upstream.port}/v1`
 const key = 'key-of-the-operator-0123456789'
 
-/** What a project could write to bring other providers back. */
+/** Settings that a project could write to bring other providers back. */
 const rogue = {
   $schema: 'https://opencode.ai/config.json',
   model: 'opencode/big-pickle',
@@ -70,7 +70,7 @@ afterAll(async () => {
   await upstream.stop(true)
 })
 
-/** What the runtime answers about its providers and its configuration. */
+/** The providers and the configuration that the runtime reports. */
 interface Told {
   providers?: { id: string; models: object }[]
   all?: { id: string }[]

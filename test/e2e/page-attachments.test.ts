@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => story?.end(), 60_000)
 
-/** What the tools of the agent printed. */
+/** The output of the agent's tools. */
 async function printed(sessionId: string): Promise<string> {
   const answer = await story.server.api(`/v1/projects/${project.project_id}/sessions/${sessionId}/transcript`)
   const { messages } = (await answer.json()) as { messages: { parts: { type: string; output?: string }[] }[] }

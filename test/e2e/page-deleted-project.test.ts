@@ -44,7 +44,7 @@ test.skipIf(!browserPath)(
     expect(restored.project_id).toBe(project.project_id)
 
     await deletes(project.slug)
-    // Somebody takes the slug meanwhile.
+    // Another project takes the slug meanwhile.
     await server.json(['projects', 'create', '--name', 'garden'])
     await page.goto(`${server.url}/projects`)
     await page.getByRole('button', { name: 'Restore garden' }).click()

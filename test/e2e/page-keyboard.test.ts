@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => story?.end(), 60_000)
 
-/** Tab by tab, as somebody without a mouse goes, until what has the focus is called so. */
+/** Presses Tab, like a user without a mouse, until the element with this name has the focus. */
 async function tabTo(name: RegExp): Promise<void> {
   const { page } = story
   for (let i = 0; i < 60; i++) {

@@ -1,4 +1,4 @@
-/** What is large stays light: only what is near the screen is in the document, and nothing moves what somebody reads. */
+/** Large pages stay light: the document contains only what is near the screen, and nothing moves the text that a user reads. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { insertChangeRequests, insertLiveMessage, insertMessages, longFile, many
 import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 const slow = { timeout: 60_000 }
-/** Of a page with nothing large on it: some two hundred. Each row or message near the screen has some ten. */
+/** The number of elements on a page without large content is about two hundred. Each row or message near the screen has some ten. */
 const elementsMax = 1_500
 /** A screen of a diff side by side: each line some ten, and the words in it. */
 const diffElementsMax = 6_000

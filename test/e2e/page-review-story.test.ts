@@ -116,7 +116,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'session-live-360.png') })
 
-    // What it took, by session, and of which cap, which is set there.
+    // The Usage page shows the tokens by session and the cap, which is set there.
     for (const [address, cap] of [
       [`/projects/${project!.slug}/usage`, 'Project, per month'],
       ['/account/usage', 'Account, per month'],

@@ -8,7 +8,7 @@ import { git, Server, until } from './harness.ts'
 
 const minute = 60_000
 
-/** What a dev server does: serves a page, and tells it by a WebSocket when its file changed. */
+/** A dev server: serves a page, and notifies it by a WebSocket when its file changed. */
 const devServer = `
 import { readFileSync, watch } from 'node:fs'
 const page = () => readFileSync('page.html', 'utf8')

@@ -113,7 +113,7 @@ test.skipIf(!browserPath)(
       receiver.answer = 500
       await page.getByRole('button', { name: 'Send ping' }).click()
       const deliveries = page.getByRole('list', { name: /^Deliveries to/ }).getByRole('listitem')
-      // What others did meanwhile is sent, too.
+      // Events of other changes are sent, too.
       const row = deliveries.filter({ hasText: 'ping' }).first()
       await row.getByText(/500/).first().waitFor({ timeout: 60_000 })
       receiver.answer = 200
@@ -200,7 +200,7 @@ test.skipIf(!browserPath)(
       found.push(...(await axeViolations(here)).map((each) => `${name} in light: ${each}`))
       await takePictures(here, name)
       if (name === 'files') {
-        // What a narrow screen shows of a diff is decided when it opens.
+        // The layout of a diff on a narrow screen is chosen when it opens.
         await here.reload()
         await here.getByText('It is said otherwise.').first().waitFor()
       }

@@ -156,7 +156,7 @@ test('curl, git, npm and pip reach the hosts that are allowed, and only those', 
     `git clone -q ${at('git')}/repo.git /tmp/cloned && ls /tmp/cloned/README.md`,
     `cd /tmp && mkdir n && cd n && npm install --no-audit --no-fund --registry ${at('npm')} demo >/dev/null && ls node_modules/demo/package.json`,
     `cd /tmp && pip3 download -q --no-deps --index-url ${at('pip')}/simple --trusted-host pip.canary.test demo && ls demo-*.whl`,
-    // What is not on the list, what is private, and what would go around the proxy.
+    // Hosts that are not on the list, private hosts, and requests that bypass the proxy.
     'curl -s http://elsewhere.example.com/',
     'curl -s -o /dev/null -w "%{http_connect}\n" https://169.254.169.254/',
     `curl -s --noproxy "*" --max-time 5 http://127.0.0.1:${hosts.port}/page || echo no way around`,
@@ -184,7 +184,7 @@ test('the agent can read but not run an attached file, and no commit contains it
     `stat -c '%a %u' ${path}`,
     `cat ${path}`,
     path,
-    // What it may change is the file, not what stands in its place.
+    // The agent may change the file, but a replacement in its place has no effect.
     `rm -f ${path}`,
     `ln -s /etc/passwd ${attachmentsDir}/${id}/link`,
     'git -C /workspace add -A && git -C /workspace status --porcelain',

@@ -207,7 +207,7 @@ describe('the whole story on an external repository behind git http-backend', ()
         ),
       )
       await openedBy(made.project_id, sessionId)
-      // Meanwhile somebody else pushes, so that this merge is a three-way one.
+      // Another user pushes meanwhile, so that this merge is a three-way merge.
       await Bun.write(join(dir, 'seed/other.txt'), 'other\n')
       await git(join(dir, 'seed'), 'add', '.')
       await git(join(dir, 'seed'), 'commit', '--quiet', '-m', 'Outside')

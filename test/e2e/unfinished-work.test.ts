@@ -1,4 +1,4 @@
-/** What an agent did and did not push survives whatever ends its sandbox: to the byte, ignored files excepted. */
+/** Unpushed work of an agent survives any end of its sandbox exactly, except for ignored files. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -87,7 +87,7 @@ async function clone(name: string): Promise<string> {
   return into
 }
 
-/** What the edits make of a clone, made here without any of ours. */
+/** The result of the edits in a clone, made here without our code. */
 async function expectedTree(name: string, more: string[] = []): Promise<Record<string, string>> {
   const top = await clone(name)
   const done = await run(['/bin/bash', '-ec', [...edits, ...more].join('\n')], { cwd: top })
@@ -157,7 +157,7 @@ test(
     expect(onBranch.code).toBe(0)
     expect(await git(top, 'rev-parse', 'rescued^')).toBe(await git(bare, 'rev-parse', 'main'))
 
-    // Kept by the service, and by nobody else.
+    // Only the service stores it.
     expect((await git(bare, 'for-each-ref', '--format=%(refname)')).split('\n').toSorted()).toEqual(
       ['refs/heads/main', `refs/heads/${id}`].toSorted(),
     )

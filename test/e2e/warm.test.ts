@@ -75,7 +75,7 @@ async function warmed(body: object): Promise<Session & { phases: string[] }> {
 }
 let claimed = 0
 
-/** What the agent's bash says between the marks. */
+/** The output of the agent's bash between the marks. */
 async function said(sessionId: string, mark: string): Promise<string> {
   const look = async () => {
     const { messages } = await get<Transcript>(`${sessions}/${sessionId}/transcript`)
@@ -99,7 +99,7 @@ async function environmentOf(sessionId: string): Promise<Record<string, string>>
   )
 }
 
-/** Of these only the kind is the same in two sessions. */
+/** Only the kind of these is the same in two sessions. */
 const own = /^(SVC_TOKEN|SVC_CLI_TOKEN|SVC_EXECUTOR_TOKEN|SVC_LLM_API_KEY|SVC_ALT_API_KEY)$/
 function comparable(env: Record<string, string>, session: Session): Record<string, string> {
   // opencode counts its processes and names its runs here; bash counts its own.

@@ -1,4 +1,4 @@
-/** Which requests the client sends again after the connection broke, seen from a server that counts them. */
+/** The requests that the client sends again after the connection broke, counted by a server. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'

@@ -38,12 +38,12 @@ function sentencesOfValidator(): string[] {
   })
 }
 
-/** What only looks like one: kinds of values, parts of sentences, imports. */
+/** Strings that only look like sentences: kinds of values, parts of sentences, imports. */
 function isSentence(words: string): boolean {
   return !/^(a|true or|something|an?) /.test(words) && !/^(a )?(whole )?number$/.test(words)
 }
 
-/** What varies in them may be anything. */
+/** The variable parts of a sentence match anything. */
 function patternOf(sentence: string): RegExp {
   const parts = sentence.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 's')
@@ -74,7 +74,7 @@ describe('a manifest that is wrong in one way', () => {
       return !elsewhere.includes(sentence) && !said.some((message) => patternOf(sentence).test(message))
     })
     expect(unsaid).toEqual([])
-    // And nothing is said that this did not find in the sources.
+    // And no fixture expects a message that is not in the sources.
     const known = sentences.map(patternOf)
     expect(said.filter((message) => !known.some((pattern) => pattern.test(message)))).toEqual([])
   })
@@ -121,7 +121,7 @@ test('validates the largest and the deepest manifests', () => {
     `x = ${'['.repeat(900)}${']'.repeat(900)}`,
   ]
   for (const text of texts) {
-    // What is not linear here does not end before the test runner's patience.
+    // Code that is not linear here exceeds the time limit of the test runner.
     const { issues } = parseManifest(text)
     expect(issues.length).toBeGreaterThan(0)
   }

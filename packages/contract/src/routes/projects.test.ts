@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { branchName } from './projects.ts'
 
-/** What git itself says of `refs/heads/<name>`: the oracle. One process answers for one name, so the questions go out in parallel. */
+/** The oracle: git's own verdict on `refs/heads/<name>`. One process answers for one name, so the questions go out in parallel. */
 async function gitAccepts(name: string): Promise<boolean> {
   if (name.includes('\0')) return false
   const child = Bun.spawn(['git', 'check-ref-format', `refs/heads/${name}`], { stdout: 'ignore', stderr: 'ignore' })

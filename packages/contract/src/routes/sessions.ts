@@ -33,7 +33,7 @@ export const initialPromptBytesMax = 120 * 1024
 export const turnError = named('TurnError', { code: z.string(), message: z.string(), at: timestamp })
 export type TurnError = z.infer<typeof turnError>
 
-/** Which changes of svc.toml the running sandbox has applied. */
+/** The changes of svc.toml that the running sandbox has applied. */
 export const sessionRefresh = named('SessionRefresh', {
   status: z.enum(['waiting', 'done', 'failed']).describe('`waiting`: until the turn of the agent ends.'),
   cause: z.enum(['request', 'default_branch']).describe('`default_branch`: svc.toml or the agents changed there.'),
@@ -293,7 +293,7 @@ export const messagePart = z.discriminatedUnion('type', [
     title: z.string(),
     input: z.string(),
     output: z.string(),
-    /** Of a command; null when it was killed, such as after its time limit. Absent for other tools. */
+    /** The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools. */
     exit_code: z.number().int().nullable().optional(),
     duration_ms: z.number().int().min(0).optional(),
   }),

@@ -229,7 +229,7 @@ describe('the limits of an app', () => {
   test('keeps only the newest lines when an app floods its log', async () => {
     const app = await startApp()
     await app.deploy({ 'index.html': 'in' }, { build: 'seq 1 400000', static_dir: '.' })
-    // Nobody reads along, or a reader who is quick enough gets every line.
+    // No reader follows here; a reader that is quick enough would get every line.
     await until('it serves', async () => (await app.get('/')).status === 200)
     await until('all is read', async () => (await app.watch()).lines.length === 0)
     const numbers = app.lines.filter(({ stream }) => stream === 'build').map(({ text }) => Number(text))

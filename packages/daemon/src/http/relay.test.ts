@@ -57,7 +57,7 @@ test('passes 256 MB through a slow reader without buffering them', async () => {
   let most = 0
   client.on('data', (chunk) => {
     seen += chunk.length
-    // What is under way is in the kernel's buffers or in the relay's memory.
+    // Bytes in transit are in the kernel's buffers or in the relay's memory.
     most = Math.max(most, sent - seen)
     client.pause()
     setImmediate(() => client.resume())

@@ -18,7 +18,7 @@ let temp: Awaited<ReturnType<typeof tempDir>>
 let origin: TestRepository
 let sshd: Sshd
 let knownHosts: string
-/** Whoever is asked here was asked because the host said so. */
+/** A request that arrives here was caused by the hostile host. */
 let canary: { url: string; asked: string[]; stop(): void }
 
 beforeAll(async () => {

@@ -87,7 +87,7 @@ describe('limits of .gitattributes', () => {
       await threeWay([`100644 blob ${await blob('* merge=union\n')}\t.gitattributes`, `040000 tree ${many}\tmany`]),
     )
     await expect(refused).rejects.toThrow(`more than ${attributeFilesMax} .gitattributes files`)
-    // Of 16 billion, too.
+    // The limit also holds for 16 billion.
     let endless = many
     for (let level = 0; level < 2; level++) endless = await folders(endless, 500)
     const refusedToo = merge(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { LaneBusy, type LaneLimits, LaneQueue } from './child-queue.ts'
 
-/** What entered, in order, and how each leaves. */
+/** The entries in order, each with a function that ends it. */
 function lane(limits: Partial<LaneLimits>) {
   const queue = new LaneQueue({ width: 6, share: 6, waiting: 100, ...limits })
   const entered: string[] = []

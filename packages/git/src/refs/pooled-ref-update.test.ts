@@ -42,7 +42,7 @@ async function updaters(): Promise<number[]> {
       (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('update-ref') &&
       (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''))
         .replaceAll('\0', '\n')
-        // It alone is told to sync nothing.
+        // Only this process gets the setting that turns syncing off.
         .match(/^GIT_CONFIG_VALUE_\d+=none$/m)
     )
       found.push(Number(pid))
@@ -134,7 +134,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a pooled git p
     await place('overtaken', commits[0]!)
     const apart = await commit(repo, 'apart', { b: 'apart\n' }, { from: commits[0]! })
     const before = async () => {
-      // Whoever waits here for longer than the branch stays locked finds it free.
+      // A caller that waits here for longer than the lock lasts finds the branch free.
       for (const deadline = Date.now() + 30_000; ;)
         try {
           return await place('overtaken', apart)

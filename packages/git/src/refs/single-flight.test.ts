@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LiveFlights } from './single-flight.ts'
 
-/** Flights of one key that end when they are told to, with the time they started as their answer. */
+/** Flights of one key that end on request and return the time at which they started. */
 function flightsByHand(isDear: boolean) {
   let clock = 0
   const running: ((answer: number) => void)[] = []

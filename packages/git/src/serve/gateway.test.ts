@@ -25,7 +25,7 @@ interface Setup {
   served: Repository
   url: string
   client: GitClient
-  /** What the external host was asked; empty for a managed repository. */
+  /** The requests that the external host got; empty for a managed repository. */
   asked: string[]
   hostAway: () => Promise<void>
 }
@@ -239,7 +239,7 @@ describe.each(['managed', 'external'] as const)('a real git client with a reposi
     const bad = (await clone.run('hash-object', '-t', 'commit', '-w', '--literally', 'bad')).out
     const pushed = await clone.run('push', 'origin', `${bad}:refs/heads/bad`)
     expect(pushed.code).toBe(1)
-    // What is wrong with it, not only that something is.
+    // The error says what is wrong, not only that something is.
     expect(pushed.err).toMatch(/unpack failed: index-pack abnormal exit: .*(?:fsck|\.git)/i)
   })
 

@@ -46,7 +46,7 @@ test('writes a commit graph after a push of many commits', async () => {
     expect(await repo.tip(branch)).toHaveLength(40)
   }
   const chain = join(repo.dir, 'objects/info/commit-graphs/commit-graph-chain')
-  // Whatever keeps the graph from being written, what was pushed has landed.
+  // The pushed commits have landed even when the commit graph cannot be written.
   await mkdir(`${chain}.lock`, { recursive: true })
   await push('first')
   expect(existsSync(chain)).toBe(false)

@@ -1,4 +1,4 @@
-/** What a read costs the host of an external repository. */
+/** Counts the requests that a read sends to the host of an external repository. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Socket } from 'node:net'
 import type { ChangeRequest, Project } from '@svc/contract'

@@ -1,4 +1,4 @@
-/** Whatever is sent to a route: never a 5xx, always the one error shape, and nothing half created. */
+/** No input of a route causes a 5xx: every error has the one shape, and nothing is half created. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { ChangeRequest, Route, Webhook } from '@svc/contract'

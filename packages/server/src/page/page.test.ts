@@ -53,7 +53,7 @@ describe('the pages of the dashboard', () => {
   test('the first page loads at most 200 KB of compressed JavaScript', async () => {
     const needed = new Set((await filesOfDocument()).filter((file) => file.endsWith('.js')))
     let total = 0
-    // What a file imports at its top comes with it; the set grows while it is walked.
+    // A file loads its top-level imports with it; the set grows during the walk.
     for (const file of needed) {
       const { text } = await get(file)
       total += Bun.gzipSync(text).byteLength
@@ -132,10 +132,10 @@ describe('signing in by a link', () => {
     const cookie = signedIn.headers.getSetCookie()[0]!
     expect(cookie).toContain('HttpOnly')
     expect(cookie).toContain('SameSite=Lax')
-    // What the page then asks for, as a browser asks for it.
+    // A request of the page, with the headers of a browser.
     const headers = { cookie: cookie.split(';')[0]!, 'sec-fetch-site': 'same-origin' }
     for (const path of ['/v1/accounts/me', '/v1/projects?limit=50']) expect((await get(path, headers)).status).toBe(200)
-    // What another page makes the same browser ask for.
+    // A request that another page causes in the same browser.
     for (const foreign of [
       { ...headers, origin: 'http://evil.test' },
       { ...headers, 'sec-fetch-site': 'cross-site' },

@@ -132,7 +132,7 @@ describe('a full disk of mirrors', () => {
     expect(await leftovers(mirror)).toEqual([])
     const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
     expect(diff.body.files.map(({ path }) => path)).toEqual(['large.txt'])
-    // What was merged before stays readable.
+    // Earlier merges stay readable.
     expect((await app.request('GET', at.path(first.cr_id, 'diff'))).status).toBe(200)
     await gitText({ dir: mirror }, 'fsck', '--connectivity-only')
     expect((await at.merge(cr.cr_id)).status).toBe(200)

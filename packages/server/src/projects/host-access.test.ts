@@ -1,4 +1,4 @@
-/** What a project shows its git host: a key the server made, and a token that also serves the host's API. */
+/** The credentials of a project at its git host: a key that the server created, and a token that also serves the host's API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -170,7 +170,7 @@ describe('a project that names its host as GitHub-style', () => {
     const shared = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
     try {
       const { project: managed } = await shared.managedProject()
-      // What was allowed when it was created.
+      // A URL that was allowed when the project was created.
       await shared.deps.db
         .updateTable('projects')
         .set({ managed: false, repo_url: 'https://192.88.98.1/acme/repo' })

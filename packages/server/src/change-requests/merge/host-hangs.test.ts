@@ -23,7 +23,7 @@ let inFlight = 0
 let inFlightMax = 0
 const looks: Promise<void>[] = []
 let asked = 0
-/** What the server logged. */
+/** The log lines of the server. */
 let logged = ''
 const { hostPatience } = parseConfig({})
 
