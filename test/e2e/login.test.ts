@@ -15,7 +15,7 @@ let browser: Browser | null = null
 beforeAll(async () => {
   server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
   if (browserPath) browser = await openBrowser()
-  // What the owner does once: the link signs a browser in, and there a password is set.
+  // The owner's first steps: sign in with the link, then set a password.
   const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
   const headers = { 'content-type': 'application/json', origin: server.url }
   const code = JSON.stringify({ code: new URL(link).hash.slice(1) })
@@ -35,7 +35,7 @@ afterAll(async () => {
   await server.end()
 })
 
-/** A terminal of somebody who has nothing yet but the address. */
+/** The terminal of a user who only has the URL so far. */
 async function terminal(name: string, args: string[] = []) {
   const home = join(server.dir, name)
   await mkdir(home)
@@ -83,7 +83,7 @@ test.skipIf(!browserPath)(
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password').fill('wrong horse battery')
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText('The e-mail address or password is wrong.').waitFor()
+      await page.getByText('The email address or password is wrong.').waitFor()
       await signIn(page, url)
       await page.getByText(code, { exact: true }).waitFor()
       await page.getByText(/svc on ada@/).waitFor()
@@ -113,7 +113,7 @@ test.skipIf(!browserPath)(
   async () => {
     const { said, exited, url } = await terminal('second')
     await inBrowser(async (page) => {
-      // As a terminal shows it to somebody who may open it elsewhere.
+      // As a terminal shows it to a user who may open it on another machine.
       await signIn(page, `${url}&elsewhere=1`)
       await page.getByRole('button', { name: 'Sign in' }).click()
       const link = (await page.getByRole('link', { name: 'Finish signing in' }).getAttribute('href'))!

@@ -42,6 +42,6 @@ test('svc <name>, a commit and svc ship lead to a session', async () => {
     return JSON.stringify(await reply.json())
   }
   expect(await runtime('/agent')).toContain('The default agent of this project.')
-  expect(await runtime('/skill')).toContain('How work on this project is handed over.')
+  expect(await runtime('/skill')).toContain('How to deliver work on this project.')
   expect(await runtime('/experimental/tool/ids')).toContain('open-changes')
 }, 180_000)

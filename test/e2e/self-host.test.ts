@@ -50,7 +50,7 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect(second).toMatchObject({ started: false, url })
   const status = JSON.parse((await svc('self-host', 'status', '--json')).stdout) as object
   expect(status).toMatchObject({ running: true, ready: true, server: { pid: second.pid, url } })
-  // It has left this terminal: another group, nobody's child.
+  // It has left this terminal: it has another process group and no parent here.
   const { stdout: group } = await run(['ps', '-o', 'pgid=', '-p', String(second.pid)])
   expect(Number(group)).toBe(second.pid)
 
@@ -86,7 +86,7 @@ test('checks settings, and reports a problem of the server in one line', async (
   await svc('self-host', 'stop')
   await svc('self-host', 'env', 'set', 'SVC_ROLES=nonsense')
   const refused = await svc('self-host', 'start')
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES knows api and worker')])
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES must be api, worker or both')])
   await svc('self-host', 'env', 'set', 'SVC_ROLES=')
   expect(await readFile(file('self-host.env'), 'utf8')).not.toContain('SVC_ROLES')
 }, 120_000)

@@ -54,8 +54,8 @@ export interface paths {
         get: operations["listMembers"];
         put?: never;
         /**
-         * Invite a person by e-mail address
-         * @description The person joins when they accept, within seven days. The service sends no e-mail: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.
+         * Invite a person by email address
+         * @description The person joins when they accept, within seven days. The service sends no email: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.
          *
          *     Takes no Idempotency-Key. A second request for the same address and role returns the same invitation.
          */
@@ -207,12 +207,12 @@ export interface paths {
         };
         /**
          * Get whether the caller can sign in with a password
-         * @description Also returns the e-mail address that goes with it.
+         * @description Also returns the email address that goes with it.
          */
         get: operations["getPassword"];
         put?: never;
         /**
-         * Set the e-mail address and password of the caller
+         * Set the email address and password of the caller
          * @description Only from the dashboard. Ends the caller's other dashboard sessions. Needs `current_password` when one is set, except shortly after signing in with an owner link.
          *
          *     Takes no Idempotency-Key. A second request changes nothing.
@@ -300,8 +300,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sign in with e-mail address and password
-         * @description Sets the dashboard cookie. Failed attempts are limited by e-mail address and by network address: `limit_reached` (429).
+         * Sign in with email address and password
+         * @description Sets the dashboard cookie. Failed attempts are limited by email address and by network address: `limit_reached` (429).
          *
          *     Takes no Idempotency-Key. A second request signs in again.
          */
@@ -365,7 +365,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.
+         * @description The signed-in person accepts in a browser: by the code of the link, or by id when the email address is verified.
          *
          *     Takes no Idempotency-Key. The code works once: a second request is refused.
          */
@@ -427,7 +427,7 @@ export interface paths {
         };
         /**
          * List the invitations the caller received
-         * @description Only invitations to the e-mail address that the single sign-on provider verified.
+         * @description Only invitations to the email address that the single sign-on provider verified.
          */
         get: operations["listReceivedInvitations"];
         put?: never;
@@ -2582,7 +2582,7 @@ export interface components {
             at: string;
             /** @description The action in the audit log, such as `token.create`. */
             action: string;
-            /** @description The name of the token, or the e-mail address that was invited. */
+            /** @description The name of the token, or the email address that was invited. */
             name: string | null;
             address: string | null;
             /** @description The name of the token that did it; null for a browser, or for the machine of the server. */
@@ -4163,7 +4163,7 @@ export interface operations {
                         member: components["schemas"]["Member"];
                         /** Format: uuid */
                         invitation_id: string;
-                        /** @description The link to hand over: the service sends no e-mail. Null with an API token. */
+                        /** @description The link to hand over: the service sends no email. Null with an API token. */
                         sign_in: {
                             url: string;
                             /** Format: date-time */
@@ -7778,7 +7778,7 @@ export interface operations {
                         workspace_name: string;
                         chat_user_id: string;
                         chat_user_name: string;
-                        /** @description The e-mail address that the platform has for the user; null when unknown. */
+                        /** @description The email address that the platform has for the user; null when unknown. */
                         chat_user_email: string | null;
                         /** Format: uuid */
                         project_id: string;

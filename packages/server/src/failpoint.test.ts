@@ -60,5 +60,5 @@ test('a failpoint kills the process without cleanup', async () => {
 
 test.each(['', 'x', 'merge=kill', 'merge.x=die', 'merge.x=delay', 'merge.x=delay:1s', 'merge.x=kill@0', 'a.b=pause:x'])(
   'refuses %j and says what is valid',
-  (text) => expect(parseFailpoints(text)).toContain('has to be a list'),
+  (text) => expect(parseFailpoints(text)).toContain('must be a list'),
 )

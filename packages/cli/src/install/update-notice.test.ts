@@ -21,7 +21,7 @@ test('shows an update notice once a day, on stderr, after the output', async () 
   await using folder = await temporaryFolder()
   const run = await clientOf(service, folder.path)
   const first = await run(['cr', 'ls'])
-  expect(first.stderr).toContain('svc 99.0.0 is there')
+  expect(first.stderr).toContain('svc 99.0.0 is available')
   expect(first.stderr).toContain('svc update')
   expect(first.stdout).not.toContain('99.0.0')
   expect((await run(['cr', 'ls'])).stderr).not.toContain('99.0.0')
@@ -30,7 +30,7 @@ test('shows an update notice once a day, on stderr, after the output', async () 
   const noted = join(folder.path, 'update-check.json')
   expect(JSON.parse(await readFile(noted, 'utf8'))).toEqual({ checked_at: new Date(now).toISOString() })
   await writeFile(noted, JSON.stringify({ checked_at: new Date(now - 86_400_001).toISOString() }))
-  expect((await run(['cr', 'ls'])).stderr).toContain('svc 99.0.0 is there')
+  expect((await run(['cr', 'ls'])).stderr).toContain('svc 99.0.0 is available')
 })
 
 test('shows no update notice in a pipe, with --json, in CI, in a sandbox, or for svc version', async () => {
@@ -60,7 +60,7 @@ test.each([
   const run = await clientOf(service, folder.path)
   const ran = await run(['cr', 'ls'])
   expect(ran.code).toBe(0)
-  expect(ran.stderr).not.toContain('is there')
+  expect(ran.stderr).not.toContain('is available')
 })
 
 test('compares versions by their numbers', () => {

@@ -182,7 +182,7 @@ export const claimLinkCodeRoute = route.post('user', '/v1/channel-links/claim', 
     chat_user_email: z
       .string()
       .nullable()
-      .describe('The e-mail address that the platform has for the user; null when unknown.'),
+      .describe('The email address that the platform has for the user; null when unknown.'),
     project_id: uuid,
     project_name: z.string(),
     account_name: z.string(),

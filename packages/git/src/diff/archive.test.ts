@@ -11,7 +11,7 @@ test('archives a whole commit as a tar, and fails when it is too large', async (
     expect(listed).toContain('.svc/Dockerfile')
     expect(listed).toContain('a.txt')
     const small = new Response(await streamArchive(repo, sha, { bytesMax: 100 })).bytes()
-    await expect(small).rejects.toThrow('larger than')
+    await expect(small).rejects.toThrow('exceed the size limit')
   } finally {
     await repo.remove()
   }

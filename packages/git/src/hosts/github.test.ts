@@ -145,7 +145,7 @@ describe('pushing when the API gives no decision', () => {
     const branch = fresh()
     const repo = await mirror('canary-both')
     const outcome = await createBranch(repo, { branch, sha }, { timeoutMs: 20_000 })
-    expect(outcome).toEqual({ kind: 'created', apiRemark: 'its API gave no answer in time' })
+    expect(outcome).toEqual({ kind: 'created', apiRemark: 'the API did not answer in time' })
   }, 120_000)
 
   test('pushes after a huge reply', async () => {
@@ -179,7 +179,7 @@ describe('pushing when the API gives no decision', () => {
     always(403, { message: 'Resource not accessible by integration' })
     expect(await createBranch(await mirror('canary-api'), { branch: fresh(), sha })).toMatchObject({
       reason: expect.stringMatching(
-        /refuses this credential.* Its API had said: Resource not accessible by integration/,
+        /refuses this credential.* Its API did not create the branch: Resource not accessible by integration/,
       ),
     })
   })
@@ -201,7 +201,7 @@ describe('a host that rate-limits the API', () => {
       apiRemark: `API rate limit exceeded (HTTP status ${status})`,
     })
     const next = await createBranch(repo, { branch: fresh(), sha })
-    expect(next).toEqual({ kind: 'created', apiRemark: 'its API asked to be left alone for a while' })
+    expect(next).toEqual({ kind: 'created', apiRemark: 'the API asked for a pause' })
     expect(host.apiRequests).toHaveLength(1)
     // Another credential has a limit of its own.
     host.override = null

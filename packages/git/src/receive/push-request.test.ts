@@ -327,7 +327,7 @@ describe('refusing a push that may otherwise push everything', () => {
       'not UTF-8',
     ],
     ['capabilities twice', () => [`${own()}${caps}`, `${zero} ${ahead} refs/heads/n${caps}`], 'Only the first command'],
-    ['a zero byte in capabilities', () => [`${own()}${caps}\0x`], 'hold a zero byte'],
+    ['a zero byte in capabilities', () => [`${own()}${caps}\0x`], 'contain a NUL character'],
     ['what was not offered', () => [`${own()}\0 report-status push-options`], '"push-options", which was not offered'],
     ['a shallow clone', () => [`shallow ${main}`, `${own()}${caps}`], 'git fetch --unshallow'],
     ['a certificate', () => [`push-cert\0${caps}`], 'git fetch --unshallow'],
@@ -346,7 +346,7 @@ describe('refusing a push that may otherwise push everything', () => {
 
   test.each([
     ['a list that does not end', () => pkt(`${own()}${caps}`), 'does not end'],
-    ['a packet of another kind', () => `0001${pkt(`${own()}${caps}`)}0000`, 'does not belong there'],
+    ['a packet of another kind', () => `0001${pkt(`${own()}${caps}`)}0000`, 'unexpected packet'],
   ])('refuses %s', async (_name, bytes, reason) => {
     const { status, text } = await push([Buffer.from(bytes()).toString('latin1')], { raw: true, pack: Buffer.alloc(0) })
     expect([status, text]).toEqual([400, expect.stringContaining(reason) as unknown as string])

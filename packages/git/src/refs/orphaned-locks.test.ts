@@ -102,7 +102,10 @@ describe('locks that a live git may own', () => {
     await Bun.write(lock, '')
     const [baseSha, resultSha] = [await repo.tip('main'), await repo.tip('work')]
     const outcome = await landMerge(repo, { baseRef: 'main', baseSha, resultSha })
-    expect(outcome).toEqual({ kind: 'unknown', reason: 'Another git keeps the branches of the repository locked.' })
+    expect(outcome).toEqual({
+      kind: 'unknown',
+      reason: 'Another git process has locked the branches of the repository.',
+    })
     expect(existsSync(lock)).toBe(true)
     expect(await repo.tip('main')).toBe(baseSha)
     await stop()

@@ -267,7 +267,7 @@ describe('hosts with invalid replies', () => {
     [
       'a web page',
       { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-      'not answer like a git repository',
+      'not respond like a git repository',
     ],
     ['nonsense', { status: 200, headers: greeting, body: 'zzzz' }, 'does not speak the git protocol'],
     ['a cut packet', { status: 200, headers: greeting, body: '00ffversion 2' }, 'is truncated'],

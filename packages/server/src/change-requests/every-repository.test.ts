@@ -50,7 +50,7 @@ describe.each(Object.keys(kinds))('a repository: %s', (kind) => {
         // A branch that git cannot push is refused with the reason; nothing goes to the other one.
         const refused = merged as unknown as { status: number; body: ErrorBody }
         expect([refused.status, refused.body.code]).toEqual([409, 'merge_rejected'])
-        expect(refused.body.error).toContain('is itself called refs/heads/main')
+        expect(refused.body.error).toContain('has a branch named refs/heads/main')
         expect(await at.tip('main')).toBe(first)
         continue
       }

@@ -227,7 +227,7 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     const wrong: [object, string][] = [
       [{ repo_url: address(), git_token: locked }, 'passphrase'],
       [{ repo_url: address(), git_token: 'ghp_token' }, 'needs a private key'],
-      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'requires an ssh:// address'],
+      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'requires an ssh:// URL'],
     ]
     for (const [body, words] of wrong) {
       const refused = await create(app, body)
@@ -245,7 +245,7 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     const refused = await startSession(app, project)
     expect([refused.status, refused.body.error]).toEqual([
       502,
-      expect.stringContaining('shows another ssh key') as unknown as string,
+      expect.stringContaining('ssh host key of the git host changed') as unknown as string,
     ])
     const body = { git_token: keys.privateKey }
     const edited = await app.request('PATCH', `/v1/projects/${project.project_id}`, { body })
@@ -265,7 +265,7 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
       const refused = await create(shared, { repo_url: 'ssh://git@192.88.98.1/a/b.git' })
       expect([refused.status, refused.body.error]).toEqual([
         400,
-        'An ssh:// address needs a private key for its git_token.',
+        'A repository with an ssh:// URL needs a private key as its git_token.',
       ])
     } finally {
       await shared.close()

@@ -357,7 +357,7 @@ describe('enabling and disabling a trigger', () => {
     expect(await gitText(app.repo, 'show', 'main:svc.toml')).toBe(
       text.replace('slug = "switch"\n', 'slug = "switch"\nenabled = false\n').trim(),
     )
-    expect(await gitText(app.repo, 'log', '-1', '--format=%B', 'main')).toContain('Asked for by ')
+    expect(await gitText(app.repo, 'log', '-1', '--format=%B', 'main')).toContain('Requested by ')
     expect(await app.trigger('switch')).toMatchObject({ enabled: false, next_fire_at: null })
     expect((await app.request<Switched>('POST', app.of('switch', 'disable'))).body).toEqual({
       change_request: null,

@@ -69,7 +69,7 @@ describe('svc channels', () => {
     expect(stderr).toContain('#dev did not accept the message: the channel is archived')
   })
 
-  test('channels link shows the chat user, warns about another e-mail address, and asks', async () => {
+  test('channels link shows the chat user, warns about another email address, and asks', async () => {
     const { code, stderr } = await svc(['channels', 'link', 'a-code-of-the-chat'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('Let Ada <ada@example.com> of Acme act as you')

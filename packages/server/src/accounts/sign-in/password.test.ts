@@ -26,7 +26,7 @@ const signIn = (email: string, password: string, headers: Headers = ourPage()) =
 const mine = (headers: Headers) =>
   app.request<DashboardSession[]>('GET', '/v1/accounts/dashboard-sessions', { token: null, headers })
 
-/** A member with a password and their e-mail address. */
+/** A member with a password and their email address. */
 async function member() {
   const { user_id, token } = await app.makeUser('member')
   const email = `${randomUUID()}@example.test`

@@ -324,7 +324,7 @@ test('SVC_PROXY_PROTOCOL needs SVC_TRUSTED_PROXIES', () => {
   const parse = (env: Record<string, string>) => parseConfig(env).network.proxyProtocol
   expect(() => parse({ SVC_PROXY_PROTOCOL: '1' })).toThrow(ConfigError)
   expect(() => parse({ SVC_PROXY_PROTOCOL: '1' })).toThrow(/needs SVC_TRUSTED_PROXIES/)
-  expect(() => parse({ SVC_PROXY_PROTOCOL: 'v2', SVC_TRUSTED_PROXIES: 'loopback' })).toThrow(/has to be 1 or 0/)
+  expect(() => parse({ SVC_PROXY_PROTOCOL: 'v2', SVC_TRUSTED_PROXIES: 'loopback' })).toThrow(/must be 1 or 0/)
   expect(parse({ SVC_PROXY_PROTOCOL: '1', SVC_TRUSTED_PROXIES: 'loopback' })).toBe(true)
   expect([parse({}), parse({ SVC_PROXY_PROTOCOL: '0' })]).toEqual([false, false])
 })

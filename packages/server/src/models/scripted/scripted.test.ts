@@ -32,7 +32,7 @@ async function converse(messages: ChatMessage[], run: (command: string) => strin
 const fine = (command: string) =>
   command.includes('svc cr open') ? '#7\topen\tAdd a greeting\n[exit 0]\n' : '(no output)\n[exit 0]'
 
-test('walks from a change to a change request, says first that it is no AI, and names the change request last', async () => {
+test('leads from a change to a change request, says first that it is not an AI, and names the change request last', async () => {
   const messages: ChatMessage[] = [
     { role: 'system', content: 's' },
     { role: 'user', content: 'Add a greeting' },
@@ -43,7 +43,7 @@ test('walks from a change to a change request, says first that it is no AI, and 
   expect(commands[2]).toContain('git push origin HEAD')
   expect(commands[3]).toContain('svc cr open --title')
   expect(messages[2]?.content).toContain('scripted demonstration')
-  expect(messages[2]?.content).toContain('no AI')
+  expect(messages[2]?.content).toContain('not an AI')
   expect(last).toContain('#7')
 
   messages.push({ role: 'user', content: [{ type: 'text', text: 'once more' }] })
