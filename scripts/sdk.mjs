@@ -5,7 +5,7 @@ import { findBun } from './bun.mjs'
 import { aside, isMain, main, readJson, root, runQuietly, step } from './console.mjs'
 
 const home = join(root, 'packages/sdk')
-/** What the SDK uses of the contract. */
+/** The parts of the contract that the SDK uses. */
 const contractFiles = ['api', 'api.gen', 'errors']
 
 /** Answers the path of the package. */

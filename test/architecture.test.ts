@@ -7,7 +7,7 @@ import * as architecture from './architecture.ts'
 const root = join(import.meta.dir, '..')
 const binary = /\.(png|ico|woff2?|gz|zip|pack|idx)$/
 
-/** What is committed and what is about to be; ignored files are nobody's concern. */
+/** Committed files and files about to be committed, without ignored ones. */
 function ourFiles(): architecture.SourceFile[] {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -19,15 +19,15 @@ function ourFiles(): architecture.SourceFile[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-describe('the architecture', () => {
+describe('the architecture rules hold for the repository', () => {
   const files = ourFiles()
-  test('has files', () => expect(files.length).toBeGreaterThan(100))
+  test('finds the files of the repository', () => expect(files.length).toBeGreaterThan(100))
   for (const [name, rule] of Object.entries(architecture.rules)) {
     test(name, () => expect(rule(files)).toEqual([]))
   }
 })
 
-describe('each rule', () => {
+describe('the architecture rules themselves', () => {
   const planted = (rule: architecture.Rule, path: string, text: string, ...more: architecture.SourceFile[]) =>
     rule([{ path, text }, ...more])
   const machinePath = `/${'root'}/x`
@@ -82,7 +82,7 @@ describe('each rule', () => {
     test(`${name} accepts ${path}: ${text}`, () => expect(planted(architecture.rules[name]!, path, text)).toEqual([]))
   }
 
-  test('clientsLoadNoSchema walks through our files and tells the way', () => {
+  test('clientsLoadNoSchema follows imports through our files and reports the path', () => {
     const found = planted(
       architecture.clientsLoadNoSchema,
       'packages/cli/src/main.ts',

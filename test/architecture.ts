@@ -22,7 +22,7 @@ export const isTest = (path: string) =>
 const isProgram = (path: string) => /^packages\/[\w-]+\/src\//.test(path) && source.test(path) && !isTest(path)
 const roomOf = (path: string) => /^packages\/([\w-]+)\//.exec(path)?.[1] ?? null
 
-/** Which of our packages a package may import. */
+/** The packages that each package may import. */
 const mayImport: Record<string, string[]> = {
   contract: [],
   git: [],
@@ -232,7 +232,7 @@ export const tablesChangedByTheirFolder: Rule = (files) => {
   })
 }
 
-/** Where this was written and where its packages came from is nobody's business. */
+/** The sources must not reveal the machine they were written on or its package registry. */
 export const noMachineTraces: Rule = (files) =>
   eachLine(files, ({ path }, line) => {
     if (/(^|[\s"'`(=:[])\/(root|work)\/\w/.test(line)) return 'names a path of one machine'

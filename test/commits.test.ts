@@ -47,7 +47,7 @@ test('the commits since the last release have subjects that follow CONTRIBUTING.
   expect(subjectsSinceRelease().flatMap((subject) => wrongSubject(subject) ?? [])).toEqual([])
 })
 
-describe('a subject', () => {
+describe('commit subjects', () => {
   test.each([
     'change-requests: Refused a merge when the base moved',
     'change-requests: refused a merge when the base moved',
@@ -55,10 +55,10 @@ describe('a subject', () => {
     'Refuse a merge',
     'git: refactor',
     `git: ${'split '.repeat(12)}`,
-  ])('%p is wrong', (subject) => expect(wrongSubject(subject)).not.toBeNull())
+  ])('refuses the subject %p', (subject) => expect(wrongSubject(subject)).not.toBeNull())
   test.each([
     'change-requests: refuse a merge when the base moved',
     'cli, docs: embed the manual',
     'Merge branch "main"',
-  ])('%p is right', (subject) => expect(wrongSubject(subject)).toBeNull())
+  ])('accepts the subject %p', (subject) => expect(wrongSubject(subject)).toBeNull())
 })

@@ -59,9 +59,9 @@ describe('the built site', () => {
     return found
   }
 
-  test('has a page for each Markdown file', () => expect(html.length).toBeGreaterThan(pages.length))
+  test('the site has a page for each Markdown file', () => expect(html.length).toBeGreaterThan(pages.length))
 
-  test('has no dead link', () => {
+  test('the site has no dead link', () => {
     const dead: string[] = []
     for (const path of html) {
       for (const [, target] of readFileSync(join(site, path), 'utf8').matchAll(/\s(?:href|src)="([^"]*)"/g)) {
@@ -78,7 +78,7 @@ describe('the built site', () => {
     expect(dead).toEqual([])
   })
 
-  test('loads nothing from another host', () => {
+  test('the site loads nothing from another host', () => {
     const foreign = html.filter((path) =>
       /<(?:script|link|img|iframe)[^>]+(?:src|href)="(?:https?:)?\/\//.test(readFileSync(join(site, path), 'utf8')),
     )
@@ -126,7 +126,7 @@ describe('the recipe "Add a field" of CONTRIBUTING.md', () => {
       expect(files.filter((file) => file.includes(place))).toHaveLength(1)
   })
 
-  test.each(files)('%s has the field', (file) => expect(read(file)).toContain(field))
+  test.each(files)('the step of the recipe exists in %s', (file) => expect(read(file)).toContain(field))
 
   test('each command of CONTRIBUTING.md is a script of package.json or a file', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }

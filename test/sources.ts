@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
-/** Of the syntax tree: the fields that all kinds share. */
+/** The fields that all nodes of the syntax tree have. */
 export interface Node {
   type: string
   start: number

@@ -73,8 +73,8 @@ function lastIsTest(text: string, at: number): boolean {
 const sections = parseSections(page)
 const rows = sections.flatMap((section) => section.rows)
 
-describe('the page of the specification', () => {
-  test('has its sections in order, none empty', () => {
+describe('docs/engineering/specification.md', () => {
+  test('has its sections in order, and none is empty', () => {
     expect(sections.length).toBeGreaterThan(12)
     expect(sections.map(({ number }) => number)).toEqual(sections.map((_, i) => i + 1))
     expect(sections.filter((section) => section.rows.length === 0)).toEqual([])
@@ -86,7 +86,7 @@ describe('the page of the specification', () => {
     expect(rows.map((row) => row.number)).toEqual(numbers)
   })
 
-  test('shows every promise by tests that exist', () => {
+  test('names existing tests for every promise', () => {
     const wrong = rows.flatMap(({ number, shownBy }) =>
       shownBy.split('<br>').flatMap((reference) => {
         const problem = wrongReference(reference)
@@ -135,7 +135,7 @@ describe('the page of the specification', () => {
   })
 })
 
-describe('a reference', () => {
+describe('references to tests', () => {
   const source = `describe('a door', () => {\n  test('opens', () => {})\n})\ntest.each([[1]])(\n  'says %s',\n  () => {})\n// 'shuts',\n`
   const file = 'test/architecture.test.ts'
   test.each([
@@ -146,11 +146,11 @@ describe('a reference', () => {
     ['shuts', 'has no "shuts" at that place'],
     ['says %s › opens', 'has no "opens" at that place'],
     ['open', 'has no "open" at that place'],
-  ])('to %s is judged', (name, problem) => {
+  ])('the reference %s has the expected problem', (name, problem) => {
     expect(wrongReference(`\`${file}\`: ${name}`, () => source)).toBe(problem)
   })
 
-  test('to a file that is not there is found', () => {
+  test('finds a reference to a missing file', () => {
     expect(wrongReference('`test/nowhere.test.ts`: opens')).toBe('names a file that is not there')
     expect(wrongReference('nothing yet')).toBe('is no `file`: name')
   })

@@ -5,18 +5,18 @@ import { namedSilence, shortFunctions, type SyntaxRule } from './syntax-rules.ts
 
 const rules = { shortFunctions, namedSilence }
 
-describe('the program', () => {
+describe('the syntax rules hold for the program', () => {
   const sources = handWritten()
     .filter((path) => !isTest(path))
     .map(readSource)
     // Suites that several drivers share are tests too, without the name of one.
     .filter(({ text }) => !text.includes("from 'bun:test'"))
-  test('has sources', () => expect(sources.length).toBeGreaterThan(500))
+  test('finds the sources of the program', () => expect(sources.length).toBeGreaterThan(500))
   for (const [name, rule] of Object.entries(rules))
-    test(`keeps ${name}`, () => expect(sources.flatMap((source) => rule(source))).toEqual([]))
+    test(`the program keeps the rule ${name}`, () => expect(sources.flatMap((source) => rule(source))).toEqual([]))
 })
 
-describe('a planted violation', () => {
+describe('the syntax rules find violations', () => {
   const long = `export function f() {\n${'  x()\n'.repeat(69)}}`
   const violations: [SyntaxRule, string][] = [
     [shortFunctions, long],
@@ -27,19 +27,19 @@ describe('a planted violation', () => {
     [namedSilence, 'await x().catch((error) => void error)'],
     [namedSilence, 'try { x() } catch {\n  // A reason in a comment has no name.\n}'],
   ]
-  test.each(violations)('is found: %p in %p', (rule, text) => {
+  test.each(violations)('the rule %p finds %p', (rule, text) => {
     const found = rule(parseSource('packages/server/src/a.ts', text))
     expect(found).toHaveLength(1)
     expect(found[0]).toStartWith('packages/server/src/a.ts:')
   })
 })
 
-describe('code that keeps the rule', () => {
+describe('the syntax rules accept valid code', () => {
   const right: [SyntaxRule, string][] = [
     [shortFunctions, `export function f() {\n${'  x()\n'.repeat(68)}}`],
     [namedSilence, 'await x().catch(ignoreClosedSocket)'],
     [namedSilence, 'const y = await x().catch(() => null)'],
     [namedSilence, 'try { x() } catch (error) { log.debug({ err: error }) }'],
   ]
-  test.each(right)('passes: %p accepts %p', (rule, text) => expect(rule(parseSource('a.ts', text))).toEqual([]))
+  test.each(right)('the rule %p accepts %p', (rule, text) => expect(rule(parseSource('a.ts', text))).toEqual([]))
 })

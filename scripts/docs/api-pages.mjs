@@ -139,7 +139,7 @@ function typeOf(schema, document) {
     .join(' or ')
 }
 
-/** What stands beside a reference replaces what it refers to. */
+/** Keys next to a reference override those of its target. */
 function resolve(value, document) {
   if (typeof value?.$ref !== 'string') return value ?? {}
   const { $ref, ...beside } = value

@@ -48,7 +48,7 @@ function* textsIn(schema: z.ZodType, name: string): Generator<string> {
     if (inner !== undefined) yield* textsIn(inner, name)
 }
 
-test('every text of a request is shown to the pages as a stranger would write it, or is excused', () => {
+test('every text that a request accepts is planted with hostile content, or listed as an exception', () => {
   const bodies = Object.entries(contract).flatMap(([name, route]) =>
     name.endsWith('Route') && typeof route === 'object' && 'body' in route && route.body
       ? [route.body as z.ZodType]

@@ -117,7 +117,7 @@ async function whoami(): Promise<string | number> {
 }
 
 test.skipIf(!browserPath)(
-  'a hostile program reaches neither the dashboard nor a neighbour that shares its site',
+  'a hostile program reaches neither the dashboard nor a neighbor on the same site',
   async () => {
     const neighbour = await open(4000, other)
     await neighbour.evaluate(`document.cookie = 'own=neighbour'; localStorage.setItem('own', 'neighbour')`)
@@ -163,7 +163,7 @@ test.skipIf(!browserPath)(
   },
 )
 
-test.skipIf(!browserPath)('cookies for the whole site can sign a person out, and never in as another', async () => {
+test.skipIf(!browserPath)('cookies for the whole site can sign a user out, but never in as another user', async () => {
   const stranger = await app.makeUser('member')
   const forged = (await startDashboardSession(app.deps, stranger.user_id)).split(';')[0]!.split('=')[1]!
   const page = await open(3000)
@@ -243,7 +243,7 @@ test.skipIf(!browserPath)('a service worker ends with the program that registere
   }
 })
 
-test.skipIf(!browserPath)('a service worker of the program itself goes on working', async () => {
+test.skipIf(!browserPath)('a service worker of the program itself continues to work', async () => {
   const tab = await open(3000)
   await tab.evaluate(
     `navigator.serviceWorker.register('/sw.js', { scope: '/' }).then(() => navigator.serviceWorker.ready).then(() => null)`,

@@ -92,13 +92,13 @@ async function heading(page: Page, words: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'an app is seen, redeployed by a merge, kept by a broken one, rolled back, stopped, and survives kills',
+  'an app is deployed, redeployed by a merge, kept by a broken one, rolled back and stopped, and survives kills',
   async () => {
     const app = await becomes('runs', runs(1))
     const context = await browser.newContext()
     const page = await context.newPage()
 
-    // Whoever is signed in to the dashboard gets in by the plain address, to the path they asked for.
+    // A user who is signed in to the dashboard opens the plain URL and reaches the requested path.
     const owner = await server.json<{ url: string }>(['self-host', 'owner-link'])
     await page.goto(owner.url)
     await page

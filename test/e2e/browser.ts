@@ -6,7 +6,7 @@ export const browserPath = ['chromium', 'chromium-browser', 'google-chrome']
   .map((name) => Bun.which(name) ?? undefined)
   .find((path) => path !== undefined)
 
-/** A test browser talks to nobody but the page. */
+/** A test browser connects only to the page. */
 const quiet = [
   '--no-sandbox',
   '--disable-gpu',
@@ -17,7 +17,7 @@ const quiet = [
   '--disable-background-networking',
 ]
 
-/** What a page may take for one thing, on a machine that is busy with other tests. */
+/** The time a page may take for one step on a machine that is busy with other tests. */
 const patienceMs = 60_000
 
 export async function openBrowser(moreArguments: string[] = []): Promise<Browser> {

@@ -1,4 +1,4 @@
-/** Sixteen kinds of secrets in a real session that prints its environment: what is kept, told and logged holds none of them. */
+/** Sixteen kinds of secrets in a real session that prints its environment: the stored data, the replies and the logs contain none of them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await server?.end()
 }, minute)
 
-/** Of every process there is: secrets go to programs in their environment, never in their arguments. */
+/** The arguments of every process: secrets reach programs in their environment, never in their arguments. */
 function allArguments(): string {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -71,7 +71,7 @@ function filesWith(folder: string, shapes = everyShape()): string[] {
 async function dumpDatabase(): Promise<string[]> {
   const [, , , , socket = ''] = readFileSync(join(server.dir, 'data/postgres/postmaster.pid'), 'utf8').split('\n')
   const connectionString = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socket)}`
-  // What the database says of a value, untouched by any reading of its type.
+  // A value as the database sends it, without parsing its type.
   const db = new pg.Client({ connectionString, types: { getTypeParser: () => (text: string) => text } as never })
   await db.connect()
   try {
@@ -96,7 +96,7 @@ async function dumpDatabase(): Promise<string[]> {
   }
 }
 
-/** What is said when a secret is sent where something else belongs. */
+/** Errors for requests that send a secret in the wrong place. */
 async function refusals(session: string): Promise<string[]> {
   const base = `/v1/projects/${project}`
   const post = (path: string, body: string) =>
@@ -131,7 +131,7 @@ async function refusals(session: string): Promise<string[]> {
 }
 
 test(
-  'an agent prints them as they are, in base64 and in hex: none is in transcript, answer, error, log, arguments, database or any file of the server',
+  'secrets that an agent prints in plain text, base64 and hex appear in no transcript, answer, error, log, argument, database or file of the server',
   async () => {
     const prompt = [
       '```svc-script',

@@ -10,7 +10,7 @@ import { publicInternet } from '../../packages/server/src/egress/dial.ts'
 
 export interface CanaryHosts {
   gate: EgressGate
-  /** Of `*.canary.test`. */
+  /** For `*.canary.test`. */
   port: number
   tlsPort: number
   /** Paths that were asked for. */

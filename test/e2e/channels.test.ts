@@ -43,7 +43,7 @@ async function eventually<T>(what: string, look: () => T | null | undefined): Pr
 }
 const whispered = (user: string) => slack.messages.filter((message) => message.user === user)
 
-test('svc channels connects, tests, shows and lists it', async () => {
+test('svc channels connects, tests, shows and lists a channel', async () => {
   const manifest = await server.json<{ settings: { event_subscriptions: { request_url: string } } }>([
     ...['channels', 'connect', '--app-manifest', '--project', project.slug],
   ])
@@ -60,7 +60,7 @@ test('svc channels connects, tests, shows and lists it', async () => {
   expect(shown.stdout + shown.stderr).not.toContain(slack.token)
 }, 120_000)
 
-test('what a server that was killed owed is written by the next', async () => {
+test('the next server posts the pending messages of a killed server', async () => {
   slack.trouble('chat.postEphemeral', { kind: 'hang' })
   expect((await says('who am I', 'U0EVE')).status).toBe(200)
   await eventually('the server writes', () => slack.calls.find(({ method }) => method === 'chat.postEphemeral'))
@@ -71,7 +71,7 @@ test('what a server that was killed owed is written by the next', async () => {
 }, 180_000)
 
 test.skipIf(!browserPath)(
-  'a person links themselves on the page, which shows the channel',
+  'a person links a chat user on the page, which shows the channel',
   async () => {
     expect((await says('link')).status).toBe(200)
     const invitation = await eventually('an invitation', () => whispered('U0ADA').at(-1))

@@ -74,7 +74,7 @@ async function checks(number: string, ...flags: string[]): Promise<Checks & { co
 const said = (found: Checks) => (found.logs?.[0]?.lines ?? []).map(({ text }) => text).join('\n')
 
 test.skipIf(!browserPath)(
-  'the merge box tells how they went, shows the log, and asks before a merge past one that failed',
+  'the merge box shows check results and logs, and asks before it merges with a failed check',
   async () => {
     const { page, server } = story
     const number = await propose('bad', {
@@ -141,13 +141,13 @@ sleep 1
 `
 
 test.skipIf(!browserPath)(
-  'one that is hostile reaches nothing, floods nothing and leaves nothing',
+  'a hostile check reaches nothing, floods nothing and leaves nothing behind',
   async () => {
     const { server } = story
     const port = new URL(server.url).port
     const number = await propose('hostile', { 'check.sh': hostile.replaceAll('"$1"', port) })
     const found = await checks(number, '--wait', '--log', '--lines', '5000')
-    // Whatever became of it under the limits of its sandbox, it is over, and said.
+    // The limits of the sandbox ended the check in one way or another, and the page says so.
     expect(['passed', 'failed']).toContain(found.state)
     const text = said(found)
     expect(text).toContain('flood')
@@ -169,7 +169,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'one whose server is killed is run again by the next, and one of a closed change request is ended',
+  'another server reruns the check of a killed server, and closing a change request ends its check',
   async () => {
     const { server } = story
     const number = await propose('long', { 'check.sh': 'echo begun; sleep 600\n' })

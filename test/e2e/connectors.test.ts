@@ -98,7 +98,7 @@ async function start(prompt: string, more: string[] = []): Promise<string> {
   return (await server.json<{ session_id: string }>(['sessions', 'new', ...args])).session_id
 }
 
-/** What the session does next. */
+/** Sends the next prompt of the session. */
 async function prompt(...lines: string[]): Promise<void> {
   const body = JSON.stringify({ text: scripted(...lines) })
   const headers = { 'content-type': 'application/json' }
@@ -124,7 +124,7 @@ async function partsOf(session: string): Promise<Part[]> {
   return messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts)
 }
 
-/** Everything the agent said and was told, once that is there. */
+/** The whole conversation of the agent, once it has arrived. */
 const said = (session: string, mark: RegExp) =>
   until(`the agent to come to ${mark}`, async () => {
     const parts = await partsOf(session)
@@ -175,7 +175,7 @@ test('an agent calls a tool of a connector and never sees the credential', async
   expect(server.output).not.toContain(credential)
 })
 
-test('a call that changes something waits for a person, at the client', async () => {
+test('a call that changes something waits for a person in the client', async () => {
   await prompt('@svc_notes_write {"text":"buy seeds"}', 'echo "AFTER THE NOTE"')
   interface Approval {
     approval_id: string
@@ -198,7 +198,7 @@ test('a call that changes something waits for a person, at the client', async ()
   expect(audit.stdout).toContain('notes/write')
 })
 
-test.skipIf(!browserPath)('and in the pages, where what agents may do is decided, too', async () => {
+test.skipIf(!browserPath)('a person approves calls and sets policies on the connectors page', async () => {
   const browser = await openBrowser()
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
@@ -242,7 +242,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await browser.close()
 })
 
-test('a skill and an agent reach the next session and the one that runs once they are merged, and not before', async () => {
+test('a skill and an agent reach new and running sessions after their merge, and not before', async () => {
   const look = scripted(
     'echo "agent: $SVC_AGENT_NAME"; ls "$OPENCODE_CONFIG_DIR/agents" "$OPENCODE_CONFIG_DIR/skills" 2>/dev/null; true',
     '@skill {"name":"greet"}',
@@ -274,7 +274,7 @@ test('a skill and an agent reach the next session and the one that runs once the
   expect(now).toContain('greet')
 })
 
-/** What the agent of the first session finds in its config dir; the conversation ends with `last`. */
+/** The files in the config dir of the first session's agent; the conversation ends with `last`. */
 async function listed(last: string): Promise<string> {
   const look = scripted('ls "$OPENCODE_CONFIG_DIR/skills" "$OPENCODE_CONFIG_DIR/agents"; true', `echo "${last}"`)
   const chat = await server.svc(['sessions', 'chat', session, '--project', project, '--prompt', look])

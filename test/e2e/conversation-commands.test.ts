@@ -36,7 +36,7 @@ afterAll(async () => {
 const svc = (...args: string[]) => server.svc(args, { env: { SVC_PROJECT_ID: project } })
 const script = (words: string, ...lines: string[]) => [words, '', '```svc-script', ...lines, '```'].join('\n')
 
-/** What a program prints, as it comes. */
+/** The output of a program as it arrives. */
 function started(...args: string[]) {
   const { PATH, SVC_CONFIG_FILE } = server.env as { PATH: string; SVC_CONFIG_FILE: string }
   const env = { PATH, SVC_CONFIG_FILE, HOME: server.dir, SVC_PROJECT_ID: project }
@@ -101,7 +101,7 @@ test('new --follow streams the first turn and ends with the change request it op
   expect(renamed.stdout).toBe(`✓ Renamed to Helper  ${session}\n`)
 })
 
-test('a turn that runs is watched in a pipe and joined in a terminal, while a shell works beside it', async () => {
+test('a running turn is watched in a pipe and joined in a terminal, while a shell runs beside it', async () => {
   const prompt = script('Wait for me.', 'until test -e /tmp/go; do sleep 0.2; done; echo "let go"')
   const asking = started('sessions', 'chat', 'Helper', '--prompt', prompt)
   await atWork()
@@ -153,7 +153,7 @@ test('a turn that runs is watched in a pipe and joined in a terminal, while a sh
   expect(screen.raw).toMatch(/\x1b\[\?1049l[^]*\x1b\[\?25h/)
 })
 
-test('abort ends the turn for everybody who looks on', async () => {
+test('abort ends the turn for every reader', async () => {
   const busy = started('sessions', 'chat', 'Helper', '--prompt', script('Sleep.', 'echo asleep; sleep 600'))
   const watching = started('sessions', 'watch', 'Helper', '--json')
   await watching.says(/"role":"user"[^\n]*Sleep\.[^]*asleep/)
@@ -163,7 +163,7 @@ test('abort ends the turn for everybody who looks on', async () => {
   await watching.says(/"type":"turn","status":"(idle|error)"/)
 })
 
-test('a stopped session is read, refuses a shell, and a prompt that is refused stands in its log', async () => {
+test('a stopped session can be read but refuses a shell, and its log shows a refused prompt', async () => {
   expect((await svc('cr', 'merge', '1')).code).toBe(0)
   expect((await svc('sessions', 'stop', 'Helper')).code).toBe(0)
   const refused = await svc('sessions', 'chat', 'Helper', '--prompt', 'Are you there?')

@@ -4,7 +4,7 @@ import { browserPath, openBrowser } from './browser.ts'
 import { Server } from './harness.ts'
 
 test.skipIf(!browserPath)(
-  'search in the docs site finds a page, and its links lead there without an error of the browser',
+  'the search of the docs site finds a page, and its links work without an error in the browser',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
     const browser = await openBrowser()

@@ -1,4 +1,4 @@
-/** What the agent of a real session has in its environment is what the list says: nothing is missing, and there is nothing else. */
+/** The environment of the agent in a real session is exactly the list: nothing is missing, and there is nothing else. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sandboxVariables } from '@svc/contract/daemon/sandbox-environment'
 import { makeFirstCommit, Server, until } from './harness.ts'
@@ -13,7 +13,7 @@ interface Transcript {
   messages: { parts: { type: string; status?: string; output?: string }[] }[]
 }
 
-test('a program of the agent finds the variables that the list names, and no other', async () => {
+test('a program of the agent has exactly the listed variables', async () => {
   const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'env'])
   await makeFirstCommit(server, project)
   expect((await server.svc(['secrets', 'set', 'MY_SECRET=some-value-of-it', '--project', project])).code).toBe(0)

@@ -28,7 +28,7 @@ afterAll(() => server?.end(), minutes)
 const svc = (...args: string[]) => server.svc([...args, '--project', project])
 
 test(
-  'svc events --follow misses nothing while its server is killed and started again',
+  'svc events --follow misses nothing while its server is killed and restarted',
   async () => {
     const { PATH, SVC_CONFIG_FILE } = server.env
     const child = Bun.spawn([program, 'events', '--follow', '--after', '0', '--json', '--project', project], {
@@ -67,7 +67,7 @@ test(
 )
 
 test(
-  'a webhook is made, pinged, refused and redelivered; what it prints proves what it sends',
+  'a webhook is created, pinged, refused and redelivered, and its printed secret verifies each delivery',
   async () => {
     const heard: { event: string | null; delivery: string | null; isSigned: boolean }[] = []
     let secret = ''
@@ -117,7 +117,7 @@ test(
   3 * minutes,
 )
 
-test('svc projects webhook shows what the git host proves itself with', async () => {
+test("svc projects webhook shows the secret that verifies the git host's calls", async () => {
   await svc('projects', 'webhook', '--rotate')
   const { url, secret } = await server.json<{ url: string; secret: string }>([
     ...['projects', 'webhook', '--project', project],

@@ -84,7 +84,7 @@ async function stoppedSession(): Promise<string> {
   return id
 }
 
-/** What a command leaves running: its agent's runtime would take the processor from all that come after it. */
+/** Stops what a command leaves running: its agent runtime would slow down all later commands. */
 async function stopTheOthers(): Promise<void> {
   const path = `/v1/projects/${project}/sessions`
   const sessions = (await (await server.api(path)).json()) as { session_id: string; status: string }[]
@@ -100,7 +100,7 @@ const newMember = async () => {
   return email
 }
 
-/** Nobody listens there: what is asked for is what counts here. */
+/** No server listens there: only the request matters here. */
 const receiver = 'http://127.0.0.1:1/hook'
 let madeWebhook: string | null = null
 
@@ -318,7 +318,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 }, minutes)
 
-test('every command has a row here, or a story elsewhere', () => {
+test('this test has every command, or names the story that covers it', () => {
   expect(names.toSorted()).toEqual(
     [...Object.keys(good), ...elsewhere.filter((name) => names.includes(name))].toSorted(),
   )
@@ -332,7 +332,7 @@ async function call(name: string, more: string[]): Promise<Ran> {
 
 describe.each(names.filter((name) => name in good))('svc %s', (name) => {
   test(
-    'does it, and tells a program in one document',
+    'succeeds and prints one JSON document with --json',
     async () => {
       const asText = await call(name, [])
       expect([asText.code, asText.stderr]).toEqual([0, expect.any(String)])
@@ -349,7 +349,7 @@ describe.each(names.filter((name) => name in good))('svc %s', (name) => {
     2 * minutes,
   )
 
-  test('is refused with 2 for a flag it does not know, and for what is missing', async () => {
+  test('exits with 2 for an unknown flag and for a missing argument', async () => {
     const { args, flags } = described.find(({ command }) => command === `svc ${name}`)!
     const unknown = await svc([...name.split(' '), '--frobnicate', '--json'])
     expect([unknown.code, unknown.stdout]).toEqual([2, ''])
@@ -361,7 +361,7 @@ describe.each(names.filter((name) => name in good))('svc %s', (name) => {
 
   if (alone.test(name)) return
 
-  test('fails with 1 where the token is none, and says what to do', async () => {
+  test('exits with 1 for an unknown token and says what to do', async () => {
     const nobody = makeToken((size) => randomBytes(size))
     const { args, input } = name === 'login' ? { args: ['--token', nobody], input: undefined } : await inert(name)
     const env = { SVC_API_URL: server.url, SVC_CLI_TOKEN: nobody, SVC_PROJECT_ID: project }
@@ -405,7 +405,7 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
 }
 
 test(
-  'inside a sandbox it knows its project and its session from the environment alone',
+  'the client in a sandbox finds its project and session in the environment',
   async () => {
     const commands = [
       'test -e ~/.config/svc/config.json || echo "config: none"',

@@ -31,13 +31,13 @@ function environment(dir: string, more: Record<string, string> = {}): Record<str
   }
 }
 
-/** What a person reads: the one line, without the log. */
+/** The lines for the user, without the log. */
 function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 }
 
 test(
-  'a port that is taken',
+  'reports a port in use in one line',
   () =>
     withDir(async (dir) => {
       using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('busy') })
@@ -51,7 +51,7 @@ test(
 )
 
 test(
-  'bad settings, all named at once',
+  'reports all invalid settings at once',
   () =>
     withDir(async (dir) => {
       const ran = await run([program, 'server'], {
@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'a data folder of a newer version',
+  'refuses the data folder of a newer version',
   async () => {
     const server = await Server.start()
     try {
@@ -86,7 +86,7 @@ test(
 )
 
 test(
-  'a full disk',
+  'reports a full disk',
   () =>
     withDir(async (dir) => {
       const data = join(dir, 'data')
@@ -107,7 +107,7 @@ test(
 )
 
 test(
-  'no bubblewrap: the server starts, a session fails with the line that installs it',
+  'starts without bubblewrap, and a failed session names the command that installs it',
   async () => {
     // A mount namespace of its own, in which bwrap is no program.
     const hide = 'test ! -e /usr/bin/bwrap || mount --bind /dev/null /usr/bin/bwrap; exec "$0" "$@"'
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'a repository that can be read but not written',
+  'refuses a repository that can be read but not written',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
     try {

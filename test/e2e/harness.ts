@@ -17,7 +17,7 @@ export interface Ran {
   stderr: string
 }
 
-/** Runs a program to its end; the output is read as it comes, so that a full pipe stops nobody. */
+/** Runs a program to its end; the output is read as it comes, so that a full pipe blocks no program. */
 export async function run(
   command: string[],
   options: { cwd?: string; env?: Record<string, string>; input?: string } = {},
@@ -46,7 +46,7 @@ export const gitEnvironment = {
   LC_ALL: 'C',
 }
 
-/** git with nobody's configuration but this one's. */
+/** git with only this configuration. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
   const env = {
     ...gitEnvironment,

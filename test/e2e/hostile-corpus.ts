@@ -1,9 +1,9 @@
-/** What a hostile agent, repository, chat or receiver writes wherever it may write: to run in a page, to fetch from elsewhere, to look like something else, to break the page. */
+/** Text that a hostile agent, repository, chat or receiver writes wherever it can: to run in a page, to fetch from elsewhere, to imitate the page, or to break it. */
 
-/** What would run. It leaves its mark on the page and asks a stranger. */
+/** A script that would run. It leaves a mark on the page and sends a request to another host. */
 const act = (far: string) => `window.__canary=1;document.title='owned';fetch('${far}/ran');alert(1)`
 
-/** All of it, where a text may be long. `far` is an address nobody may be asked at. */
+/** All of it, where a text may be long. `far` is a URL that must get no request. */
 export function longText(far: string): string {
   const run = act(far)
   return [

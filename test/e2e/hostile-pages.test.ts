@@ -11,7 +11,7 @@ import { beginPageStory, listenForComplaints, type PageStory, pictures } from '.
 
 let story: PageStory
 let planted: Planted
-/** Whoever is asked here was asked by a page. */
+/** A request that arrives here was caused by a page. */
 let stranger: { url: string; asked: string[]; stop(): void }
 const slack = startSlack()
 
@@ -126,12 +126,12 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   audit: () => [{ at: '/account/audit', reads: /webhook/ }],
   usage: () => [{ at: '/account/usage', reads: poison }],
   profile: () => [{ at: '/account/profile', reads: poison }],
-  // What an owner set, and no text of an agent.
+  // Values that an owner set, not text of an agent.
   modelSettings: () => [{ at: '/settings/model', reads: /environment sets the model/ }],
 }
 
 test.skipIf(!browserPath)(
-  'in no page does anything of it run, leave, or look like something else',
+  'on no page does hostile content run, leave the page, or imitate the page',
   async () => {
     const { page, server, complaints } = story
     const wrong: string[] = []
@@ -211,7 +211,7 @@ function flawsOf(text: (root: Node) => string): string[] {
     flaws.push(`it is ${scrollWidth} wide: ${widest.slice(0, 4).join(' | ')}`)
   }
   for (const element of everything(document)) {
-    // What a terminal shows is the shell's.
+    // A terminal shows the output of the shell.
     if (element.closest('.xterm, script, style')) continue
     for (const node of element.childNodes)
       if (node.nodeType === 3 && unseen.test(node.nodeValue ?? ''))
@@ -240,7 +240,7 @@ function flawsOf(text: (root: Node) => string): string[] {
 }
 
 test.skipIf(!browserPath)(
-  'what got into a page all the same would be stopped by its policy',
+  'the policy of a page would stop a script that got into it',
   async () => {
     const { page, server } = story
     const refused = listenForComplaints(page)
@@ -268,7 +268,7 @@ test.skipIf(!browserPath)(
   60_000,
 )
 
-/** Runs in the page, as if its own code had been led to write this. Answers what the policy said no to. */
+/** Runs in the page, as if its own code had written this. Returns what the policy blocked. */
 async function tryAll(far: string): Promise<string[]> {
   const stopped = new Set<string>()
   document.addEventListener('securitypolicyviolation', (event) => stopped.add(event.effectiveDirective.split(' ')[0]!))

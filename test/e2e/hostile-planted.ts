@@ -224,7 +224,7 @@ async function plantFailedSession(
   return { slug: project.slug, sessionId: session_id, path: `${base}/sessions/${session_id}` }
 }
 
-/** What a stranger's git writes: nobody checks names of authors. */
+/** Written by any git client: no server checks the names of authors. */
 function gitAsStranger(cwd: string) {
   const name = `"><img src=x onerror=window.__canary=1>${turned}`
   const env = {

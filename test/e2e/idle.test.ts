@@ -29,7 +29,7 @@ async function during(count: number): Promise<number> {
 
 const sum = (asked: Map<string, number>) => [...asked.values()].reduce((all, calls) => all + calls, 0)
 
-test('an idle server asks its database a few questions a second, and no more with many rows', async () => {
+test('an idle server sends its database a few queries a second, also with many rows', async () => {
   const secondsMin = rounds * 5
   const few = await statements()
   await counted.addRows({ projects, externalProjects: 0, changeRequests: 5_000, endedSessions: 5_000 })
@@ -45,7 +45,7 @@ test('an idle server asks its database a few questions a second, and no more wit
   expect(many).toBeLessThan(few + rounds * 3 + 30)
 }, 180_000)
 
-test('projects on a host that refuses cost a few questions a batch, whatever their number', async () => {
+test('projects on a refusing host cost a few requests a batch, however many there are', async () => {
   const { seconds, batches, firstAccounts, asked } = await pollsOf(400)
   // Per batch: take it, its open change requests, the first account, and when the next one is due.
   expect(batches).toBeGreaterThan(0)
@@ -70,7 +70,7 @@ async function pollsOf(externalProjects: number) {
   }
 }
 
-test('a push is read at once, among hundreds of repositories that the sweep reads in minutes', async () => {
+test('a push is noticed at once among hundreds of repositories that the sweep reads in minutes', async () => {
   const { server, client } = counted
   const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'pushed'])
   await makeFirstCommit(server, project_id)

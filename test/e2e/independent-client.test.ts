@@ -1,4 +1,4 @@
-/** A client of somebody else's, which knows HTTP and git and nothing of ours: the forms of docs/guide/other-clients.md, from a token to a merged change. */
+/** A client by another author, which uses HTTP and git and none of our code: the forms of docs/guide/other-clients.md, from a token to a merged change. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -69,13 +69,13 @@ function remote(username: string, password: string): string {
   return url.href
 }
 
-test('the token says who it is, and which accounts it reaches', async () => {
+test('an independent client reads the user and accounts of its token', async () => {
   const me = await call<{ user_id: string; email: string | null; accounts: object[] }>('GET', '/v1/accounts/me')
   expect(me).toMatchObject({ user_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as never, email: null })
   expect(me.accounts).toMatchObject([{ slug: expect.stringMatching(/^personal-/) as never, role: 'owner' }])
 })
 
-test('a project is made, and git pushes to it with the token in any form', async () => {
+test('an independent client creates a project, and git pushes to it with the token in any form', async () => {
   project = await call('POST', '/v1/projects', { name: 'theirs' }, 201)
   clone = join(server.dir, 'theirs')
   await git(server.dir, 'init', '--quiet', '--initial-branch=main', clone)
@@ -92,7 +92,7 @@ test('a project is made, and git pushes to it with the token in any form', async
     expect(await git(clone, 'ls-remote', remote(username, password), 'main')).toStartWith(tip)
 })
 
-test('a session on a branch of its own id does its work, is reached at /v1/p, and its change is merged', async () => {
+test('an independent client starts a session on a branch named by its id, reaches it at /v1/p, and merges its change', async () => {
   const sessions = `/v1/projects/${project.project_id}/sessions`
   const session_id = randomUUID()
   const wanted = {
@@ -134,7 +134,7 @@ test('a session on a branch of its own id does its work, is reached at /v1/p, an
   await call('POST', `${sessions}/${session_id}/stop`)
 })
 
-test('triggers are read by the names it knows, and their prompts are filled', async () => {
+test('an independent client reads triggers by its names, and their prompts are filled in', async () => {
   const base = `/v1/projects/${project.project_id}`
   await call('POST', `${base}/secrets`, { name: 'HOOK_SECRET', value: hookSecret })
   const { triggers } = await call<{ triggers: { name: string; prompt_template: string }[] }>('GET', `${base}/triggers`)

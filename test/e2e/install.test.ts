@@ -35,12 +35,12 @@ async function installed() {
 describe('the install script', () => {
   // Four parts, so that none takes long on a busy machine.
   test.each([0, 1, 2, 3])(
-    'cut short at any byte does nothing (part %i)',
+    'the install script cut short at any byte does nothing (part %i)',
     async (part) => {
       const { home, env } = await makeHome()
       const tools = join(home, 'tools')
       await mkdir(tools)
-      // Whatever it would do first shows here.
+      // The first action of the script would show here.
       for (const name of ['curl', 'wget', 'mktemp', 'uname'])
         await writeFile(join(tools, name), `#!/bin/sh\necho ${name} >>'${home}/called'\nexit 1\n`, { mode: 0o755 })
       const bytes = Buffer.from(script)
@@ -53,14 +53,14 @@ describe('the install script', () => {
           env: { ...env, PATH: `${tools}:${env.PATH}` },
         })
       expect(await readdir(home)).toEqual(['tools'])
-      // And these tools would have told: whole, it calls one.
+      // The complete script does call one of these tools.
       await sh(script, { ...env, PATH: `${tools}:${env.PATH}` })
       expect(await readFile(join(home, 'called'), 'utf8')).toContain('uname')
     },
     300_000,
   )
 
-  test('puts the program, a link and the host it came from', async () => {
+  test('installs the program and a link, and stores the host', async () => {
     const { home, link, ran, svc } = await installed()
     expect(await readlink(link)).toBe(join(home, '.svc/bin/svc'))
     expect((await stat(link)).mode & 0o777).toBe(0o755)
@@ -75,7 +75,7 @@ describe('the install script', () => {
     expect((await sh(script, { ...server.env, HOME: home, SVC_BIN_DIR: join(home, 'bin') })).code).toBe(0)
   }, 120_000)
 
-  test('puts a manual page of every command where man looks, and takes away those of an earlier version', async () => {
+  test('installs a manual page of every command, and removes those of an earlier version', async () => {
     const { home, env, svc } = await installed()
     const pages = join(home, 'share/man/man1')
     const { pages: names } = JSON.parse((await svc('man', '--out', join(home, 'all'), '--json')).stdout) as {
@@ -99,7 +99,7 @@ describe('the install script', () => {
   }, 120_000)
 
   test.skipIf(Bun.which('bwrap') === null)(
-    'chooses a folder it may write, and never writes over a program of that name',
+    'chooses a writable folder, and never overwrites another program of the same name',
     async () => {
       const { home, env } = await makeHome()
       const { SVC_BIN_DIR: _, ...plain } = env
@@ -117,7 +117,7 @@ describe('the install script', () => {
     120_000,
   )
 
-  test('refuses a program of which one bit was changed on the way, and one without a checksum', async () => {
+  test('refuses a program with one changed bit, or without a checksum', async () => {
     const good = new Uint8Array(await (await fetch(`${server.url}/install/${archive}`)).arrayBuffer())
     const sums = await (await fetch(`${server.url}/install/SHA256SUMS`)).text()
     expect(sums).toBe(`${createHash('sha256').update(good).digest('hex')}  ${archive}\n`)
@@ -149,7 +149,7 @@ describe('the install script', () => {
     expect(await attempt()).toEqual([1, expect.stringContaining('has no program for')])
   }, 120_000)
 
-  test('a server has what it says, and no other file', async () => {
+  test('a server offers the listed files and no other', async () => {
     for (const file of ['svc-plan9-x64.tar.gz', '..%2f..%2fmaster.key', 'release.json']) {
       const reply = await fetch(`${server.url}/install/${file}`)
       expect([file, reply.status]).toEqual([file, 404])
@@ -158,7 +158,7 @@ describe('the install script', () => {
 })
 
 describe('svc update', () => {
-  test('brings what its server has now, and the link stays', async () => {
+  test('svc update installs the version of its server and keeps the link', async () => {
     const { home, link, svc } = await installed()
     const noted = join(home, '.svc/install.json')
     const facts = JSON.parse(await readFile(noted, 'utf8')) as { version: string }
@@ -175,7 +175,7 @@ describe('svc update', () => {
     expect((await svc('update')).stdout).toContain('installed again')
   }, 120_000)
 
-  test('changes nothing when the server is away or answers with something else', async () => {
+  test('svc update changes nothing when the server is down or sends something else', async () => {
     const { home, svc } = await installed()
     const noted = join(home, '.svc/install.json')
     const facts = JSON.parse(await readFile(noted, 'utf8')) as object
@@ -188,7 +188,7 @@ describe('svc update', () => {
     }
   }, 120_000)
 
-  test('of a program that was not installed says so', async () => {
+  test('svc update refuses a program that the script did not install', async () => {
     const { env, home } = await makeHome()
     const { code, stderr } = await run([join(import.meta.dir, '../../dist/svc'), 'update'], { env, cwd: home })
     expect([code, stderr]).toEqual([1, expect.stringContaining('The install script did not install this svc')])
@@ -206,7 +206,7 @@ describe('svc uninstall', () => {
     return { ...made, tokens }
   }
 
-  test('removes program, link, ~/.svc and token', async () => {
+  test('svc uninstall removes program, link, ~/.svc and token', async () => {
     const { home, link, svc, tokens } = await withToken()
     expect(await tokens()).toEqual([server.url])
     const { code, stdout } = await svc('uninstall')
@@ -218,7 +218,7 @@ describe('svc uninstall', () => {
     expect(await tokens()).toEqual([])
   }, 120_000)
 
-  test('keeps what it is told to keep', async () => {
+  test('svc uninstall keeps what its flags name', async () => {
     const { home, link, svc, tokens } = await withToken()
     expect((await svc('uninstall', '--keep-home', '--keep-auth')).code).toBe(0)
     expect(await there(link)).toBe(false)
@@ -227,7 +227,7 @@ describe('svc uninstall', () => {
     expect(await tokens()).toEqual([server.url])
   }, 120_000)
 
-  test('leaves alone a link of that name that is not its own, and a program that was not installed', async () => {
+  test('svc uninstall keeps a foreign link of the same name, and a program that was not installed', async () => {
     const { link, svc, home } = await withToken()
     await Bun.spawn(['ln', '-sf', '/bin/true', link]).exited
     expect((await run([join(home, '.svc/bin/svc'), 'uninstall'], { env: (await makeHome()).env })).code).toBe(0)

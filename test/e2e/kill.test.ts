@@ -9,7 +9,7 @@ interface Process {
   pid: number
   parent: number
   command: string
-  /** Of this process alone: a number is given again to another one, and soon where many come and go. */
+  /** Checks this process only: another process can get the same id soon when many start and end. */
   key: string
 }
 
@@ -41,7 +41,7 @@ function descendantsOf(pid: number): Process[] {
 }
 
 test(
-  'kill -9 in the middle of a session: data is back, the session says why it stopped, no process is left',
+  'kill -9 during a session loses no data and leaves no process, and the session says why it stopped',
   async () => {
     const server = await Server.start()
     try {

@@ -1,4 +1,4 @@
-/** What is large: a conversation, change requests without number, a rewritten file, a change of many files. */
+/** Large fixtures: a long conversation, thousands of change requests, a rewritten file, a change of many files. */
 import { join } from 'node:path'
 import type pg from 'pg'
 import { withClient } from '../../packages/server/src/db/testing-cluster.ts'
@@ -40,7 +40,7 @@ export async function insertChangeRequests(
   })
 }
 
-/** Long before anything the session said itself; each says `This was said <n>.` */
+/** Older than all messages of the session; each contains `This was said <n>.` */
 export async function insertMessages(server: Server, session: string, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n) => ({
     message_id: `msg_${String(n).padStart(6, '0')}`,

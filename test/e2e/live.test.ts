@@ -50,7 +50,7 @@ const open = (title: string, head: string) =>
   server.json(['cr', 'open', '--title', title, '--head', head, '--project', project.project_id])
 
 test.skipIf(!browserPath)(
-  'what is opened, merged and brought into conflict elsewhere shows by itself',
+  'change requests that are opened, merged or brought into conflict elsewhere appear without a reload',
   async () => {
     await other.goto(`${server.url}/projects/${project.slug}/change-requests`)
     await other.getByRole('heading', { name: 'Change requests' }).waitFor()

@@ -15,7 +15,7 @@ let browser: Browser | null = null
 beforeAll(async () => {
   server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
   if (browserPath) browser = await openBrowser()
-  // What the owner does once: the link signs a browser in, and there a password is set.
+  // The owner's first steps: sign in with the link, then set a password.
   const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
   const headers = { 'content-type': 'application/json', origin: server.url }
   const code = JSON.stringify({ code: new URL(link).hash.slice(1) })
@@ -35,7 +35,7 @@ afterAll(async () => {
   await server.end()
 })
 
-/** A terminal of somebody who has nothing yet but the address. */
+/** The terminal of a user who only has the URL so far. */
 async function terminal(name: string, args: string[] = []) {
   const home = join(server.dir, name)
   await mkdir(home)
@@ -75,7 +75,7 @@ async function signIn(page: Page, url: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'somebody signs in on the page, sees the code of the terminal, clicks, and the token is stored for them alone',
+  'a user signs in on the page, compares the code, clicks, and the client stores the token for them only',
   async () => {
     const { home, said, exited, url, code } = await terminal('first')
     await inBrowser(async (page) => {
@@ -83,7 +83,7 @@ test.skipIf(!browserPath)(
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password').fill('wrong horse battery')
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText('The e-mail address or password is wrong.').waitFor()
+      await page.getByText('The email address or password is wrong.').waitFor()
       await signIn(page, url)
       await page.getByText(code, { exact: true }).waitFor()
       await page.getByText(/svc on ada@/).waitFor()
@@ -109,11 +109,11 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a terminal that may be elsewhere gets the code by its link or by pasting it, and only once',
+  'a terminal on another machine gets the code by its link or by pasting it, once',
   async () => {
     const { said, exited, url } = await terminal('second')
     await inBrowser(async (page) => {
-      // As a terminal shows it to somebody who may open it elsewhere.
+      // As a terminal shows it to a user who may open it on another machine.
       await signIn(page, `${url}&elsewhere=1`)
       await page.getByRole('button', { name: 'Sign in' }).click()
       const link = (await page.getByRole('link', { name: 'Finish signing in' }).getAttribute('href'))!
@@ -132,7 +132,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'no is no, and nothing is stored',
+  'canceling the sign-in stores nothing',
   async () => {
     const { home, said, exited, url } = await terminal('third')
     await inBrowser(async (page) => {
@@ -148,7 +148,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a password is set and changed on its page, and signs in there',
+  'a user sets and changes a password on the profile page and signs in with it',
   async () => {
     const next = `${password} again`
     await inBrowser(async (page) => {
@@ -178,7 +178,7 @@ test.skipIf(!browserPath)(
   120_000,
 )
 
-test('other pages are not heard, Ctrl-C ends the wait', async () => {
+test('the sign-in ignores requests of other pages, and Ctrl-C ends it', async () => {
   const { home, said, exited, url, child } = await terminal('fourth')
   const given = new URLSearchParams(new URL(url).hash.slice(1))
   const callback = `http://127.0.0.1:${given.get('port')}/callback`
@@ -203,7 +203,7 @@ test('other pages are not heard, Ctrl-C ends the wait', async () => {
   expect(await Bun.file(join(home, '.config/svc/config.json')).exists()).toBe(false)
 })
 
-test('the page is where SVC_DASHBOARD_URL says, and tokens go to the server all the same', async () => {
+test('login opens the page at SVC_DASHBOARD_URL and still sends the token to the server', async () => {
   const home = join(server.dir, 'fifth')
   await mkdir(home)
   const child = spawn(program, ['login', '--json'], {

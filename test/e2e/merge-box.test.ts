@@ -53,7 +53,7 @@ const mainSays = async (format: string) => {
 }
 
 test.skipIf(!browserPath)(
-  'a draft is called one and merges only after it is marked as ready',
+  'a draft is marked as one and merges only after it is marked as ready',
   async () => {
     const { page } = story
     const number = await propose('unfinished', { 'draft.txt': 'd\n' })
@@ -73,7 +73,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'checking, then a fast-forward, then merged: who, when and as what',
+  'the merge box shows the check, a fast-forward, and who merged it and when',
   async () => {
     const { page } = story
     const number = await propose('forward', { 'c.txt': 'c\n' })
@@ -102,7 +102,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a repository that is still being fetched, with its progress, until it merges',
+  'the merge box shows the progress of a first fetch until it can merge',
   async () => {
     const { page } = story
     const number = await propose('large', { 'large.txt': 'large\n' })
@@ -126,7 +126,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a base that the git host protects, in its words, with a pull request as the way out',
+  "the merge box shows the host's reason for a protected base and offers a pull request",
   async () => {
     const { page } = story
     const number = await propose('guarded', { 'guarded.txt': 'guarded\n' })
@@ -154,7 +154,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a merge commit with a message of its own, and what it collides with',
+  'the merge box shows an edited merge commit message and collisions',
   async () => {
     const { page } = story
     const first = await propose('one', { 'a.txt': 'one\n' }, 'The first')
@@ -175,7 +175,7 @@ test.skipIf(!browserPath)(
     await page.getByText('still exists.').first().waitFor(slow)
     expect(await mainSays('%B')).toStartWith('Take the first\n\nIt is better.')
 
-    // What it collided with conflicts now, with its files, what to do, and why the button is off.
+    // The colliding change request conflicts now, and shows its files, what to do, and why the button is off.
     await show(second)
     await page.getByRole('list', { name: 'Conflicting files' }).getByText('a.txt').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
@@ -198,7 +198,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a head that moved after the look is not merged',
+  'the merge box does not merge a head that moved after the page loaded it',
   async () => {
     const { page } = story
     const number = await propose('moving', { 'e.txt': 'e\n' })
@@ -230,7 +230,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'nothing to merge, secrets that are missing, and a manifest the project refuses',
+  'the merge box shows nothing to merge, missing secrets, and an invalid manifest',
   async () => {
     const { page, server } = story
     const number = await propose('empty', { 'f.txt': 'f\n' })
@@ -269,7 +269,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a host that is away: since when what is shown is from, and back again',
+  'the merge box shows since when the host is unreachable, and recovers',
   async () => {
     const { page, server } = story
     const bare = join(server.dir, 'away.git')

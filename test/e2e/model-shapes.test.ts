@@ -92,7 +92,7 @@ const script = [
   '```',
 ].join('\n')
 
-test('the runtime asks in that shape by itself: it streams, calls tools, and what it used is counted', async () => {
+test('the runtime uses the API format of its model: it streams, calls tools, and its usage is counted', async () => {
   const of = ['--project', project]
   const args = ['sessions', 'new', '--no-wait', '--prompt', script, ...of]
   const { session_id: session } = await server.json<{ session_id: string }>(args)
@@ -122,7 +122,7 @@ test('the runtime asks in that shape by itself: it streams, calls tools, and wha
       expect.arrayContaining(['bash', 'read', 'svc_list_change_requests']),
     )
   }
-  // What tools answered came back as their results, the last one of a call that no shell made among them.
+  // The answers of tools came back as their results, including the last one, of a call that no shell made.
   const results = JSON.stringify(turns.at(-1)!.body.messages)
   expect(results).toContain('tool_result')
   expect(results).toContain('key is svc_')

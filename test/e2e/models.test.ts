@@ -22,7 +22,7 @@ const upstream = Bun.serve({
 const url = `http://127.0.0.1:${upstream.port}/v1`
 const key = 'key-of-the-operator-0123456789'
 
-/** What a project could write to bring other providers back. */
+/** Settings that a project could write to bring other providers back. */
 const rogue = {
   $schema: 'https://opencode.ai/config.json',
   model: 'opencode/big-pickle',
@@ -70,7 +70,7 @@ afterAll(async () => {
   await upstream.stop(true)
 })
 
-/** What the runtime answers about its providers and its configuration. */
+/** The providers and the configuration that the runtime reports. */
 interface Told {
   providers?: { id: string; models: object }[]
   all?: { id: string }[]
@@ -94,7 +94,7 @@ const transcriptWith = (session: string, end: string) =>
     return text.includes(end) && text
   })
 
-test('a session starts without a model, refuses work, and works once an owner sets one', async () => {
+test('a session starts without a model, refuses work, and works after an owner sets one', async () => {
   const refused = await server.svc(['sessions', 'new', '--prompt', 'Fix it.', '--json', ...of()])
   expect([refused.code, JSON.parse(refused.stderr)]).toMatchObject([1, { code: 'no_model' }])
   const { session_id: session } = await server.json<{ session_id: string }>(['sessions', 'new', '--wait', ...of()])
@@ -128,7 +128,7 @@ test('a session starts without a model, refuses work, and works once an owner se
   expect(tried.filter((host) => !host!.endsWith('npmjs.org'))).toEqual([])
 })
 
-test('an agent, and a session, choose another of the models', async () => {
+test('an agent and a session choose another model', async () => {
   const start = (...more: string[]) =>
     server.json<{ session_id: string; model: string }>(['sessions', 'new', '--no-wait', ...more, ...of()])
   asked.length = 0
@@ -141,7 +141,7 @@ test('an agent, and a session, choose another of the models', async () => {
   expect((await server.svc(['models', 'ls', '--json'])).stdout).toContain('"large"')
 })
 
-test('the first start on a terminal asks once, and Enter skips it for good', async () => {
+test('the first start on a terminal asks for a model once, and Enter skips it for good', async () => {
   const dir = await mkdtemp(join(server.dir, 'terminal-'))
   await layDatabase(join(dir, 'data'))
   const env = {

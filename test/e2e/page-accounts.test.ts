@@ -4,7 +4,7 @@ import { browserPath, openBrowser } from './browser.ts'
 import { Server } from './harness.ts'
 
 test.skipIf(!browserPath)(
-  'the menu switches the account; its projects, members and new projects follow',
+  'the menu switches the account, and projects, members and new projects follow',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
     const browser = await openBrowser()
@@ -46,7 +46,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a link pasted into the tab that asks for a sign-in opens the page that was asked for',
+  'a sign-in link pasted into a tab that asks for a sign-in opens the requested page',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
     const browser = await openBrowser()

@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => story?.end(), 60_000)
 
-/** What the tools of the agent printed. */
+/** The output of the agent's tools. */
 async function printed(sessionId: string): Promise<string> {
   const answer = await story.server.api(`/v1/projects/${project.project_id}/sessions/${sessionId}/transcript`)
   const { messages } = (await answer.json()) as { messages: { parts: { type: string; output?: string }[] }[] }
@@ -39,7 +39,7 @@ async function printed(sessionId: string): Promise<string> {
     .join('\n')
 }
 
-test('the client attaches a file to a first prompt and to a later one, and the agent reads both', async () => {
+test('the client attaches files to the first and a later prompt, and the agent reads both', async () => {
   const { server } = story
   await Bun.write(join(server.dir, 'notes.txt'), 'written by hand\n')
   await Bun.write(join(server.dir, 'later.txt'), 'written later\n')
@@ -58,7 +58,7 @@ test('the client attaches a file to a first prompt and to a later one, and the a
 }, 300_000)
 
 test.skipIf(!browserPath)(
-  'the page attaches what is chosen, pasted and dropped, and shows it in the conversation',
+  'the page attaches chosen, pasted and dropped files, and shows them in the conversation',
   async () => {
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)

@@ -46,7 +46,7 @@ afterAll(async () => {
 }, 60_000)
 
 test.skipIf(!browserPath)(
-  'a conflict → ask the agent → clean → merge',
+  'the agent resolves a conflict on request, and the change request merges',
   async () => {
     const { page, server, complaints } = story
     const project = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'garden'])
@@ -83,7 +83,7 @@ test.skipIf(!browserPath)(
     await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
     await page.screenshot({ path: join(pictures, 'merge-box-conflict-1280.png') })
     await page.getByRole('button', { name: 'Ask the agent to resolve' }).click()
-    // What the page offers by itself once the agent has pushed.
+    // The state that the page shows without a reload after the agent pushed.
     await page.getByText('Merges cleanly').waitFor({ timeout: slow })
     await page.getByRole('button', { name: 'Merge into main' }).click()
     await page.getByText('still exists.').first().waitFor()

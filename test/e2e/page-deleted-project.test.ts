@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => story?.end(), 60_000)
 
 test.skipIf(!browserPath)(
-  'an owner deletes a project, reads until when it can be restored, and restores it',
+  'an owner deletes a project, sees until when it can be restored, and restores it',
   async () => {
     const { page, server, complaints } = story
     const deletes = async (slug: string) => {
@@ -44,7 +44,7 @@ test.skipIf(!browserPath)(
     expect(restored.project_id).toBe(project.project_id)
 
     await deletes(project.slug)
-    // Somebody takes the slug meanwhile.
+    // Another project takes the slug meanwhile.
     await server.json(['projects', 'create', '--name', 'garden'])
     await page.goto(`${server.url}/projects`)
     await page.getByRole('button', { name: 'Restore garden' }).click()

@@ -109,7 +109,7 @@ async function openCommentOn(line: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'whitespace is left out at a press, and the page says of which files nothing is left',
+  'the diff hides whitespace changes on request and lists the files without other changes',
   async () => {
     const { page } = story
     await files()
@@ -147,7 +147,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'the lines around a change are shown by keyboard, and a comment on one of them keeps its place',
+  'the keyboard expands lines around a change, and a comment on one of them keeps its position',
   async () => {
     const { page } = story
     await files()
@@ -200,7 +200,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'what came since the last look is shown at a press, after a merge of the base and after a rebase',
+  'the diff shows what came since the last visit, after a merge of the base and after a rebase',
   async () => {
     const { page } = story
     await files()

@@ -41,7 +41,7 @@ const settings = () => story.page.getByRole('navigation').getByRole('link', { na
 const said = (text: string) => story.page.getByText(text, { exact: false }).first().waitFor()
 
 test.skipIf(!browserPath)(
-  'over https: a token that is replaced, and refused when it may not push',
+  'replaces the token of an https repository, and refuses one that cannot push',
   async () => {
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/new`)
@@ -108,7 +108,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath || findSshd() === null)(
-  'over ssh: a key that is shown, works once the host knows it, and is replaced',
+  'shows the key of an ssh repository, uses it after the host accepts it, and replaces it',
   async () => {
     const { page, server } = story
     await page.goto(`${server.url}/projects/new`)

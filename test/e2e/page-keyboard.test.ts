@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => story?.end(), 60_000)
 
-/** Tab by tab, as somebody without a mouse goes, until what has the focus is called so. */
+/** Presses Tab, like a user without a mouse, until the element with this name has the focus. */
 async function tabTo(name: RegExp): Promise<void> {
   const { page } = story
   for (let i = 0; i < 60; i++) {
@@ -46,7 +46,7 @@ async function tabTo(name: RegExp): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'the whole path from home to the merge, with keys alone',
+  'the keyboard alone leads from home to a merge',
   async () => {
     const { page, server, complaints } = story
     await page.goto(server.url)
@@ -104,7 +104,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'at 360 pixels: what it changes is read, commented and merged, and nothing is wider than the screen',
+  'a change is read, commented and merged at 360 pixels, and nothing is wider than the screen',
   async () => {
     const { page, server, complaints } = story
     await page.setViewportSize({ width: 360, height: 740 })

@@ -1,4 +1,4 @@
-/** What is large stays light: only what is near the screen is in the document, and nothing moves what somebody reads. */
+/** Large pages stay light: the document contains only what is near the screen, and nothing moves the text that a user reads. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { insertChangeRequests, insertLiveMessage, insertMessages, longFile, many
 import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 const slow = { timeout: 60_000 }
-/** Of a page with nothing large on it: some two hundred. Each row or message near the screen has some ten. */
+/** The number of elements on a page without large content is about two hundred. Each row or message near the screen has some ten. */
 const elementsMax = 1_500
 /** A screen of a diff side by side: each line some ten, and the words in it. */
 const diffElementsMax = 6_000
@@ -36,7 +36,7 @@ const frames = () =>
   story.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 test.skipIf(!browserPath)(
-  'a conversation of 2,000 messages begins at its end, loads what was before without moving, and is not moved by news',
+  'a conversation of 2,000 messages starts at its end, loads earlier messages in place, and does not jump for new ones',
   async () => {
     const { page, server, complaints } = story
     const { session_id: session } = await server.json<{ session_id: string }>([
@@ -93,7 +93,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a list of 5,000 change requests holds few rows in the document, loads the next as one scrolls, and is searched by the service',
+  'a list of 5,000 change requests renders few rows, loads more on scrolling, and is searched by the service',
   async () => {
     const { page, server, complaints } = story
     await insertChangeRequests(server, project, 5_000)
@@ -154,7 +154,7 @@ const allElements = () =>
   })
 
 test.skipIf(!browserPath)(
-  'of a change of 3,000 files and 10,000 lines what is in sight is in the document, from the first file to the last',
+  'a change of 3,000 files and 10,000 lines renders what is in sight, from the first file to the last',
   async () => {
     const { page, server, complaints } = story
     const changed = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'changed'])

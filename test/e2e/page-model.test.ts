@@ -25,7 +25,7 @@ afterAll(async () => {
 }, 60_000)
 
 test.skipIf(!browserPath)(
-  'an owner hears that no model is configured, sets one that is tried, and picks it for a session',
+  'an owner reads that no model is configured, sets a tested one, and chooses it for a session',
   async () => {
     const { page, server, complaints } = story
     await page.goto(server.url)

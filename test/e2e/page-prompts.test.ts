@@ -51,7 +51,7 @@ const sessionNow = async () => {
 }
 
 test.skipIf(!browserPath)(
-  'a failed turn and a refused prompt stand on the page with their reasons, and another agent takes over',
+  'the page shows a failed turn and a refused prompt with their reasons, and another agent continues',
   async () => {
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)

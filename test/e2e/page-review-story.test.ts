@@ -31,7 +31,7 @@ async function startSession(prompt: string): Promise<void> {
 }
 
 test.skipIf(!browserPath)(
-  'first visit → session → review with a comment → the agent answers → merge',
+  "a first visit leads to a session, a review, the agent's reply, and a merge",
   async () => {
     const { page, server, complaints } = story
     // Nothing is there yet: three steps, each with its command, the first of them a page too.
@@ -116,7 +116,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'session-live-360.png') })
 
-    // What it took, by session, and of which cap, which is set there.
+    // The Usage page shows the tokens by session and the cap, which is set there.
     for (const [address, cap] of [
       [`/projects/${project!.slug}/usage`, 'Project, per month'],
       ['/account/usage', 'Account, per month'],

@@ -1,4 +1,4 @@
-/** What the stories in the browser begin with: a server, a signed-in page that tells what went wrong on it, and an agent that plays a script. */
+/** The setup of the stories in the browser: a server, a signed-in page that records its errors, and an agent that plays a script. */
 import { expect } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface PageStory {
   server: Server
   browser: Browser
   page: Page
-  /** What the page complained of: errors, and what its policy refused. */
+  /** The errors of the page and the violations of its policy. */
   complaints: string[]
   end(): Promise<void>
 }
@@ -67,7 +67,7 @@ export async function expectItFits(page: Page): Promise<void> {
 
 export { gatewayOf } from './harness.ts'
 
-/** What axe finds on the page as it stands, the first element of each. */
+/** The violations that axe finds on the page, with the first element of each. */
 export async function axeViolations(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
   return (await page.evaluate(

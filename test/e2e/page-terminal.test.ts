@@ -57,7 +57,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'what it shows is text; who opened it is in the audit; it ends with its shell and with its session',
+  'the terminal shows text only, is audited, and ends with its shell and its session',
   async () => {
     const { page, server, complaints } = story
     await page.locator('.xterm-helper-textarea').focus()
@@ -78,7 +78,7 @@ test.skipIf(!browserPath)(
   300_000,
 )
 
-test('it is refused without a token, to an agent, from another page, and where nothing runs', async () => {
+test('the terminal is refused without a token, to an agent, from another page, and for a stopped session', async () => {
   const { server } = story
   const path = `/v1/projects/${project.project_id}/sessions/${sessionId}/terminal`
   const knock = (headers: Record<string, string>, at = path) =>

@@ -9,7 +9,7 @@ import { git, makeFirstCommit, Server } from './harness.ts'
 const hostile = '<img src=x onerror="document.title=1">'
 
 test.skipIf(!browserPath)(
-  'the owner signs in by the link and sees projects, change requests and failed sessions as plain text',
+  'the owner signs in by a link and sees projects, change requests and failed sessions as plain text',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
     const browser = await openBrowser()
@@ -60,7 +60,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a member signs in at the provider of the operator, and a stranger is told who can add them',
+  "a member signs in with the operator's provider, and an unknown person reads who can invite them",
   async () => {
     let url = ''
     const provider = await startTestProvider({ redirectUri: () => `${url}/sign-in/oidc/callback` })

@@ -8,7 +8,7 @@ import { git, Server, until } from './harness.ts'
 
 const minute = 60_000
 
-/** What a dev server does: serves a page, and tells it by a WebSocket when its file changed. */
+/** A dev server: serves a page, and notifies it by a WebSocket when its file changed. */
 const devServer = `
 import { readFileSync, watch } from 'node:fs'
 const page = () => readFileSync('page.html', 'utf8')
@@ -100,7 +100,7 @@ async function openPreview(context: BrowserContext): Promise<Page> {
 }
 
 test.skipIf(!browserPath)(
-  'a page loads, its WebSocket and event stream work, and an edit reloads it',
+  'a previewed page loads, its WebSocket and event stream work, and an edit reloads it',
   async () => {
     const page = await openPreview(await browser.newContext())
     expect(page.url()).not.toContain('svc_ticket')
@@ -162,7 +162,7 @@ const attacks: Record<string, string> = {
 }
 
 test.skipIf(!browserPath)(
-  'a hostile page reaches nothing that is not its own',
+  'a hostile previewed page reaches nothing else',
   async () => {
     const context = await browser.newContext()
     const dashboard = server.url.replace('127.0.0.1', 'localhost')

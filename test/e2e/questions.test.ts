@@ -66,7 +66,7 @@ const said = (session: string, mark: RegExp) =>
   )
 
 let session: string
-test('a permission of the runtime waits for a person, who gives it by API and in the client', async () => {
+test('a permission of the runtime waits for a person, who answers by the API and in the client', async () => {
   session = await start(['echo "FIRST $((10+1))"', 'echo "SECOND $((20+2))"', 'echo "THIRD $((30+3))"'])
   const first = await open(session, 'FIRST')
   expect(first).toMatchObject({ kind: 'permission', title: 'Run a command' })
@@ -87,7 +87,7 @@ test('a permission of the runtime waits for a person, who gives it by API and in
   await said(session, /SECOND 22/)
 })
 
-test.skipIf(!browserPath)('and on the page, which home and the list lead to', async () => {
+test.skipIf(!browserPath)('a person answers a permission on the page, to which home and the list link', async () => {
   await open(session, 'THIRD')
   const browser = await openBrowser()
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
@@ -117,7 +117,7 @@ test.skipIf(!browserPath)('and on the page, which home and the list lead to', as
   await browser.close()
 })
 
-test('an agent that may ask questions is answered in words, and a stop refuses what it asked last', async () => {
+test('an agent that may ask questions gets an answer in words, and a stop refuses its last question', async () => {
   const questions = [
     {
       question: 'Which colour?',

@@ -28,7 +28,7 @@ interface Transcript {
 const ask = async <T>(path: string): Promise<T> => (await server.api(path)).json() as Promise<T>
 const scripted = (...lines: string[]) => ['Do this.', '', '```svc-script', ...lines, '```'].join('\n')
 
-test('agents of a merge, the conversation, work that is not committed, and secrets', async () => {
+test('a refresh applies merged agents and secrets, and keeps the conversation and uncommitted work', async () => {
   const base = `/v1/projects/${project}/sessions`
   const { session_id: id } = await server.json<Session>([
     ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--project', project],

@@ -42,24 +42,24 @@ export function restartDrill(driver: () => DriverOfDrill): void {
   })
   afterAll(() => drill?.end())
 
-  test('ten agents begin', () => drill.setToWork())
+  test('ten agents start to work', () => drill.setToWork())
 
-  test('an app and checks begin', () => drill.workloads.begin(drill.tree))
+  test('an app and checks start', () => drill.workloads.begin(drill.tree))
 
-  test('a graceful stop leaves them at work, and the next start goes on', () =>
+  test('ten agents, an app and checks continue over a graceful stop and the next start', () =>
     drill.expectAllGoOnOver('a graceful stop', async (server) => {
       expect(await server.kill('SIGTERM')).toBe(0)
       expect(server.output).toMatch(/10 sessions, 1 app, and [12] checks? go on without the server/)
       await server.boot()
     }))
 
-  test('a kill -9 does, too', () =>
+  test('ten agents, an app and checks continue over a kill -9', () =>
     drill.expectAllGoOnOver('a kill -9', async (server) => {
       await server.kill('SIGKILL')
       await server.boot()
     }))
 
-  test('so does an upgrade to another build, in place', () =>
+  test('ten agents, an app and checks continue over an upgrade to another build in place', () =>
     drill.expectAllGoOnOver('an upgrade', async (server) => {
       await drill.workloads.beginBriefCheck()
       expect(await server.kill('SIGTERM')).toBe(0)
@@ -70,10 +70,10 @@ export function restartDrill(driver: () => DriverOfDrill): void {
 
   test('every turn ends as if nothing had happened', () => drill.expectEveryTurnEnds())
 
-  test('an app and checks have every line of their logs once, and a check that ended alone its result', () =>
+  test('an app and checks have each log line once, and a check that ended without a server has its result', () =>
     drill.workloads.expectWholeLogs())
 
-  test('a stop with its sessions ends every sandbox, also of the app', async () => {
+  test("a stop with sessions ends every sandbox, including the app's", async () => {
     const { server } = drill
     const ran = await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
     expect(ran.stdout).toContain('stops with its sessions, apps and checks')

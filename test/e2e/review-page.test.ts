@@ -40,7 +40,7 @@ afterAll(async () => {
 }, 60_000)
 
 test.skipIf(!browserPath)(
-  'a line is commented by keyboard, the review is kept, and the change is merged',
+  'the keyboard comments a line, the review is stored, and the change request is merged',
   async () => {
     await page.getByRole('link', { name: '#1 Say it better' }).click()
     await page.getByRole('heading', { name: /Say it better/ }).waitFor()
@@ -80,7 +80,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a conflict names its files and why the merge is off; closed and open again',
+  'a conflict lists its files and why merging is off, and the change request is closed and reopened',
   async () => {
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/2`)
     const files = page.getByRole('list', { name: 'Conflicting files' })
@@ -96,7 +96,7 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a webhook: made, its secret seen once, a failure with its reason, sent again, deleted; and the one at the git host',
+  'a webhook is created, shows its secret once and a failure with its reason, is sent again and deleted, and so is the push webhook',
   async () => {
     const receiver = await startReceiver()
     try {
@@ -113,7 +113,7 @@ test.skipIf(!browserPath)(
       receiver.answer = 500
       await page.getByRole('button', { name: 'Send ping' }).click()
       const deliveries = page.getByRole('list', { name: /^Deliveries to/ }).getByRole('listitem')
-      // What others did meanwhile is sent, too.
+      // Events of other changes are sent, too.
       const row = deliveries.filter({ hasText: 'ping' }).first()
       await row.getByText(/500/).first().waitFor({ timeout: 60_000 })
       receiver.answer = 200
@@ -200,7 +200,7 @@ test.skipIf(!browserPath)(
       found.push(...(await axeViolations(here)).map((each) => `${name} in light: ${each}`))
       await takePictures(here, name)
       if (name === 'files') {
-        // What a narrow screen shows of a diff is decided when it opens.
+        // The layout of a diff on a narrow screen is chosen when it opens.
         await here.reload()
         await here.getByText('It is said otherwise.').first().waitFor()
       }

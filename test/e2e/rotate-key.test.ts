@@ -36,7 +36,7 @@ async function hasSaid(session: string, mark: string): Promise<boolean> {
 }
 const said = (session: string, mark: string) => until(`the agent to say ${mark}`, () => hasSaid(session, mark))
 
-test('sessions go on over a change of the master key, and so do their successors', async () => {
+test('sessions and their successors continue over a change of the master key', async () => {
   const args = ['--no-wait', '--model', 'svc-scripted-demo', '--prompt', scripted('echo "one is ${#FIRST}"'), ...of()]
   const { session_id: session } = await server.json<{ session_id: string }>(['sessions', 'new', ...args])
   await said(session, 'one is 23')
@@ -77,7 +77,7 @@ test('sessions go on over a change of the master key, and so do their successors
   await said(session, 'again 23 and 12')
 })
 
-test('a server that does not run is no hindrance, and a folder without data is said to be one', async () => {
+test('the master key of a stopped server can be changed, and a folder without data is refused', async () => {
   await server.kill('SIGTERM')
   const rotated = await rotate('--json')
   expect(rotated.code).toBe(0)

@@ -4,7 +4,7 @@ import type { Message, Prompt, Session } from '@svc/contract'
 import { makeFirstCommit, Server, until } from './harness.ts'
 import { below } from './processes.ts'
 
-test('a prompt that comes while the runtime restarts waits for it, and runs once', async () => {
+test('a prompt that arrives while the runtime restarts waits for it and runs once', async () => {
   const server = await Server.start()
   try {
     const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'dies'])

@@ -21,7 +21,7 @@ export interface Relay {
   socket: string
   /** The bare repository behind the gateway. */
   origin: string
-  /** What the model says, turn after turn; past the end it says "Done." */
+  /** The answers of the model, turn after turn; after the last one it answers "Done." */
   script: ModelTurn[]
   /** Bodies of the model calls, titles left out. */
   asked: { messages: { role: string; content: unknown }[] }[]

@@ -91,7 +91,7 @@ afterAll(async () => {
   await relay?.close()
 })
 
-test('the layout a driver knows is the one the contract names', () => {
+test('the paths of the drivers are those of the contract', () => {
   expect(layout.runDir).toBe(contract.runDir)
   expect(`${layout.runDir}/${layout.daemonSocketName}`).toBe(contract.daemonSocketPath)
   expect(`${layout.runDir}/${layout.relayFolderName}/relay.sock`).toBe(contract.relaySocketPath)
@@ -102,7 +102,7 @@ test('the layout a driver knows is the one the contract names', () => {
   expect(layout.agentUid).toBe(contract.agentUid)
 })
 
-test('it boots: the branch is cloned, the tree is clean, the runtime answers', async () => {
+test('a sandbox boots with the branch cloned, a clean work tree, and a runtime that answers', async () => {
   const booted = await until('the boot to end', async () => {
     const now = await health()
     return now.status === 'booting' ? null : now
@@ -114,7 +114,7 @@ test('it boots: the branch is cloned, the tree is clean, the runtime answers', a
   console.log('boot', JSON.stringify(booted.boot))
 })
 
-test('prompt → runtime → tool → commit → push arrives', async () => {
+test('a prompt leads to a tool call, a commit and a push', async () => {
   relay.script.push(
     {
       text: 'I will change the file.',
@@ -156,7 +156,7 @@ test('curl, git, npm and pip reach the hosts that are allowed, and only those', 
     `git clone -q ${at('git')}/repo.git /tmp/cloned && ls /tmp/cloned/README.md`,
     `cd /tmp && mkdir n && cd n && npm install --no-audit --no-fund --registry ${at('npm')} demo >/dev/null && ls node_modules/demo/package.json`,
     `cd /tmp && pip3 download -q --no-deps --index-url ${at('pip')}/simple --trusted-host pip.canary.test demo && ls demo-*.whl`,
-    // What is not on the list, what is private, and what would go around the proxy.
+    // Hosts that are not on the list, private hosts, and requests that bypass the proxy.
     'curl -s http://elsewhere.example.com/',
     'curl -s -o /dev/null -w "%{http_connect}\n" https://169.254.169.254/',
     `curl -s --noproxy "*" --max-time 5 http://127.0.0.1:${hosts.port}/page || echo no way around`,
@@ -174,7 +174,7 @@ test('curl, git, npm and pip reach the hosts that are allowed, and only those', 
   expect(hosts.asked).toContain('npm.canary.test/demo')
 })
 
-test("a file that comes with a prompt is the agent's to read, cannot be run, and is in no commit", async () => {
+test('the agent can read but not run an attached file, and no commit contains it', async () => {
   const id = crypto.randomUUID()
   const path = `${attachmentsDir}/${id}/plan.sh`
   const content = '#!/bin/sh\necho ran\n'
@@ -184,7 +184,7 @@ test("a file that comes with a prompt is the agent's to read, cannot be run, and
     `stat -c '%a %u' ${path}`,
     `cat ${path}`,
     path,
-    // What it may change is the file, not what stands in its place.
+    // The agent may change the file, but a replacement in its place has no effect.
     `rm -f ${path}`,
     `ln -s /etc/passwd ${attachmentsDir}/${id}/link`,
     'git -C /workspace add -A && git -C /workspace status --porcelain',
@@ -229,7 +229,7 @@ test('a prompt delivered twice under one id runs once', async () => {
   expect(said.length).toBe(1)
 })
 
-test('secrets that change reach the next command', async () => {
+test('changed secrets reach the next command', async () => {
   const reply = await post('/svc/env', {
     ...{
       revision: '2',
@@ -245,7 +245,7 @@ test('secrets that change reach the next command', async () => {
   expect(await agentRuns(`${about}; echo "\${NEW_SECRET-gone}"`)).toBe('MY_SECRET 3\ngone')
 })
 
-test('the agent cannot see what the daemon knows, and git has its credential only when it asks', async () => {
+test('the agent cannot see what the daemon knows, and git gets its credential only on request', async () => {
   const asked = relay.requests.filter((line) => line.endsWith('clone-credential')).length
   expect(
     await agentRuns(
@@ -255,7 +255,7 @@ test('the agent cannot see what the daemon knows, and git has its credential onl
   expect(relay.requests.filter((line) => line.endsWith('clone-credential')).length).toBeGreaterThan(asked)
 })
 
-test('a program the agent leaves running is seen through the proxy, and no zombie stays', async () => {
+test('a program that the agent leaves running is reached through the proxy, and no zombie remains', async () => {
   const server = `perl -MIO::Socket::INET -e '$s=IO::Socket::INET->new(Listen=>5,LocalAddr=>"127.0.0.1",LocalPort=>3000,ReuseAddr=>1) or die;while($c=$s->accept){<$c>;print $c "HTTP/1.0 200 OK\\r\\nX-Svc-Evil: 1\\r\\n\\r\\nfrom the app";close $c}'`
   // Orphans on purpose: whoever started them has gone when they end.
   await agentRuns(
@@ -272,7 +272,7 @@ test('a program the agent leaves running is seen through the proxy, and no zombi
   expect(await agentRuns(zombies)).toBe('0')
 })
 
-test('refresh brings an outside commit into the tree and starts the runtime anew', async () => {
+test('refresh pulls an outside commit into the work tree and restarts the runtime', async () => {
   const clone = `${relay.folder}/outside`
   const who = ['-c', 'user.name=o', '-c', 'user.email=o@o.invalid']
   await $`git clone -q -b session-1 ${relay.origin} ${clone} && cd ${clone} && echo three >> src/a.txt && git ${who} commit -qam outside && git push -q origin session-1`
@@ -318,7 +318,7 @@ test(`the agent's own tool fails at ${escapeProbes.length} ways out`, async () =
   expect((await health()).daemon).toBe('ok')
 })
 
-test('when the daemon dies the sandbox ends, and the reason says so', async () => {
+test('the sandbox ends when its daemon dies, and the reason says so', async () => {
   const ended = Promise.withResolvers<string>()
   driver.onExit((exit) => ended.resolve(exit.reason))
   const children = (await $`ps -o pid=,args= --ppid ${sandbox.externalId}`.text()).split('\n')
@@ -328,7 +328,7 @@ test('when the daemon dies the sandbox ends, and the reason says so', async () =
   expect(await driver.find('story')).toBeNull()
 })
 
-test('a prompt given at create runs without another word', async () => {
+test('a sandbox runs its initial prompt without another request', async () => {
   const before = relay.asked.length
   relay.script.length = 0
   const env = relay.bootEnvironment({ SVC_BOOTSTRAP_RUNTIME_SESSION: '1', SVC_INITIAL_PROMPT: 'Begin.' })

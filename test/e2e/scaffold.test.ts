@@ -17,7 +17,7 @@ interface Session {
   sandbox_url: string | null
 }
 
-test('svc <name>, commit, svc ship, a session', async () => {
+test('svc <name>, a commit and svc ship lead to a session', async () => {
   expect((await server.svc(['my-app', '--yes'])).code).toBe(0)
   const folder = join(server.dir, 'my-app')
   await git(folder, 'add', '--all')
@@ -42,6 +42,6 @@ test('svc <name>, commit, svc ship, a session', async () => {
     return JSON.stringify(await reply.json())
   }
   expect(await runtime('/agent')).toContain('The default agent of this project.')
-  expect(await runtime('/skill')).toContain('How work on this project is handed over.')
+  expect(await runtime('/skill')).toContain('How to deliver work on this project.')
   expect(await runtime('/experimental/tool/ids')).toContain('open-changes')
 }, 180_000)

@@ -28,7 +28,7 @@ interface State {
   owner_link: string | null
 }
 
-test('a server of one’s own: settings, start, a second start, status, logs, stop, start again', async () => {
+test('svc self-host sets settings, starts, refuses a second start, shows status and logs, stops, and starts again', async () => {
   const port = await freePort()
   const set = await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, 'SVC_LLM_UPSTREAM_KEY=a-long-secret-value')
   expect([set.code, set.stdout]).toEqual([0, expect.stringContaining('SVC_LLM_UPSTREAM_KEY=••••alue')])
@@ -50,7 +50,7 @@ test('a server of one’s own: settings, start, a second start, status, logs, st
   expect(second).toMatchObject({ started: false, url })
   const status = JSON.parse((await svc('self-host', 'status', '--json')).stdout) as object
   expect(status).toMatchObject({ running: true, ready: true, server: { pid: second.pid, url } })
-  // It has left this terminal: another group, nobody's child.
+  // It has left this terminal: it has another process group and no parent here.
   const { stdout: group } = await run(['ps', '-o', 'pgid=', '-p', String(second.pid)])
   expect(Number(group)).toBe(second.pid)
 
@@ -74,7 +74,7 @@ test('a server of one’s own: settings, start, a second start, status, logs, st
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
 }, 180_000)
 
-test('settings are checked, and what is wrong with the server is one line', async () => {
+test('checks settings, and reports a problem of the server in one line', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],
     [['SVC_PORT'], 'Not KEY=VALUE'],
@@ -86,23 +86,23 @@ test('settings are checked, and what is wrong with the server is one line', asyn
   await svc('self-host', 'stop')
   await svc('self-host', 'env', 'set', 'SVC_ROLES=nonsense')
   const refused = await svc('self-host', 'start')
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES knows api and worker')])
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES must be api, worker or both')])
   await svc('self-host', 'env', 'set', 'SVC_ROLES=')
   expect(await readFile(file('self-host.env'), 'utf8')).not.toContain('SVC_ROLES')
 }, 120_000)
 
-test('the service for systemd runs the same program with the same settings', async () => {
+test('the systemd service runs the same program with the same settings', async () => {
   const { stdout } = await svc('self-host', 'unit')
   expect(stdout).toContain(`ExecStart="${program}" "server"`)
   expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
 })
 
-test('the questions need a terminal', async () => {
+test('svc self-host configure needs a terminal', async () => {
   const { code, stderr } = await svc('self-host', 'configure')
   expect([code, stderr]).toEqual([2, expect.stringContaining('svc self-host env set SVC_APP_PROVIDER=local')])
 })
 
-test('the first start on a terminal asks for a model, again when the answer does not work, and never a second time', async () => {
+test('the first start on a terminal asks for a model until the answer works, and never again', async () => {
   await using upstream = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -152,7 +152,7 @@ test('the first start on a terminal asks for a model, again when the answer does
   }
 }, 180_000)
 
-test('the doctor says without a server what sessions would get, and what is missing', async () => {
+test('the doctor says without a server what sessions would get and what is missing', async () => {
   const well = await run([program, 'self-host', 'doctor', '--json'], {
     env: { ...env, SVC_SANDBOX_DRIVER: 'local' },
     cwd: home,

@@ -6,7 +6,7 @@ import { withDeadline } from '../../packages/server/src/deadline.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 import { below, isAlive } from './processes.ts'
 
-test('a sandbox that does not answer keeps no server from ending in time', async () => {
+test('a sandbox that does not respond does not delay the end of its server', async () => {
   const server = await Server.start()
   try {
     const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'stop'])

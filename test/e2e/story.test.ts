@@ -79,11 +79,11 @@ async function toolOutputs(project: string, sessionId: string): Promise<string> 
   return messages.flatMap((message) => message.parts.map((part) => `${part.output ?? ''}${part.text ?? ''}`)).join('\n')
 }
 
-describe('on a clone of this repository', () => {
+describe('the whole story on a clone of this repository', () => {
   let project: string
   let bare: string
 
-  test('a project is made from it', async () => {
+  test('creates a project from the clone', async () => {
     bare = join(dir, 'own.git')
     await git(dir, 'clone', '--quiet', '--bare', root, bare)
     await git(bare, 'update-ref', 'refs/heads/main', 'HEAD')
@@ -99,7 +99,7 @@ describe('on a clone of this repository', () => {
   })
 
   test(
-    'the agent edits, commits, pushes and opens; the user reads and merges; main has it',
+    'the agent edits, commits, pushes and opens a change request; the user reviews and merges it',
     async () => {
       const before = await git(bare, 'rev-parse', 'main')
       const sessionId = await startSession(
@@ -169,9 +169,9 @@ describe('on a clone of this repository', () => {
   )
 })
 
-describe('on an external repository behind git http-backend', () => {
+describe('the whole story on an external repository behind git http-backend', () => {
   test(
-    'the same story, over http with a credential of the host that no sandbox sees',
+    'the same story works over http with a credential of the host that no sandbox sees',
     async () => {
       const repositories = join(dir, 'external')
       await mkdir(repositories)
@@ -207,7 +207,7 @@ describe('on an external repository behind git http-backend', () => {
         ),
       )
       await openedBy(made.project_id, sessionId)
-      // Meanwhile somebody else pushes, so that this merge is a three-way one.
+      // Another user pushes meanwhile, so that this merge is a three-way merge.
       await Bun.write(join(dir, 'seed/other.txt'), 'other\n')
       await git(join(dir, 'seed'), 'add', '.')
       await git(join(dir, 'seed'), 'commit', '--quiet', '-m', 'Outside')

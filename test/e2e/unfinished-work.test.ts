@@ -1,4 +1,4 @@
-/** What an agent did and did not push survives whatever ends its sandbox: to the byte, ignored files excepted. */
+/** Unpushed work of an agent survives any end of its sandbox exactly, except for ignored files. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -87,7 +87,7 @@ async function clone(name: string): Promise<string> {
   return into
 }
 
-/** What the edits make of a clone, made here without any of ours. */
+/** The result of the edits in a clone, made here without our code. */
 async function expectedTree(name: string, more: string[] = []): Promise<Record<string, string>> {
   const top = await clone(name)
   const done = await run(['/bin/bash', '-ec', [...edits, ...more].join('\n')], { cwd: top })
@@ -131,7 +131,7 @@ function sandboxes(): number[] {
 }
 
 test(
-  'kill -9 of the sandbox: the work comes back into a clone, to the byte',
+  'unfinished work comes back into a clone exactly after kill -9 of the sandbox',
   async () => {
     const expected = await expectedTree('expected')
     const id = await sessionWith(...edits)
@@ -157,7 +157,7 @@ test(
     expect(onBranch.code).toBe(0)
     expect(await git(top, 'rev-parse', 'rescued^')).toBe(await git(bare, 'rev-parse', 'main'))
 
-    // Kept by the service, and by nobody else.
+    // Only the service stores it.
     expect((await git(bare, 'for-each-ref', '--format=%(refname)')).split('\n').toSorted()).toEqual(
       ['refs/heads/main', `refs/heads/${id}`].toSorted(),
     )
@@ -171,7 +171,7 @@ test(
 )
 
 test(
-  'kill -9 of the server: a restarted session gets its work back where it was, commits that were not pushed included',
+  'a restarted session recovers its work, including unpushed commits, after kill -9 of the server',
   async () => {
     const commit = [`git add a.txt && git commit -q -m 'not pushed'`, `printf 'after' >> a.txt`]
     const id = await sessionWith(...edits, ...commit)
@@ -243,7 +243,7 @@ test(
 )
 
 test(
-  'a deleted project: its sandboxes end, and after it is restored the session has its work to the byte',
+  'a restored project has the unfinished work of its sessions, whose sandboxes ended with the deletion',
   async () => {
     const expected = await expectedTree('expected-after-restore')
     const id = await sessionWith(...edits)

@@ -75,7 +75,7 @@ async function warmed(body: object): Promise<Session & { phases: string[] }> {
 }
 let claimed = 0
 
-/** What the agent's bash says between the marks. */
+/** The output of the agent's bash between the marks. */
 async function said(sessionId: string, mark: string): Promise<string> {
   const look = async () => {
     const { messages } = await get<Transcript>(`${sessions}/${sessionId}/transcript`)
@@ -99,7 +99,7 @@ async function environmentOf(sessionId: string): Promise<Record<string, string>>
   )
 }
 
-/** Of these only the kind is the same in two sessions. */
+/** Only the kind of these is the same in two sessions. */
 const own = /^(SVC_TOKEN|SVC_CLI_TOKEN|SVC_EXECUTOR_TOKEN|SVC_LLM_API_KEY|SVC_ALT_API_KEY)$/
 function comparable(env: Record<string, string>, session: Session): Record<string, string> {
   // opencode counts its processes and names its runs here; bash counts its own.
@@ -135,7 +135,7 @@ test('the agent of a warm session sees the environment of a cold one', async () 
     expect((await server.api('/v1/token', { token: env['SVC_CLI_TOKEN']! })).status).toBe(401)
 })
 
-test('finds its branch checked out and clean, can push, and knows no conversation but its own', async () => {
+test('the agent of a warm session finds its branch checked out and clean, can push, and knows only its own conversation', async () => {
   const warm = await warmed({})
   const known = await get<unknown[]>(`${new URL(warm.sandbox_url!).pathname}/session`)
   expect(known).toEqual([])

@@ -1,4 +1,4 @@
-/** What git's `t/lib-httpd/apache.conf` does with a request: redirects, access, and which script or repository responds. */
+/** The handling of a request by git's `t/lib-httpd/apache.conf`: redirects, access, and which script or repository responds. */
 import { appendFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'

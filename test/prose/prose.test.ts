@@ -8,7 +8,7 @@ test('docs/strings.md lists every string that a person can read: `npm run genera
   expect(readFileSync(stringsPage, 'utf8') === stringsDocument()).toBe(true)
 })
 
-describe('strings that a person can read', () => {
+describe('collecting strings that a person can read', () => {
   const strings = (text: string, path = 'a.tsx') => stringsOf(parseSource(path, text)).map((found) => found.text)
   test.each<[string, string[]]>([
     ['<p>Merge</p>', ['Merge']],
@@ -18,7 +18,7 @@ describe('strings that a person can read', () => {
     ["throw new ServiceError('conflict', 'The base moved.')", ['The base moved.']],
     ["log.info({ id }, 'started a session')", ['started a session']],
     ['const text = `Merged ${a} into ${b}.`', ['Merged {…} into {…}.']],
-  ])('%s', (text, found) => expect(strings(text)).toEqual(found))
+  ])('finds the strings of %s', (text, found) => expect(strings(text)).toEqual(found))
   test.each([
     "import { x } from 'a module'",
     "log.debug('a detail of the run')",
@@ -26,10 +26,10 @@ describe('strings that a person can read', () => {
     "invariant(ok, 'the row is there')",
     "const kind: 'not a string' = x",
     "const path = '/v1/projects'",
-  ])('%s has none', (text) => expect(strings(text)).toEqual([]))
+  ])('finds no string in %s', (text) => expect(strings(text)).toEqual([]))
 })
 
-test('a run of line comments is one comment, and so is a block', () => {
+test('treats a run of line comments as one comment, and a block as well', () => {
   const text =
     '// One sentence\n// on two lines.\n\n// Another.\n/** A block\n * of two lines. */\nconst a = 1 // At the end.\n'
   expect(commentsOf(parseSource('a.ts', text))).toEqual(

@@ -1,5 +1,5 @@
 /**
- * Collects every string that a person can read (pages, client, errors, hints, e-mails, chat cards, logs at info and above) into
+ * Collects every string that a person can read (pages, client, errors, hints, emails, chat cards, logs at info and above) into
  * docs/strings.md, so that they can be read in one go: `npm run generate`. A test compares the page with the sources.
  */
 import { writeFileSync } from 'node:fs'

@@ -10,7 +10,7 @@ import { leaksOnMachine } from './sandbox-leaks.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
 
-test('a server that is killed over a deploy leaves the app as it is wanted, and no sandbox', async () => {
+test('a server that is killed during a deploy leaves the app in the desired state, and no extra sandbox', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'svc-ta-'))
   const server = await TortureServer.make({ program: await buildTortureProgram(dir) })
   const world = await World.make(server)

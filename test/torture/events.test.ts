@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { tortureEvents } from './events/servers.ts'
 
-test('two servers, killed all the time: every event is read and sent, in its turn', async () => {
+test('every event is read and sent in order while two servers are killed repeatedly', async () => {
   const report = await tortureEvents({
     ...{ events: 60, seed: 5, servers: 2, clients: 2, readers: 2 },
     lifeMs: { min: 500, max: 2_000 },

@@ -19,13 +19,13 @@ function namesInSources(): string[] {
     .filter((name) => !name.includes('failpoint.ts'))
 }
 
-test('every name stands in one place and in the table of scenarios', () => {
+test('every failpoint is in one place of the sources and in the table of scenarios', () => {
   const names = namesInSources()
   expect(names.length).toBeGreaterThanOrEqual(30)
   expect(names.toSorted()).toEqual(Object.keys(scenarios).toSorted())
 })
 
-test('the built program holds no failpoint', () => {
+test('the built program contains no failpoint', () => {
   const bytes = readFileSync(program)
   // The program contains its settings as plain text, so a failpoint's name would be visible as well.
   expect(bytes.includes('SVC_FAILPOINTS')).toBe(true)
@@ -33,7 +33,7 @@ test('the built program holds no failpoint', () => {
   expect(bytes.includes('is set to fail')).toBe(false)
 })
 
-test('and refuses to be told of one', async () => {
+test('the built program refuses a failpoint setting', async () => {
   const child = Bun.spawn([program, 'server'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_FAILPOINTS: 'merge.after_push=kill' },
     stdout: 'ignore',

@@ -19,7 +19,7 @@ afterAll(async () => {
 const small = corpus.filter((hostile) => hostile.small)
 
 test.each(small.map((hostile) => [hostile.name, hostile] as const))(
-  '%s',
+  'reads a hostile repository safely: %s',
   async (_, hostile) => {
     for (const finding of await world.meet(hostile, ['raw', 'served'])) {
       // Only the full run checks time and memory; here other tests use the machine as well.
@@ -31,7 +31,7 @@ test.each(small.map((hostile) => [hostile.name, hostile] as const))(
   120_000,
 )
 
-test('the traps are in the way of what would be run', async () => {
+test('the traps detect a program that would run', async () => {
   const env = { PATH: world.traps.path }
   Bun.spawnSync([world.traps.canary, 'x'], { env: { PATH: process.env.PATH ?? '' } })
   Bun.spawnSync(['/usr/bin/git', '-c', 'alias.x=!gpg --evil', 'x'], { env })

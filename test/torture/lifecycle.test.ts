@@ -44,7 +44,7 @@ const insist = <Body>(method: string, path: string, body: object | null, key: st
   world.insist<Body>(method, path, body, key)
 
 test.each(pointsOf('projects'))(
-  '%s: a project is made once, deleted, restored, and purged with its files',
+  'a kill at %s leaves a project created once, deleted, restored, and purged with its files',
   async (point) => {
     const name = point.replaceAll(/[._]/g, '-')
     let id = ''
@@ -74,7 +74,7 @@ test.each(pointsOf('projects'))(
 )
 
 test.each(pointsOf('sessions'))(
-  '%s: a session is made once, ends with a reason, and is deleted',
+  'a kill at %s leaves a session created once, ended with a reason, and deleted',
   async (point) => {
     const name = point.replaceAll(/[._]/g, '-')
     let id = ''

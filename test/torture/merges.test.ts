@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world.close(), 60_000)
 
-test('killed once at every point: every acknowledged merge is on its base, once', async () => {
+test('every acknowledged merge is on its base once after a kill at every failpoint', async () => {
   const random = randomFrom(1)
   const enough = new AbortController()
   const clients = startClients(world, { perProject: 2, enough: enough.signal, random })
@@ -39,7 +39,7 @@ test('killed once at every point: every acknowledged merge is on its base, once'
   console.log(`ready after kill -9: ${slowest.toFixed(0)} ms at most in ${report.kills} starts`)
 }, 240_000)
 
-test('the checker sees what would be wrong', async () => {
+test('the checker detects planted errors', async () => {
   const [one, two] = world.changes.filter((change) => change.merge !== null)
   const client = new pg.Client({ connectionString: await world.server.databaseUrl() })
   await client.connect()

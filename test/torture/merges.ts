@@ -9,7 +9,7 @@ import { conclude, flags, kindsOf, withPostgres, withServers } from './run.ts'
 import type { TortureServerOptions } from './server.ts'
 import type { World } from './world.ts'
 
-// Of kills and minutes, whichever limit comes first; the checks cover what was done until then.
+// The limits of kills and minutes, of which the first ends the run; the checks cover what was done until then.
 const { kills, minutes, seed, clients, servers, only } = flags({
   ...{ kills: 1000, minutes: 600, seed: 1, clients: 2, servers: 1, only: '' },
 })

@@ -29,24 +29,24 @@ describe.each([
   ['managed', 0],
   ['external', 1],
   ['file', 2],
-] as const)('two servers, a repository that is %s', (_, n) => {
+] as const)('two servers and a repository: %s', (_, n) => {
   const project = () => world.projects[n]!
-  test('all that merge into one base at once are merged', async () => {
+  test('all concurrent merges into one base succeed', async () => {
     expect(await manyIntoOneBase(world, project(), n === 0 ? 30 : 10)).toEqual([])
   }, 120_000)
-  test('of twenty mergers of one, one did it', async () => {
+  test('one of twenty concurrent merges of one change request succeeds', async () => {
     expect(await manyMergersOfOne(world, project(), 20)).toEqual([])
   }, 60_000)
-  test('an outside pusher loses nothing', async () => {
+  test('no outside push is lost', async () => {
     expect(await outsiderDuringMerges(world, project(), 3)).toEqual([])
   }, 60_000)
-  test('an agent that pushes meanwhile merges nothing unseen', async () => {
+  test('merges no push of an agent that nobody reviewed', async () => {
     for (let round = 0; round < 5; round++)
       expect((await agentPushesDuringMerge(world, project())).problems).toEqual([])
   }, 120_000)
 })
 
-test('after all of it history, database and git agree', async () => {
+test('history, database and git agree after all races', async () => {
   const findings = await check(world)
   expect(findings.violations).toEqual([])
   expect(findings.outsidePushes).toBeGreaterThan(0)

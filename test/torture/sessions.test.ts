@@ -46,7 +46,7 @@ function listens(pid: number): boolean {
   return new RegExp(`:${port} 00000000:0000 0A `).test(procFile(pid, 'net/tcp'))
 }
 
-test('a runtime that dies is started again, and its session says so; one that keeps dying fails it with its last words', async () => {
+test('restarts a runtime that dies and says so, and fails the session when it keeps dying, with its last lines', async () => {
   const sessions = `/v1/projects/${world.projects[0]!.id}/sessions`
   const made = await world.insist<Session>('POST', sessions, {}, 'supervised')
   const path = `${sessions}/${made.body.session_id}`

@@ -3,7 +3,7 @@ import { pointsOf } from './scenarios.ts'
 import { tickTriggers } from './triggers/one-process.ts'
 import { tortureTriggers } from './triggers/servers.ts'
 
-test('three real servers, killed all the time, while their clocks run and leap into a change of the hour', async () => {
+test('three servers fire every slot once while they are killed repeatedly and their clocks jump over a daylight saving change', async () => {
   const report = await tortureTriggers({
     ...{ ticks: 1, seed: 6, servers: 3, many: 6, beforeMs: 60_000, afterMs: 150_000, rate: 30 },
     lifeMs: { min: 1_000, max: 3_000 },
@@ -15,7 +15,7 @@ test('three real servers, killed all the time, while their clocks run and leap i
   expect(report.sessions).toBeGreaterThan(3)
 }, 240_000)
 
-test('three servers with clocks that jump, dying on the way: no slot twice, none without a row', async () => {
+test('three simulated servers with jumping clocks and crashes fire no slot twice and record every slot', async () => {
   const report = await tickTriggers({ ticks: 240, seed: 3 })
   expect(report.problems).toEqual([])
   expect(Object.keys(report.deaths).sort()).toEqual(pointsOf('triggers').sort())

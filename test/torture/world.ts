@@ -198,7 +198,7 @@ export class World {
     }
   }
 
-  /** With `keep` it leaves what the servers stored, and says where the history is and what they said last. */
+  /** With `keep` it leaves what the servers stored, and prints where the history is and their last output. */
   async close({ keep = false } = {}): Promise<void> {
     if (keep) process.stdout.write(`history: ${this.history.path} (kept)\n`)
     for (const server of this.servers) {

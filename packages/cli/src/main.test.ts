@@ -30,8 +30,8 @@ async function shell(url: string, script: string) {
   return { code: await child.exited, stdout: stdout.trim(), stderr }
 }
 
-describe('as a process', () => {
-  test('a long answer arrives whole, and a reader that has enough is no failure', async () => {
+describe('the client as a process', () => {
+  test('prints a long output completely, and succeeds when the reader closes the pipe early', async () => {
     await using service = startService({ diffChangeRequest: () => aDiff(large) })
     expect((await shell(service.url, 'svc cr diff 3 | wc -c')).stdout).toBe(String(large.length))
     const cut = await shell(service.url, 'svc cr diff 3 | head -1 | wc -c; echo ${PIPESTATUS[0]}')
@@ -39,14 +39,14 @@ describe('as a process', () => {
     expect(cut.stderr).not.toContain('error')
   }, 120_000)
 
-  test.skipIf(process.platform !== 'linux')('an answer that cannot be written is a failure', async () => {
+  test.skipIf(process.platform !== 'linux')('fails when the output cannot be written', async () => {
     await using service = startService()
     const { code, stderr } = await shell(service.url, 'svc cr ls > /dev/full')
     expect(code).toBe(1)
     expect(stderr).toContain('the output could not be written')
   })
 
-  test('Ctrl-C ends it with 1', async () => {
+  test('exits with 1 on Ctrl-C', async () => {
     await using service = startService({ listChangeRequests: () => new Promise(() => {}) })
     const { command, env } = client(service.url)
     const child = Bun.spawn([...command, 'cr', 'ls'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -56,7 +56,7 @@ describe('as a process', () => {
     expect(await new Response(child.stderr).text()).toContain('Interrupted')
   })
 
-  test('usage is 2, failure is 1, help is 0', async () => {
+  test('exits with 2 for wrong usage, 1 for a failure and 0 for help', async () => {
     await using service = startService()
     const { stdout } = await shell(
       service.url,
@@ -66,7 +66,7 @@ describe('as a process', () => {
   })
 })
 
-test('no schema is loaded by any command', async () => {
+test('no command loads a schema library', async () => {
   const built = await Bun.build({ entrypoints: [join(import.meta.dir, 'main.ts')], target: 'bun', splitting: true })
   expect(built.success).toBe(true)
   for (const output of built.outputs) expect(await output.text()).not.toContain('ZodType')

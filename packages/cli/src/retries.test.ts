@@ -1,4 +1,4 @@
-/** Which requests the client sends again after the connection broke, seen from a server that counts them. */
+/** The requests that the client sends again after the connection broke, counted by a server. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -42,7 +42,7 @@ async function readWhole(request: IncomingMessage): Promise<Sent> {
   return { method: request.method!, path: request.url!, key, body: await text(request) }
 }
 
-test('a POST without an idempotency key is sent once, because the server may have carried it out', async () => {
+test('sends a POST without an idempotency key once, because the server may have carried it out', async () => {
   await using server = await startBreakingServer({ drops: 1, body: aSession({ status: 'stopped' }) })
   const ran = await svc(['sessions', 'stop', ids.session, '--json'], { env: server.env })
   expect(server.posts.map(({ path, key }) => [path, key])).toEqual([
@@ -52,7 +52,7 @@ test('a POST without an idempotency key is sent once, because the server may hav
   expect(ran.problem()).toMatchObject({ code: 'unreachable', error: expect.stringContaining('127.0.0.1') as string })
 })
 
-test('a POST with an idempotency key is sent again with the same key and body', async () => {
+test('sends a POST with an idempotency key again with the same key and body', async () => {
   const account = { account_id: ids.account, slug: 'team', name: 'Team', plan: 'selfhost', role: 'owner' }
   await using server = await startBreakingServer({ drops: 1, body: account })
   const ran = await svc(['accounts', 'create', 'Team', '--json'], { env: server.env })
@@ -68,7 +68,7 @@ test('a POST with an idempotency key is sent again with the same key and body', 
   expect(second).toEqual(first)
 })
 
-test('a POST with an idempotency key is sent again once, then refused', async () => {
+test('sends a POST with an idempotency key again once, then fails', async () => {
   await using server = await startBreakingServer({ drops: Infinity, body: null })
   const ran = await svc(['accounts', 'create', 'Team', '--json'], { env: server.env })
   expect([ran.code, ran.problem().code, server.posts.length]).toEqual([1, 'unreachable', 2])

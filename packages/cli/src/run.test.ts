@@ -7,7 +7,7 @@ import { aChangeRequest, ids, startService, svc, temporaryFolder, token } from '
 const env = { SVC_PROJECT_ID: ids.project }
 
 describe('the command line', () => {
-  test('no words, or the words of a group, show help', async () => {
+  test('shows help without arguments and for a group', async () => {
     expect((await svc([])).stdout).toContain('Usage')
     expect(await svc(['cr'])).toMatchObject({ code: 0, stderr: '' })
     expect((await svc(['cr'])).stdout).toContain('merge <cr>')
@@ -39,7 +39,7 @@ describe('the command line', () => {
     ])
   })
 
-  test('the version is asked for in four ways', async () => {
+  test('prints the version for four spellings', async () => {
     for (const args of [['version'], ['--version'], ['-v'], ['-V']]) {
       expect((await svc(args)).stdout).toMatch(/^\d+\.\d+\.\d+(-\w+)?\n$/)
     }
@@ -81,7 +81,7 @@ describe('the command line', () => {
     [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
     [['xy/zzy'], 'Unknown command "xy/zzy"', 'svc --help'],
     [['cr', '--bogus'], 'Unknown flag --bogus', 'svc cr --help'],
-  ])('%p is a mistake of usage', async (args, message, corrected) => {
+  ])('exits with 2 and a suggestion for %p', async (args, message, corrected) => {
     const { code, stdout, stderr } = await svc(args, { env })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
@@ -112,7 +112,7 @@ describe('the command line', () => {
     },
   )
 
-  test.each([0, 1, 10])('a terminal of %d columns shows everything', async (columns) => {
+  test.each([0, 1, 10])('shows everything on a terminal of %d columns', async (columns) => {
     await using service = startService()
     for (const args of [['--help'], ['cr'], ['cr', 'merge', '--help'], ['cr', 'ls'], ['cr', 'show', '3'], ['status']]) {
       const wide = await svc(args, { service, env, terminal: true, columns: 80 })
@@ -123,7 +123,7 @@ describe('the command line', () => {
     }
   })
 
-  test('a text may be empty, begin with a dash, and have several lines', async () => {
+  test('accepts texts that are empty, begin with a dash, or have several lines', async () => {
     await using service = startService()
     const bodies = ['--body=first\n\nsecond', '--body=', '--body=-x']
     for (const body of bodies) {
@@ -137,7 +137,7 @@ describe('the command line', () => {
     ).toEqual(['first\n\nsecond', '', '-x', '- one'])
   })
 
-  test('global flags may stand anywhere', async () => {
+  test('accepts global flags at any position', async () => {
     await using service = startService()
     for (const args of [
       ['--json', 'cr', 'ls', '--project', ids.project],
@@ -149,8 +149,8 @@ describe('the command line', () => {
   })
 })
 
-describe('what the service says', () => {
-  test('the answer of a newer server is told apart by its status', async () => {
+describe('replies of the service', () => {
+  test('maps an unknown error code of a newer server by its status', async () => {
     await using service = startService({
       listChangeRequests: () => Response.json({ error: 'Not now', code: 'a_newer_code', fact: 1 }, { status: 409 }),
     })
@@ -164,14 +164,14 @@ describe('what the service says', () => {
     ['a page of an error', () => new Response('<html>', { status: 502 })],
     ['JSON of another program', () => Response.json('hello')],
     ['an error of another program', () => Response.json({ message: 'x' }, { status: 500 })],
-  ])('%s is no answer', async (_, answer) => {
+  ])('reports %s as an unusable reply', async (_, answer) => {
     await using service = startService({ listChangeRequests: answer })
     const ran = await svc(['cr', 'ls', '--json'], { service, env })
     expect(ran.code).toBe(1)
     expect(ran.problem()).toMatchObject({ code: 'bad_answer' })
   })
 
-  test('what is not there leads to the list of what is', async () => {
+  test('suggests the list command when an item does not exist', async () => {
     const missing = () => {
       throw new ServiceError('not_found', 'There is none')
     }
@@ -182,7 +182,7 @@ describe('what the service says', () => {
     expect(await next('secrets', 'ls')).toMatchObject({ next: ['svc projects ls'] })
   })
 
-  test('one wrong field is told once, and several one a line', async () => {
+  test('shows one invalid field in one line, and several one per line', async () => {
     const issues = [{ path: 'title', message: 'is required' }]
     let more: object[] = []
     await using service = startService({
@@ -196,7 +196,7 @@ describe('what the service says', () => {
     expect(await told()).toContain('error: Title is required.\n  title is required\n  head_ref is required\n')
   })
 
-  test('a redirect is not followed, so the token stays', async () => {
+  test('does not follow a redirect, so the token stays with its host', async () => {
     await using other = startService()
     await using service = startService({
       listChangeRequests: () => new Response(null, { status: 307, headers: { Location: `${other.url}/v1/x` } }),
@@ -207,7 +207,7 @@ describe('what the service says', () => {
     expect(other.received).toEqual([])
   })
 
-  test('401 leads to svc login, a full house to what runs', async () => {
+  test('suggests svc login on 401, and the running sessions at the session limit', async () => {
     await using service = startService({
       listChangeRequests: () => {
         throw new ServiceError('unauthenticated', 'This token is not valid')
@@ -230,7 +230,7 @@ describe('what the service says', () => {
     expect(asJson.problem()).toMatchObject({ code: 'concurrent_session_limit', limit: 3, active_sessions: 3 })
   })
 
-  test('a creating request whose connection breaks is sent again, once, as the same', async () => {
+  test('repeats a creating request once with the same key when the connection breaks', async () => {
     let calls = 0
     const keys: (string | undefined)[] = []
     const listener = Bun.listen({
@@ -257,7 +257,7 @@ describe('what the service says', () => {
     expect(keys[1]).toBe(keys[0]!)
   })
 
-  test('while the first try is still at work, its answer is waited for', async () => {
+  test("waits for the first attempt's reply while it is still running", async () => {
     let calls = 0
     await using service = startService({
       openChangeRequest: () => {
@@ -269,7 +269,7 @@ describe('what the service says', () => {
     expect(calls).toBe(3)
   })
 
-  test('an interrupted command ends with 1', async () => {
+  test('exits with 1 when interrupted', async () => {
     const interrupt = new AbortController()
     await using service = startService({
       listChangeRequests: () => {
@@ -283,10 +283,10 @@ describe('what the service says', () => {
   })
 })
 
-describe('colour and times', () => {
+describe('colors and times', () => {
   const escape = '\x1b['
 
-  test('--no-color, then NO_COLOR, then FORCE_COLOR, then the terminal', async () => {
+  test('decides on colors by --no-color, then NO_COLOR, then FORCE_COLOR, then the terminal', async () => {
     await using service = startService()
     const ls = (args: string[], more: Record<string, string>, terminal: boolean) =>
       svc(['cr', 'ls', ...args], { service, env: { ...env, ...more }, terminal })
@@ -300,14 +300,14 @@ describe('colour and times', () => {
     expect((await ls(['--json'], { FORCE_COLOR: '1' }, true)).stdout).not.toContain(escape)
   })
 
-  test('times are relative for a person and exact for a program', async () => {
+  test('prints relative times on a terminal and exact ones in a pipe', async () => {
     await using service = startService()
     expect((await svc(['cr', 'ls'], { service, env, terminal: true })).stdout).toContain('2 minutes ago')
     expect((await svc(['cr', 'ls'], { service, env })).stdout).toContain(aChangeRequest().updated_at)
   })
 })
 
-test('a folder that is linked needs no --project, and the error without one leads to linking', async () => {
+test('needs no --project in a linked folder, and suggests linking elsewhere', async () => {
   await using folder = await temporaryFolder()
   await using service = startService()
   const without = await svc(['cr', 'ls'], { service, cwd: folder.path })
@@ -317,7 +317,7 @@ test('a folder that is linked needs no --project, and the error without one lead
   expect((await svc(['cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
 })
 
-test('a command that is shown works where it is shown', async () => {
+test('the commands that it prints work in the folder where they are printed', async () => {
   await using service = startService()
   const shown = await svc(['cr', 'show', '3', '--project', 'app'], { service })
   expect(shown.stderr).toContain('svc cr diff 3 --project app · svc cr merge 3 --project app')
@@ -326,14 +326,14 @@ test('a command that is shown works where it is shown', async () => {
   expect((await svc(['cr', 'show', '3'], { service, env })).stderr).not.toContain('--project')
 })
 
-test('on a terminal a slow answer is waited for in words', async () => {
+test('shows a waiting message for a slow reply on a terminal', async () => {
   await using service = startService({ listChangeRequests: () => Bun.sleep(700).then(() => ({ change_requests: [] })) })
   const waited = await svc(['cr', 'ls'], { service, env, terminal: true })
   expect(waited.stderr).toMatch(/waiting for .*\r\x1b\[2K/s)
   expect((await svc(['cr', 'ls'], { service, env })).stderr).not.toContain('waiting')
 })
 
-test('a configuration that others can read is pointed out', async () => {
+test('warns when other users can read the configuration file', async () => {
   await using folder = await temporaryFolder()
   await using service = startService()
   const file = join(folder.path, 'config.json')

@@ -54,8 +54,8 @@ export interface paths {
         get: operations["listMembers"];
         put?: never;
         /**
-         * Invite a person by e-mail address
-         * @description The person joins when they accept, within seven days. The service sends no e-mail: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.
+         * Invite a person by email address
+         * @description The person joins when they accept, within seven days. The service sends no email: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.
          *
          *     Takes no Idempotency-Key. A second request for the same address and role returns the same invitation.
          */
@@ -149,7 +149,7 @@ export interface paths {
          * Create a one-time sign-in link for the caller
          * @description Needs a browser session that gave its password or used single sign-on within the last ten minutes. An API token gets `forbidden`.
          *
-         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another link; each works once and expires.
+         *     Takes no Idempotency-Key. The response contains a secret that is shown once and not stored. A second request creates another link; each works once and expires.
          */
         post: operations["createOwnerLink"];
         delete?: never;
@@ -207,12 +207,12 @@ export interface paths {
         };
         /**
          * Get whether the caller can sign in with a password
-         * @description Also returns the e-mail address that goes with it.
+         * @description Also returns the email address that goes with it.
          */
         get: operations["getPassword"];
         put?: never;
         /**
-         * Set the e-mail address and password of the caller
+         * Set the email address and password of the caller
          * @description Only from the dashboard. Ends the caller's other dashboard sessions. Needs `current_password` when one is set, except shortly after signing in with an owner link.
          *
          *     Takes no Idempotency-Key. A second request changes nothing.
@@ -252,8 +252,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List where the caller is signed in
-         * @description Each entry is a browser session of the dashboard; `current` marks the one that asks.
+         * List the browser sessions of the caller
+         * @description Where the caller is signed in to the dashboard; `current` marks the session of this request.
          */
         get: operations["listDashboardSessions"];
         put?: never;
@@ -300,8 +300,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sign in with e-mail address and password
-         * @description Sets the dashboard cookie. Failed attempts are limited by e-mail address and by network address: `limit_reached` (429).
+         * Sign in with email address and password
+         * @description Sets the dashboard cookie. Failed attempts are limited by email address and by network address: `limit_reached` (429).
          *
          *     Takes no Idempotency-Key. A second request signs in again.
          */
@@ -365,7 +365,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.
+         * @description The signed-in person accepts in a browser: by the code of the link, or by id when the email address is verified.
          *
          *     Takes no Idempotency-Key. The code works once: a second request is refused.
          */
@@ -389,7 +389,7 @@ export interface paths {
          * Create the one-time link of an invitation
          * @description Needs a browser that signed in within the last ten minutes. An earlier link stops working.
          *
-         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes a new link, and the earlier one stops working.
+         *     Takes no Idempotency-Key. The response contains a secret that is shown once and not stored. A second request creates a new link, and the earlier one stops working.
          */
         post: operations["linkInvitation"];
         delete?: never;
@@ -427,7 +427,7 @@ export interface paths {
         };
         /**
          * List the invitations the caller received
-         * @description Only invitations to the e-mail address that the single sign-on provider verified.
+         * @description Only invitations to the email address that the single sign-on provider verified.
          */
         get: operations["listReceivedInvitations"];
         put?: never;
@@ -535,7 +535,7 @@ export interface paths {
          * Approve the sign-in of a command-line client
          * @description For the dashboard: the person clicks, and the client redeems the code within one minute.
          *
-         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another code; each works once, within a minute.
+         *     Takes no Idempotency-Key. The response contains a secret that is shown once and not stored. A second request creates another code; each works once, within a minute.
          */
         post: operations["approveCliLogin"];
         delete?: never;
@@ -561,7 +561,7 @@ export interface paths {
          * Create a project token
          * @description Called with a token that is bound to a session, the answer is a token bound to the same session, which never outlives the caller's.
          *
-         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another token: revoke the one whose answer was lost.
+         *     Takes no Idempotency-Key. The response contains a secret that is shown once and not stored. A second request creates another token: revoke the one whose response was lost.
          */
         post: operations["mintProjectToken"];
         delete?: never;
@@ -587,7 +587,7 @@ export interface paths {
          * Create a user token
          * @description `secret_key` is in this answer only; the server stores its SHA-256. `expires_at` null means that the token does not expire.
          *
-         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another token: revoke the one whose answer was lost.
+         *     Takes no Idempotency-Key. The response contains a secret that is shown once and not stored. A second request creates another token: revoke the one whose response was lost.
          */
         post: operations["mintUserToken"];
         delete?: never;
@@ -666,7 +666,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get who this token belongs to
+         * Get the owner of this token
          * @description Works with every user and project token, also inside a sandbox.
          */
         get: operations["whoAmI"];
@@ -693,7 +693,7 @@ export interface paths {
         put?: never;
         /**
          * Create a project
-         * @description With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` names what the host answered.
+         * @description With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` contains the answer of the host.
          */
         post: operations["createProject"];
         delete?: never;
@@ -718,14 +718,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a project
-         * @description The project can be restored for 30 days. `purge=true` deletes it for good now; a project that is already deleted is purged by its id.
+         * @description The project can be restored for 30 days. `purge=true` deletes it permanently now; a project that is already deleted is purged by its id.
          */
         delete: operations["deleteProject"];
         options?: never;
         head?: never;
         /**
          * Change a project
-         * @description Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tried before it is saved.
+         * @description Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tested before it is saved.
          */
         patch: operations["updateProject"];
         trace?: never;
@@ -843,7 +843,7 @@ export interface paths {
         };
         /**
          * Get a file at a branch or commit
-         * @description JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.
+         * @description JSON contains at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.
          */
         get: operations["getFile"];
         put?: never;
@@ -997,7 +997,7 @@ export interface paths {
         put?: never;
         /**
          * Create a session
-         * @description Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.
+         * @description Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.
          */
         post: operations["createSession"];
         delete?: never;
@@ -1103,7 +1103,7 @@ export interface paths {
         };
         /**
          * List the prompts of a session
-         * @description Newest first, each with what became of it.
+         * @description Newest first, each with its outcome.
          */
         get: operations["listPrompts"];
         put?: never;
@@ -1125,7 +1125,7 @@ export interface paths {
         put?: never;
         /**
          * Send a prompt to the agent of a session
-         * @description At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.
+         * @description At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked.
          */
         post: operations["promptSession"];
         delete?: never;
@@ -1147,7 +1147,7 @@ export interface paths {
          * Apply changes of the default branch to a running session
          * @description Once the agent is idle, pulls the session branch and restarts the agent runtime. `refresh.needs_restart` lists what only a restart applies.
          *
-         *     Takes no Idempotency-Key. A second request while a refresh waits or runs makes one more refresh after it.
+         *     Takes no Idempotency-Key. A second request while a refresh waits or runs adds one more refresh after it.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a question of an agent
-         * @description One of the option values; a `question` also takes free text. Only people answer: the token of a sandbox gets `forbidden`.
+         * @description One of the option values; a `question` also takes free text. Only people can answer: the token of a sandbox gets `forbidden`.
          *
          *     Takes no Idempotency-Key. A question is answered once: a second request gets 409.
          */
@@ -1409,7 +1409,7 @@ export interface paths {
         put?: never;
         /**
          * Save the unfinished work of a running session
-         * @description Also happens by itself at intervals and before a stop.
+         * @description The server also does this at intervals and before a stop.
          *
          *     Takes no Idempotency-Key. A second request saves the work as it is then.
          */
@@ -1585,7 +1585,7 @@ export interface paths {
         put?: never;
         /**
          * Open a pull request on the git host
-         * @description For a protected base branch. Answers with the open pull request when there is one.
+         * @description For a protected base branch. Returns the open pull request if there is one.
          */
         post: operations["openPullRequest"];
         delete?: never;
@@ -1797,7 +1797,7 @@ export interface paths {
         put?: never;
         /**
          * Disable a trigger
-         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.
+         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` says whether it was.
          */
         post: operations["disableTrigger"];
         delete?: never;
@@ -1817,7 +1817,7 @@ export interface paths {
         put?: never;
         /**
          * Enable a trigger
-         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.
+         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` says whether it was.
          */
         post: operations["enableTrigger"];
         delete?: never;
@@ -1855,7 +1855,7 @@ export interface paths {
         };
         /**
          * Get a trigger with its latest runs
-         * @description `slots` are the times at which it was due and what came of each.
+         * @description `slots` are the times at which it was due, with their outcomes.
          */
         get: operations["getTrigger"];
         put?: never;
@@ -1943,7 +1943,7 @@ export interface paths {
         put?: never;
         /**
          * Connect a chat channel
-         * @description The credentials are tried first. A channel that is already connected gets the new ones.
+         * @description The credentials are tested first. A channel that is already connected gets the new ones.
          *
          *     Takes no Idempotency-Key. A second request for the same conversation returns the same channel.
          */
@@ -2093,7 +2093,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description Changes its URL, events or secret, or pauses and resumes it. `from_now` drops what was not delivered yet.
+         * @description Changes its URL, events or secret, or pauses and resumes it. `from_now` drops undelivered events.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -2169,7 +2169,7 @@ export interface paths {
         put?: never;
         /**
          * Deploy an app
-         * @description From the default branch, also when the app was stopped. The answer comes before the app is live.
+         * @description From the default branch, also when the app was stopped. The response comes before the app is live.
          */
         post: operations["deployApp"];
         delete?: never;
@@ -2470,7 +2470,7 @@ export interface components {
     schemas: {
         /** @description Every error has this shape. Facts about it, such as `conflicts`, are additional fields. */
         Error: {
-            /** @description What happened, as a sentence for a person. */
+            /** @description A sentence that says what happened. */
             error: string;
             code: components["schemas"]["ErrorCode"];
             /** @description What to do next. */
@@ -2479,7 +2479,7 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description What a program decides by.
+         * @description The kind of error, for programs.
          * @enum {string}
          */
         ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
@@ -2500,7 +2500,7 @@ export interface components {
         Account: {
             /** Format: uuid */
             account_id: string;
-            /** @description Made of its name and the start of its id; another one once the account is renamed. */
+            /** @description Built from its name and the start of its id; changes when the account is renamed. */
             slug: string;
             name: string;
             /** @enum {string} */
@@ -2562,7 +2562,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description Whether the link of the invitation exists. An API token makes none. */
+            /** @description Whether the invitation has a link. An API token creates none. */
             has_link: boolean;
         };
         ReceivedInvitation: {
@@ -2582,7 +2582,7 @@ export interface components {
             at: string;
             /** @description The action in the audit log, such as `token.create`. */
             action: string;
-            /** @description The name of the token, or the e-mail address that was invited. */
+            /** @description The name of the token, or the email address that was invited. */
             name: string | null;
             address: string | null;
             /** @description The name of the token that did it; null for a browser, or for the machine of the server. */
@@ -2949,7 +2949,7 @@ export interface components {
             attachment_id: string;
             name: string;
             bytes: number;
-            /** @description From the first bytes of the file, never from its name. */
+            /** @description Detected from the first bytes of the file, never from its name. */
             content_type: string;
             /** @constant */
             type: "file";
@@ -2977,7 +2977,7 @@ export interface components {
             attachment_id: string;
             name: string;
             bytes: number;
-            /** @description From the first bytes of the file, never from its name. */
+            /** @description Detected from the first bytes of the file, never from its name. */
             content_type: string;
         };
         SessionEvent: {
@@ -3388,7 +3388,7 @@ export interface components {
             agent: string | null;
             model: string | null;
             prompt: string;
-            /** @description The same as prompt, its places not filled. */
+            /** @description The same as prompt, with its placeholders unfilled. */
             prompt_template: string;
             secret_env: string | null;
             last_fired_at: string | null;
@@ -3793,7 +3793,7 @@ export interface components {
         HostWebhook: {
             /** @description The URL to enter at the git host. */
             url: string;
-            /** @description Null until a secret is made. Without one, calls are refused. */
+            /** @description Null until a secret is created. Without one, calls are refused. */
             secret: string | null;
             last_call_at: string | null;
             /** @description The kind of sender of that call: `github`, `gitlab`, `gitea` or `plain`. */
@@ -4067,7 +4067,7 @@ export interface operations {
                             ready: boolean;
                             problem: string | null;
                             install: string | null;
-                            /** @description What a sandbox on this machine may use without limit. */
+                            /** @description Resources that a sandbox on this machine can use without limit. */
                             missing_limits: ("memory" | "cpu" | "processes")[];
                         };
                         /**
@@ -4165,7 +4165,7 @@ export interface operations {
                         member: components["schemas"]["Member"];
                         /** Format: uuid */
                         invitation_id: string;
-                        /** @description The link to hand over: the service sends no e-mail. Null with an API token. */
+                        /** @description The link to hand over: the service sends no email. Null with an API token. */
                         sign_in: {
                             url: string;
                             /** Format: date-time */
@@ -5266,7 +5266,7 @@ export interface operations {
                     git_token?: string;
                     git_username?: string;
                     /**
-                     * @description `generate`: the server makes an ssh key for this project and returns its public half.
+                     * @description `generate`: the server creates an ssh key for this project and returns the public key.
                      * @constant
                      */
                     git_ssh_key?: "generate";
@@ -5314,7 +5314,7 @@ export interface operations {
     deleteProject: {
         parameters: {
             query?: {
-                /** @description `true` deletes the project for good. The path then needs the id of a project that is already deleted. */
+                /** @description `true` deletes the project permanently. The path then needs the id of a project that is already deleted. */
                 purge?: "true" | "false";
             };
             header?: never;
@@ -5369,7 +5369,7 @@ export interface operations {
                     git_token?: string;
                     git_username?: string;
                     /**
-                     * @description `generate`: the server makes a new ssh key in place of the present one.
+                     * @description `generate`: the server creates a new ssh key that replaces the current one.
                      * @constant
                      */
                     git_ssh_key?: "generate";
@@ -5940,7 +5940,7 @@ export interface operations {
                      * @description The id the session gets, a new random UUID. Sent again by the same caller, it is the same session.
                      */
                     session_id?: string;
-                    /** @description The branch named session_id is in the repository, and the session works on it as it is. */
+                    /** @description The branch named session_id already exists, and the session works on it as it is. */
                     branch_already_created?: boolean;
                     name?: string;
                     agent_name?: string;
@@ -7668,7 +7668,7 @@ export interface operations {
                         agent: string | null;
                         model: string | null;
                         prompt: string;
-                        /** @description The same as prompt, its places not filled. */
+                        /** @description The same as prompt, with its placeholders unfilled. */
                         prompt_template: string;
                         secret_env: string | null;
                         last_fired_at: string | null;
@@ -7780,7 +7780,7 @@ export interface operations {
                         workspace_name: string;
                         chat_user_id: string;
                         chat_user_name: string;
-                        /** @description The e-mail address that the platform has for the user; null when it does not tell. */
+                        /** @description The email address that the platform has for the user; null when unknown. */
                         chat_user_email: string | null;
                         /** Format: uuid */
                         project_id: string;
@@ -8254,7 +8254,7 @@ export interface operations {
                     paused?: boolean;
                     /** @description `true` drops the events that were not delivered yet. */
                     from_now?: boolean;
-                    /** @description `true` makes a new secret and returns it. */
+                    /** @description `true` creates a new secret and returns it. */
                     rotate_secret?: boolean;
                     secret?: string;
                 };

@@ -55,26 +55,26 @@ const statuses: Record<ErrorCode, number> = {
 }
 const codes = [...Object.keys(statusOfClass), ...Object.keys(classOfCode)] as ErrorCode[]
 
-describe('every code', () => {
-  test('is in the table of this test, and the table names no other', () => {
+describe('error codes', () => {
+  test('this test lists every error code and no other', () => {
     expect(codes.toSorted()).toEqual(Object.keys(statuses).toSorted() as ErrorCode[])
   })
 
-  test.each(codes)('%s has a class, a status and a name a program can compare', (code) => {
+  test.each(codes)('%s has a class, a status and a name that a program can compare', (code) => {
     expect(errorStatus(code)).toBe(statuses[code])
     expect(Object.keys(statusOfClass)).toContain(errorClass(code))
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
   })
 })
 
-describe('the body of a refusal', () => {
-  test('has its sentence, its code, its hint only when there is one, and its facts', () => {
+describe('the body of an error', () => {
+  test('contains the message, the code, the details, and the hint if there is one', () => {
     expect(new ServiceError('not_open', 'It is merged.').toBody()).toEqual({ error: 'It is merged.', code: 'not_open' })
     const full = new ServiceError('head_moved', 'It moved.', { hint: 'Look again.', detail: { head_sha: 'a' } })
     expect(full.toBody()).toEqual({ error: 'It moved.', code: 'head_moved', hint: 'Look again.', head_sha: 'a' })
   })
 
-  test('never tells the cause', () => {
+  test('never contains the cause', () => {
     const cause = new Error('password=hunter2')
     const refusal = new ServiceError('unavailable', 'Away.', { cause })
     expect(JSON.stringify(refusal.toBody())).not.toContain('hunter2')
@@ -82,7 +82,7 @@ describe('the body of a refusal', () => {
   })
 })
 
-test('an invariant that does not hold is our mistake, not a refusal', () => {
+test('a failed invariant is an internal error, not a refusal', () => {
   invariant(1, 'holds')
   expect(() => invariant(0, 'one is nought')).toThrow(InvariantError)
   expect(() => invariant(null, 'one is nought')).not.toThrow(ServiceError)

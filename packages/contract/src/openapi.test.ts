@@ -13,15 +13,15 @@ const accesses: Access[] = [
   ...(['project-read', 'project-write', 'project-admin'] as const),
 ]
 
-describe('the table of routes', () => {
-  test('has no name and no method with path twice, parameters by place', () => {
+describe('the routes', () => {
+  test('route names and pairs of method and path are unique, whatever the parameters are called', () => {
     const count = (keys: string[]) => keys.filter((key, index) => keys.indexOf(key) !== index)
     expect(count(routes.map((route) => route.name))).toEqual([])
     expect(count(routes.map((route) => `${route.method} ${route.path.replaceAll(/:[A-Za-z]+/g, ':')}`))).toEqual([])
     expect(routes.length).toBeGreaterThan(35)
   })
 
-  test.each(named)('%s is whole', (name, route) => {
+  test.each(named)('the definition of the route %s is complete', (name, route) => {
     expect(name).toMatch(/^[a-z][A-Za-z]+$/)
     expect(route.summary).toMatch(/^[A-Z].*[^.]$/)
     expect(route.path).toMatch(/^\/v1(\/(:[a-z][A-Za-z]*|[a-z][a-z-]*))+$/)
@@ -48,7 +48,7 @@ describe('the table of routes', () => {
     expect(lists.length).toBeGreaterThan(20)
   })
 
-  test.each(named)('%s asks for the access its path stands for', (_, route) => {
+  test.each(named)('the access of the route %s matches its path', (_, route) => {
     const isAccount = /^\/v1\/accounts(\/|$)/.test(route.path)
     const isProject = route.path.startsWith('/v1/projects/:projectId')
     const isOneAccount = route.path.startsWith('/v1/accounts/:accountId')
@@ -57,19 +57,19 @@ describe('the table of routes', () => {
     expect(route.access.startsWith('project-') || route.access === 'sandbox').toBe(isProject)
   })
 
-  test.each(named.filter(([, route]) => route.method === 'GET'))('%s reads, so it has no body', (_, route) => {
+  test.each(named.filter(([, route]) => route.method === 'GET'))('the GET route %s has no body', (_, route) => {
     expect(route.body).toBeNull()
     expect(route.status).toBe(200)
     expect(route.idempotent).toBeFalse()
   })
 
-  test('changes of change requests need write access, and so does every other look at them', () => {
+  test('every route of change requests requires write access', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
     expect(ofChangeRequests).toHaveLength(17)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
-  test('what creates or merges by POST is repeatable under one key; what mints a token is not, since it is shown once', () => {
+  test('a POST that creates or merges accepts an idempotency key, and a POST that mints a token does not', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
       [
@@ -115,7 +115,7 @@ interface Document {
   components: { schemas: Record<string, unknown>; parameters: Record<string, { name: string; in: string }> }
 }
 
-describe('the API document', () => {
+describe('the OpenAPI document', () => {
   const made = openApiDocument('1.2.3')
   const parsed = made as unknown as Document
   const operations = Object.values(parsed.paths).flatMap((methods) => Object.values(methods))
@@ -125,7 +125,7 @@ describe('the API document', () => {
     expect([valid, errors]).toEqual([true, undefined])
   })
 
-  test('survives JSON unchanged', () => {
+  test('survives a round trip through JSON', () => {
     expect(JSON.parse(JSON.stringify(made))).toEqual(made)
     expect(parsed.info.version).toBe('1.2.3')
   })
@@ -136,7 +136,7 @@ describe('the API document', () => {
     )
   })
 
-  test('has a tag, a summary and a description for every operation, and a description for every tag', () => {
+  test('gives every operation a tag, a summary and a description, and every tag a description', () => {
     const tags = parsed.tags.map(({ name }) => name)
     for (const { operationId, tags: own, summary, description } of operations) {
       expect([operationId, own.length, tags.includes(own[0]!)]).toEqual([operationId, 1, true])
@@ -147,7 +147,7 @@ describe('the API document', () => {
     expect(new Set(operations.flatMap(({ tags: own }) => own)).size).toBe(tags.length)
   })
 
-  test('lists the error codes of every operation, each under its status', () => {
+  test('lists the error codes of every operation under their statuses', () => {
     for (const operation of operations) {
       const statuses = [...new Set(operation['x-error-codes'].map((code) => String(errorStatus(code))))]
       const errors = Object.keys(operation.responses).filter((status) => !status.startsWith('2'))
@@ -156,7 +156,7 @@ describe('the API document', () => {
     }
   })
 
-  test('describes an object that several operations answer with once, under its name', () => {
+  test('defines an object that several operations return once, under its name', () => {
     const inlined = JSON.stringify(parsed.paths)
     for (const [name, schema] of Object.entries(parsed.components.schemas))
       expect([name, inlined.includes(JSON.stringify(schema))]).toEqual([name, false])
@@ -173,7 +173,7 @@ describe('the API document', () => {
     )
   })
 
-  test('tells of every POST that it takes an Idempotency-Key, or what a second request does', () => {
+  test('says for every POST that it takes an Idempotency-Key, or what a second request does', () => {
     const posts = operations.filter(({ operationId }) => routeNamed(operationId).method === 'POST')
     expect(posts.length).toBeGreaterThan(40)
     const silent = posts.filter((operation) => {
@@ -186,7 +186,7 @@ describe('the API document', () => {
     expect(Object.keys(repetitions).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  test('refers to nothing that is not in it', () => {
+  test('contains the target of every reference', () => {
     const references = [...JSON.stringify(made).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!)
     for (const reference of new Set(references)) {
       const found = reference
@@ -197,7 +197,7 @@ describe('the API document', () => {
     }
   })
 
-  test.each(named)('describes %s as the route is', (_, route) => {
+  test.each(named)('describes the parameters, body and reply of %s', (_, route) => {
     const described = operationOf(route)
     const parameters = parametersOf(described)
     expect(described.operationId).toBe(route.name)

@@ -33,7 +33,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'System', about: 'Health and readiness of the server.', module: system },
   { tag: 'Accounts', about: 'Accounts, members, sign-in, and the audit log.', module: accounts },
   { tag: 'Invitations', about: 'Invitations to an account.', module: invitations },
-  { tag: 'Notices', about: 'Credentials made in the name of a user.', module: notices },
+  { tag: 'Notices', about: 'Credentials created in the name of a user.', module: notices },
   { tag: 'Tokens', about: 'User tokens, project tokens, and the sign-in of the command line.', module: tokens },
   { tag: 'Projects', about: 'Projects, their settings, and their deletion.', module: projects },
   { tag: 'Repository', about: 'Branches, commits, folders and files of a project.', module: browse },
@@ -75,7 +75,7 @@ const errorSchema = {
   type: 'object',
   description: 'Every error has this shape. Facts about it, such as `conflicts`, are additional fields.',
   properties: {
-    error: { type: 'string', description: 'What happened, as a sentence for a person.' },
+    error: { type: 'string', description: 'A sentence that says what happened.' },
     code: { $ref: '#/components/schemas/ErrorCode' },
     hint: { type: 'string', description: 'What to do next.' },
   },
@@ -96,7 +96,7 @@ const errorResponses: Record<number, { name: string; about: string; retryAfter?:
   429: { name: 'LimitReached', about: 'A limit or a cap is reached.', retryAfter: true },
   500: { name: 'Internal', about: 'The server failed. The log has the cause under the request id.' },
   502: { name: 'BadGateway', about: 'A server that this one depends on did not answer, or answered with an error.' },
-  503: { name: 'Unavailable', about: 'A needed part is not available now.', retryAfter: true },
+  503: { name: 'Unavailable', about: 'A required dependency is not available.', retryAfter: true },
 }
 
 const about = `The API of svc: coding agents work on git repositories in sessions and propose change requests.
@@ -119,7 +119,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     components: {
       schemas: {
         Error: errorSchema,
-        ErrorCode: { type: 'string', enum: errorCodes, description: 'What a program decides by.' },
+        ErrorCode: { type: 'string', enum: errorCodes, description: 'The kind of error, for programs.' },
         ...schemas.components,
       },
       parameters: sharedParameters,

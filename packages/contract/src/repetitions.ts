@@ -1,32 +1,32 @@
 /** Describes what each POST without `Idempotency-Key` does when a client sends it again after a lost answer. The API document shows it. */
 
-const secret = 'The answer holds a secret that is shown once and not stored.'
+const secret = 'The response contains a secret that is shown once and not stored.'
 const once = 'The code works once: a second request is refused.'
 const same = 'A second request changes nothing.'
-const again = `${secret} A second request makes another token: revoke the one whose answer was lost.`
+const again = `${secret} A second request creates another token: revoke the one whose response was lost.`
 
 export const repetitions: Readonly<Record<string, string>> = {
   abortSession: 'A second request aborts the turn that runs then.',
   acceptInvitation: once,
   addMember: 'A second request for the same address and role returns the same invitation.',
   answerQuestion: 'A question is answered once: a second request gets 409.',
-  approveCliLogin: `${secret} A second request makes another code; each works once, within a minute.`,
+  approveCliLogin: `${secret} A second request creates another code; each works once, within a minute.`,
   checkConnector: 'A second request reads the tools again.',
   claimLinkCode: 'A second request of the same caller gets the same answer.',
   closeChangeRequest: same,
   confirmSignIn: same,
   connectChannel: 'A second request for the same conversation returns the same channel.',
-  createOwnerLink: `${secret} A second request makes another link; each works once and expires.`,
+  createOwnerLink: `${secret} A second request creates another link; each works once and expires.`,
   decideConnectorApproval: 'A call is decided once: a second request gets 409.',
   dismissNotices: same,
   linkChatUser: once,
-  linkInvitation: `${secret} A second request makes a new link, and the earlier one stops working.`,
+  linkInvitation: `${secret} A second request creates a new link, and the earlier one stops working.`,
   mintProjectToken: again,
   mintUserToken: again,
   readInvitation: same,
   recoverUnfinishedWork: 'A second request tries to apply the same work again.',
   redeemCliLogin: once,
-  refreshSession: 'A second request while a refresh waits or runs makes one more refresh after it.',
+  refreshSession: 'A second request while a refresh waits or runs adds one more refresh after it.',
   reopenChangeRequest: 'A second request gets 409: the change request is open.',
   rerunChecks: 'A second request keeps the checks that wait or run, and runs those that have ended again.',
   restoreProject: 'A second request gets 409: the project is not deleted.',

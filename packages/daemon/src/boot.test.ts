@@ -52,8 +52,8 @@ async function origin(): Promise<string> {
 
 const cloning = (url: string) => ({ SVC_PROJECT_AUTO_CLONE: '1', SVC_REPO_URL: url, SVC_DEFAULT_BRANCH: 'main' })
 
-describe('boot', () => {
-  test('clones its branch, keeps the tree clean, and copies agents and skills of the default branch', async () => {
+describe("booting a session's sandbox", () => {
+  test('clones the session branch, keeps the work tree clean, and copies agents and skills of the default branch', async () => {
     const from = await origin()
     const under = await start(cloning(from))
     await under.daemon.booted
@@ -79,7 +79,7 @@ describe('boot', () => {
     expect(readdirSync(join(under.folder, 'runtime/config')).toSorted()).toEqual(['agents', 'tools'])
   })
 
-  test('a branch that is not there fails the boot with git’s own words, and health still answers', async () => {
+  test("fails the boot with git's message when the branch does not exist, and still reports health", async () => {
     const under = await start({ ...cloning(await origin()), SVC_BRANCH_NAME: 'gone' })
     await under.daemon.booted
     const health = await under.daemon.health()
@@ -87,7 +87,7 @@ describe('boot', () => {
     expect(health.error).toContain("couldn't find remote ref refs/heads/gone")
   })
 
-  test('a wrong environment is said on health, in full', async () => {
+  test('reports every problem of an invalid environment on the health route', async () => {
     const under = await start({ SVC_REPO_URL: '', SVC_SANDBOX_GENERATION: 'x' })
     await under.daemon.booted
     const { status, error } = await under.daemon.health()
@@ -96,7 +96,7 @@ describe('boot', () => {
     expect(error).toContain('SVC_SANDBOX_GENERATION')
   })
 
-  test('a prompt given at create is sent once; without one the conversation is only opened', async () => {
+  test('sends the initial prompt once, or only opens the conversation without one', async () => {
     const prompted = await start({ SVC_BOOTSTRAP_RUNTIME_SESSION: '1', SVC_INITIAL_PROMPT: 'begin' })
     await prompted.daemon.booted
     expect((await prompted.seen()).filter((one) => one.url.endsWith('/prompt_async')).length).toBe(1)
@@ -106,7 +106,7 @@ describe('boot', () => {
     expect((await opened.seen()).filter((one) => one.url.endsWith('/prompt_async')).length).toBe(0)
   })
 
-  test('an agent that is not there is refused before the runtime is asked', async () => {
+  test('refuses an unknown agent before it asks the runtime', async () => {
     const under = await start({ SVC_AGENT_NAME: 'nobody' })
     await under.daemon.booted
     const reply = await call(under, '/svc/prompt', { text: 'x' })
@@ -119,8 +119,8 @@ describe('boot', () => {
   })
 })
 
-describe('while the runtime boots', () => {
-  test('prompts and the proxy say 503 with when to come back', async () => {
+describe('requests while the runtime boots', () => {
+  test('answers prompts and proxied requests with 503 and Retry-After while the runtime boots', async () => {
     const under = await start({}, { runtimeCommand: ['sleep', '60'] })
     const reply = await call(under, '/svc/prompt', { text: 'x' })
     expect(reply.status).toBe(503)
@@ -130,7 +130,7 @@ describe('while the runtime boots', () => {
   })
 })
 
-describe('the runtime', () => {
+describe('supervising the runtime', () => {
   const options = async (command: string[], backoffMs: number[]) => ({
     command,
     cwd: '/tmp',
@@ -141,7 +141,7 @@ describe('the runtime', () => {
     backoffMs,
   })
 
-  test('that dies at once is tried again, then given up on with its last lines', async () => {
+  test('retries a runtime that exits at once, then gives up and reports its last lines', async () => {
     const runtime = createAgentRuntime(
       await options(['sh', '-c', 'echo first; echo "no such model" >&2; exit 5'], [1, 1, 1]),
     )
@@ -152,7 +152,7 @@ describe('the runtime', () => {
     expect(runtime.state).toBe('failed')
   })
 
-  test('that accepts and never answers is no ready one', async () => {
+  test('does not report a runtime as ready that accepts connections but never answers', async () => {
     const port = await freePort()
     const deaf = `require('net').createServer(()=>{}).listen(${port},'127.0.0.1')`
     const runtime = createAgentRuntime({ ...(await options([process.execPath, '-e', deaf], [])), port })
@@ -168,7 +168,7 @@ describe('the runtime', () => {
     expect(runtime.state).toBe('stopped')
   })
 
-  test('that dies later comes back, and prompts work again', async () => {
+  test('restarts a runtime that exits later, and prompts work again', async () => {
     const under = await start()
     await under.daemon.booted
     const { runtime_starts: before } = await under.daemon.health()
@@ -180,7 +180,7 @@ describe('the runtime', () => {
     expect((await call(under, '/svc/prompt', { text: 'again' })).status).toBe(200)
   })
 
-  test('makes a prompt wait that comes while it dies', async () => {
+  test('holds a prompt that arrives while the runtime exits', async () => {
     const under = await start()
     await under.daemon.booted
     await fetch(`http://127.0.0.1:${under.runtimePort}/die`).catch(() => {})
@@ -188,7 +188,7 @@ describe('the runtime', () => {
     expect(new Set(refusals)).toEqual(new Set(['runtime_booting']))
   })
 
-  test('and took a prompt without an answer gets the same one again, which replaces the first', async () => {
+  test('sends a prompt again that the runtime accepted without an answer, and the new turn replaces the first', async () => {
     const under = await start()
     await under.daemon.booted
     const body = { text: 'die once', note: 'a note', prompt_id: 'p2' }
@@ -207,8 +207,8 @@ describe('the runtime', () => {
   })
 })
 
-describe('refresh', () => {
-  test('brings the branch forward, restarts the runtime, and refuses what is no fast-forward', async () => {
+describe('refreshing a session', () => {
+  test('pulls the branch, restarts the runtime, and refuses a branch that is no fast-forward', async () => {
     const from = await origin()
     const under = await start(cloning(from))
     await under.daemon.booted
@@ -234,7 +234,7 @@ describe('refresh', () => {
     expect(await refused.json()).toMatchObject({ code: 'not_fast_forward' })
   })
 
-  test('loses nothing of a work tree that cannot follow, and still takes over the configuration', async () => {
+  test('keeps a work tree that cannot be pulled, and still applies the configuration', async () => {
     const from = await origin()
     const under = await start(cloning(from))
     await under.daemon.booted
@@ -263,8 +263,8 @@ describe('refresh', () => {
   })
 })
 
-describe('secrets that change', () => {
-  test('reach every new bash and the next start of the runtime; only names are answered', async () => {
+describe('changed secrets', () => {
+  test('passes changed secrets to every new bash and to the next runtime, and replies with names only', async () => {
     const under = await start({ OLD: 'old', KEPT: 'kept' })
     await under.daemon.booted
     const value = `it's "quoted" $HOME \\ \n two`
@@ -286,7 +286,7 @@ describe('secrets that change', () => {
     { A: 'x\0' },
     { A: 5 },
     { A: 'x'.repeat(70_000) },
-  ])('%j is refused and changes nothing', (env) => {
+  ])('refuses the environment %j and changes nothing', (env) => {
     const file = join(mkdtempSync(join(tmpdir(), 'svc-env-')), 'session.env')
     const sessionEnv = createSessionEnv({ file, atStart: { KEPT: '1' }, revision: '1' })
     expect(() => sessionEnv.replace('2', env as unknown as Record<string, string>)).toThrow()
@@ -295,12 +295,12 @@ describe('secrets that change', () => {
   })
 })
 
-describe('the credential helper', () => {
+describe('the git credential helper', () => {
   const env = bootEnvironment()
   const ask = (request: string, operation = 'get', changed: Record<string, string> = {}) =>
     answerGitCredential({ operation, request, env: { ...env, ...changed } })
 
-  test('answers for the session’s remote, with what the service says at that moment', async () => {
+  test("returns the current credential for the session's remote", async () => {
     const service = Bun.serve({
       port: 0,
       fetch: (req) =>
@@ -325,12 +325,12 @@ describe('the credential helper', () => {
     'protocol=http\nhost=127.0.0.1:1.evil.test\n',
     'protocol=http\nhost=\n',
     '',
-  ])('says nothing to %j', async (request) => {
+  ])('returns nothing for another remote: %j', async (request) => {
     expect(await ask(request)).toBe('')
   })
 
   test.each(['a\nb', 'a\rb', '', 5, null])(
-    'a credential %j that would break git’s protocol is refused',
+    "refuses a credential with %j, which would break git's protocol",
     async (value) => {
       const service = Bun.serve({ port: 0, fetch: () => Response.json({ auth: { username: 'u', token: value } }) })
       const api = `http://127.0.0.1:${service.port}/v1`
@@ -344,7 +344,7 @@ describe('the credential helper', () => {
 })
 
 describe('the setup command of svc.toml', () => {
-  test('runs in the work tree before the runtime starts, and what it leaves running holds nobody up', async () => {
+  test('runs the setup command in the work tree before the runtime starts, and does not wait for its background processes', async () => {
     const under = await start({ SVC_SANDBOX_SETUP: 'echo "$0 in $PWD" > made-by-setup; sleep 60 & echo done' })
     await under.daemon.booted
     const { status, boot } = await under.daemon.health()
@@ -355,7 +355,7 @@ describe('the setup command of svc.toml', () => {
     expect(readFileSync(join(under.folder, 'runtime', 'setup.log'), 'utf8')).toBe('done\n')
   })
 
-  test('that fails fails the boot with its last lines', async () => {
+  test('fails the boot with the last lines of a failed setup command', async () => {
     const under = await start({ SVC_SANDBOX_SETUP: 'echo one; echo no such package >&2; exit 3' })
     await under.daemon.booted
     const { status, error, runtime } = await under.daemon.health()

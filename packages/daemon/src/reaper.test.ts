@@ -33,7 +33,7 @@ const childrenOf = (parent: number) =>
     }
   })
 
-test('reaps orphans that end together behind one merged signal, and leaves the exit code of the daemon', async () => {
+test('reaps orphans that end together behind one merged signal, and keeps the exit code of the daemon', async () => {
   const reaper = Bun.spawn([process.execPath, '--eval', adopter], { stdout: 'pipe', stderr: 'inherit' })
   try {
     await reaper.stdout.getReader().read()

@@ -19,7 +19,7 @@ export interface Remote {
   ssh?: SshAccess
 }
 
-export const withheldText = 'The git host answered with a text that holds its credential, so the text is not shown.'
+export const withheldText = 'The reply of the git host contains its credential, so it is not shown.'
 
 /** Checks a complete text from the host, before it is cut: part of a credential would not be recognized. */
 export function guarded(remote: Pick<Remote, 'guard' | 'credential'> | null, text: string): string {

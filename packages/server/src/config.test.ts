@@ -18,8 +18,8 @@ function problemsOf(env: Record<string, string>): string[] {
   }
 }
 
-describe('without any variable', () => {
-  test('the server is one on this machine, for this user', () => {
+describe('the default configuration', () => {
+  test('the default server runs on this machine for this user', () => {
     expect(parseConfig({})).toMatchObject({
       host: '127.0.0.1',
       port: 8420,
@@ -38,7 +38,7 @@ describe('without any variable', () => {
     })
   })
 
-  test('an empty variable counts as none', () => {
+  test('treats an empty variable as unset', () => {
     const names = [
       ...['SVC_HOST', 'SVC_PORT', 'SVC_DATA_DIR', 'SVC_PUBLIC_URL', 'DATABASE_URL', 'SVC_BOOTSTRAP_TOKEN'],
       'SVC_SANDBOX_DRIVER SVC_LLM_UPSTREAM_URL SVC_LLM_UPSTREAM_KEY SVC_LLM_MODEL SVC_MASTER_KEY_FILE',
@@ -109,19 +109,19 @@ const good: [Record<string, string>, Partial<Config>][] = [
   [{ SVC_LOG: 'pretty' }, { log: 'pretty' }],
 ]
 
-test.each(good)('%j is taken', (env, expected) => {
+test.each(good)('accepts %j', (env, expected) => {
   expect(parseConfig(env)).toMatchObject(expected)
 })
 
 test.each<Record<string, string>>([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOST: '0.0.0.0' }])(
-  'with %j others may reach the server, so private git hosts are not allowed by default',
+  'forbids private git hosts by default with %j, which lets others reach the server',
   (env) => expect(parseConfig(env).allowPrivateGitHosts).toBeFalse(),
 )
 
-describe('settings without effect', () => {
+describe('warnings about settings without effect', () => {
   const known = ['SVC_SESSION_LIMIT', 'SVC_PORT', 'DATABASE_URL']
 
-  test('are named with the closest known name; variables of the client and foreign ones are not', () => {
+  test('names unknown settings with the closest known name, but not those of the client or other programs', () => {
     const names = ['SVC_SESION_LIMIT', 'SVC_WHAT_IS_THIS', 'SVC_PORT', 'SVC_CLI_TOKEN', 'SVC_TEST_RUNS', 'HOME']
     expect(unknownSettings(names, known)).toEqual([
       'SVC_SESION_LIMIT is not a setting of the server, so it has no effect. Did you mean SVC_SESSION_LIMIT?',
@@ -129,7 +129,7 @@ describe('settings without effect', () => {
     ])
   })
 
-  test('name a hidden path that does not exist', () => {
+  test('names a hidden path that does not exist', () => {
     expect(missingHiddenPaths(['/nope-at-all', '/usr'])).toEqual([
       'SVC_SANDBOX_HIDDEN_PATHS names /nope-at-all, which does not exist, so nothing is hidden there.',
     ])
@@ -181,26 +181,26 @@ test.each(bad)('%s=%s is one problem that names it', (name, value) => {
   expect(problems[0]).toEndWith('.')
 })
 
-test('an upstream without a model is refused: nothing would say which to ask', () => {
+test('refuses an upstream without a model', () => {
   expect(problemsOf({ SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:1/v1' })).toEqual([
     expect.stringContaining('SVC_LLM_MODEL'),
   ])
 })
 
-test('all problems are told at once', () => {
+test('reports all problems at once', () => {
   const worst = Object.fromEntries(bad.map(([name, value]) => [name, value]))
   const problems = problemsOf(worst)
   expect(problems).toHaveLength(Object.keys(worst).length)
   for (const name of Object.keys(worst)) expect(problems.filter((problem) => problem.includes(name))).toHaveLength(1)
 })
 
-test('a problem never repeats a secret', () => {
+test('never repeats a secret in a problem', () => {
   const problems = problemsOf({ SVC_BOOTSTRAP_TOKEN: 'svc_pat_hunter2', DATABASE_URL: 'mysql://u:hunter2@h/d' })
   expect(problems).toHaveLength(2)
   expect(problems.join()).not.toContain('hunter2')
 })
 
-test('a sign-in provider is three settings, over https unless it is on this machine, and is called by its host', () => {
+test('requires three settings for a sign-in provider, uses https except on this machine, and defaults its name to its host', () => {
   const env = { SVC_OIDC_CLIENT_ID: 'svc', SVC_OIDC_CLIENT_SECRET: 'hunter2' }
   const oidc = (issuer: string, name?: string) =>
     parseConfig({ ...env, SVC_OIDC_ISSUER: issuer, SVC_OIDC_NAME: name }).oidc
@@ -216,7 +216,7 @@ test('a sign-in provider is three settings, over https unless it is on this mach
   expect(problemsOf(env)).toEqual([expect.stringMatching(/^SVC_OIDC_ISSUER(?!.*hunter2)/)])
 })
 
-test('a GitHub App is its id and its key, which is tried at once; it serves the first account unless others are named', async () => {
+test('checks the id and key of a GitHub App at once, which serves the first account by default', async () => {
   const file = join(tmpdir(), `svc-config-test-${process.pid}.pem`)
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   writeFileSync(file, privateKey.export({ type: 'pkcs1', format: 'pem' }))

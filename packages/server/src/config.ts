@@ -127,7 +127,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
 function readAddress(settings: Settings, isLoopback: boolean) {
   const aName = /^[A-Za-z0-9.:_-]{1,253}$/
   const aDomain = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/
-  const host = settings.matching('SVC_HOST', '127.0.0.1', aName, 'has to be an address or a name of this machine')
+  const host = settings.matching('SVC_HOST', '127.0.0.1', aName, 'must be an address or a name of this machine')
   const port = settings.integer('SVC_PORT', 8420, 0, 65535)
   const name = isLoopback ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return {
@@ -135,7 +135,7 @@ function readAddress(settings: Settings, isLoopback: boolean) {
     port,
     /** Without a trailing slash and without /v1. */
     publicUrl: settings.url('SVC_PUBLIC_URL') ?? `http://${name}:${port}`,
-    previewDomain: settings.matching('SVC_PREVIEW_DOMAIN', 'localhost', aDomain, 'has to be a domain name'),
+    previewDomain: settings.matching('SVC_PREVIEW_DOMAIN', 'localhost', aDomain, 'must be a domain name'),
   }
 }
 
@@ -143,7 +143,7 @@ function readSecrets(settings: Settings) {
   const isPostgres = (text: string) => /^postgres(ql)?:\/\//.test(text)
   const isMetricsToken = (text: string) => /^[\x21-\x7e]{16,512}$/.test(text)
   return {
-    databaseUrl: settings.secret('DATABASE_URL', isPostgres, 'has to start with postgres:// or postgresql://.'),
+    databaseUrl: settings.secret('DATABASE_URL', isPostgres, 'must start with postgres:// or postgresql://.'),
     bootstrapToken: settings.secret(
       'SVC_BOOTSTRAP_TOKEN',
       isWellFormedToken,
@@ -153,7 +153,7 @@ function readSecrets(settings: Settings) {
     metricsToken: settings.secret(
       'SVC_METRICS_TOKEN',
       isMetricsToken,
-      'has to be 16 to 512 letters, digits and signs without spaces.',
+      'must be 16 to 512 letters, digits and signs without spaces.',
     ),
   }
 }
@@ -162,7 +162,7 @@ function readRoles(settings: Settings) {
   const roles = settings.list('SVC_ROLES')
   for (const role of roles)
     if (role !== 'api' && role !== 'worker')
-      settings.problems.push(`SVC_ROLES knows api and worker, not ${JSON.stringify(role)}.`)
+      settings.problems.push(`SVC_ROLES must be api, worker or both, but has ${JSON.stringify(role)}.`)
   return { api: roles.length === 0 || roles.includes('api'), worker: roles.length === 0 || roles.includes('worker') }
 }
 

@@ -12,11 +12,11 @@ const arm = (text: string) => {
 }
 afterEach(() => armFailpoints([]))
 
-test('an unarmed point does nothing', async () => {
+test('a failpoint that is not set does nothing', async () => {
   await failpoint('test.nowhere')
 })
 
-test('throws at the hit it is told, and at no other', async () => {
+test('a failpoint throws only at its hit', async () => {
   arm('test.here=throw@2')
   await failpoint('test.here')
   await failpoint('test.there')
@@ -24,13 +24,13 @@ test('throws at the hit it is told, and at no other', async () => {
   await failpoint('test.here')
 })
 
-test('without a hit it acts every time', async () => {
+test('a failpoint without a hit acts every time', async () => {
   arm('test.here=throw,test.there=delay:1')
   for (let n = 0; n < 3; n++) expect(failpoint('test.here')).rejects.toBeInstanceOf(FailpointError)
   await failpoint('test.there')
 })
 
-test('pauses until its file is gone', async () => {
+test('a failpoint pauses until its file is removed', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'svc-failpoint-'))
   const file = join(dir, 'reached')
   arm(`test.here=pause:${file}@1`)
@@ -43,7 +43,7 @@ test('pauses until its file is gone', async () => {
   await rm(dir, { recursive: true })
 })
 
-test('kills the process that comes by, with no chance to tidy up', async () => {
+test('a failpoint kills the process without cleanup', async () => {
   const file = JSON.stringify(join(import.meta.dir, 'failpoint.ts'))
   const program = `
     const { armFailpoints, parseFailpoints } = await import(${file})
@@ -59,6 +59,6 @@ test('kills the process that comes by, with no chance to tidy up', async () => {
 })
 
 test.each(['', 'x', 'merge=kill', 'merge.x=die', 'merge.x=delay', 'merge.x=delay:1s', 'merge.x=kill@0', 'a.b=pause:x'])(
-  '%j is refused with what would be right',
-  (text) => expect(parseFailpoints(text)).toContain('has to be a list'),
+  'refuses %j and says what is valid',
+  (text) => expect(parseFailpoints(text)).toContain('must be a list'),
 )

@@ -38,7 +38,7 @@ export function parseFailpoints(text: string): Failpoint[] | string {
     const [, name = '', written = '', at] = /^([a-z]+(?:\.[a-z_]+)+)=(.+?)(?:@([1-9]\d{0,8}))?$/.exec(part.trim()) ?? []
     const action = parseAction(written)
     if (action === null)
-      return 'has to be a list of <name>=kill|throw|delay:<ms>|pause:<file>, each optionally with @<hit>'
+      return 'must be a list of <name>=kill|throw|delay:<ms>|pause:<file>, each optionally with @<hit>'
     points.push({ name, action, at: at === undefined ? null : Number(at) })
   }
   return points

@@ -166,7 +166,7 @@ function errorOf(response: ServerResponse, error: ServiceError): void {
 
 /** No other handler here speaks another protocol than HTTP. */
 async function refuseUpgrade(socket: Duplex): Promise<void> {
-  const error = new ServiceError('invalid', 'This address does not support upgrades.', {
+  const error = new ServiceError('invalid', 'This URL does not support upgrades.', {
     hint: 'Send the request without the Upgrade header.',
   })
   await refuse(socket, error)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-test('an unhandled rejection is one redacted line of the log, and the process goes on', async () => {
+test('logs an unhandled rejection in one redacted line and continues', async () => {
   const script = `
     const { logUnhandledRejections, makeLog } = await import(${JSON.stringify(join(import.meta.dir, 'log.ts'))})
     logUnhandledRejections(makeLog('json', (text) => text.replaceAll('secret-words', '[redacted]')))

@@ -12,7 +12,7 @@ export async function rememberOwner(owner: { url: string; token: string; dataDir
     config.data_dirs = { ...config.data_dirs, [origin]: owner.dataDir }
     if (config.tokens[origin] !== undefined) return
     config.tokens[origin] = { token: owner.token }
-    // A server at another address is still this machine's own: unless somebody said where selfhost is, it is here.
+    // A server at another address still belongs to this machine: unless the configuration sets the URL of selfhost, it is here.
     if (config.hosts.selfhost === undefined && origin !== builtInUrl) config.hosts.selfhost = { url: owner.url }
     kept = true
   })

@@ -9,7 +9,7 @@ import type { Server } from './visit.ts'
 
 export interface Arrival {
   projectId: string | null
-  /** What was refused on the way, with the message. */
+  /** The refusals on the way, with their messages. */
   refused: string[]
 }
 

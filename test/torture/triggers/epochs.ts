@@ -47,7 +47,7 @@ export class Epochs {
     }
   }
 
-  /** What the ledger must contain, and what it may contain. */
+  /** The slots that the ledger must contain, and those that it may contain. */
   expected(row: { slug: string; next_due_at: Date | null }, highest: number): { must: Set<number>; may: Set<number> } {
     const must = new Set<number>()
     const may = new Set<number>()

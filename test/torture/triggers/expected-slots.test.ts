@@ -22,7 +22,7 @@ function saidToBeDue({ cron, timezone }: Schedule, after: number, before: number
   return said.filter((time) => time <= before)
 }
 
-test.each(timezones)('in %s', (timezone) => {
+test.each(timezones)('the expected slots agree with an independent calendar in %s', (timezone) => {
   const changes = stretchesOf(timezone, from, until).slice(1)
   expect(changes.length).toBeGreaterThanOrEqual(4)
   for (const { from: change } of changes)

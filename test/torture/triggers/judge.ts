@@ -87,7 +87,7 @@ function times(slots: SlotRow[], { must, may }: { must: Set<number>; may: Set<nu
   ]
 }
 
-/** Of the slots that became due together, at most one is fired late: per poll, and per jump of the clock. */
+/** At most one of the slots that became due together is fired late, per poll and per jump of the clock. */
 function catchingUp(slots: SlotRow[], leaps: Leap[], slug: string): string[] {
   const started = slots.filter(({ reason }) => !isMissed(reason))
   const looks = Map.groupBy(started, ({ created_at }) => created_at.getTime())

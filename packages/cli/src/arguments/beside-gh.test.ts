@@ -43,9 +43,9 @@ const withValue = (flag: string[]) =>
         [...flag, '5'],
       ]
 
-test('has its rows', () => expect(rows.length).toBeGreaterThan(20))
+test('reads the table that compares gh with svc', () => expect(rows.length).toBeGreaterThan(20))
 
-test.each(rows)('%s is %s', async (_, ours, differs) => {
+test.each(rows)('the svc command beside %s exists: %s', async (_, ours, differs) => {
   if (ours === 'none') return
   const lines = code(ours).filter((line) => line.startsWith('svc '))
   expect(lines.length).toBeGreaterThan(0)
@@ -60,7 +60,7 @@ test.each(rows)('%s is %s', async (_, ours, differs) => {
   }
 })
 
-test('a flag that is none is found', async () => {
+test('the parser refuses a flag that the command does not have', async () => {
   const { words, needed, command } = await commandOf('svc cr merge')
   expect(parses(words, [...needed, '--squash'], command)).toBe(false)
 })

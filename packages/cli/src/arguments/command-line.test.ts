@@ -81,7 +81,7 @@ interface Described {
   flags: { name: string; required?: true; aliases?: string[] }[]
 }
 
-test.each(promised)('svc %s', async (line) => {
+test.each(promised)('the client has the promised command svc %s', async (line) => {
   const pieces = line.split(' ')
   const words = pieces.filter((piece) => /^[a-z]/.test(piece))
   const typed = words.map((word) => word.split('=')[0]!)
@@ -105,23 +105,23 @@ test('svc help lists every command', async () => {
   for (const name of Object.keys(catalogue)) expect(stdout).toMatch(new RegExp(`^ +${name}\\b`, 'm'))
 })
 
-describe('without being told', () => {
+describe('defaults', () => {
   const env = { SVC_PROJECT_ID: ids.project }
 
-  test('a preview is of port 3000', async () => {
+  test('sessions preview opens port 3000 by default', async () => {
     await using service = startService()
     await svc(['sessions', 'preview', ids.session], { service, env })
     await svc(['sessions', 'preview', ids.session, '5173'], { service, env })
     expect(service.of('getPreview').map(({ query }) => query)).toEqual([{ port: '3000' }, { port: '5173' }])
   })
 
-  test('a change request goes into the default branch, of which the service knows the name', async () => {
+  test('cr open leaves the base to the service, which uses the default branch', async () => {
     await using service = startService()
     await svc(['cr', 'open', '--title', 'x', '--head', 'h'], { service, env })
     expect(service.of('openChangeRequest')[0]!.body).toEqual({ title: 'x', head_ref: 'h' })
   })
 
-  test('projects info and open are of the linked project', async () => {
+  test('projects info and open use the linked project by default', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     await svc(['projects', 'link', 'app'], { service, cwd: folder.path })
@@ -130,7 +130,7 @@ describe('without being told', () => {
     expect(service.of('getProject').map(({ params }) => params.projectId)).toEqual([ids.project, ids.project])
   })
 
-  test('no project is an error that leads to linking, with 1', async () => {
+  test('a command without a project exits with 1 and suggests linking the folder', async () => {
     await using service = startService()
     for (const args of [
       ['projects', 'info'],
@@ -145,21 +145,21 @@ describe('without being told', () => {
   })
 })
 
-describe('a token of the environment', () => {
+describe('the token from the environment', () => {
   const executor = makeToken((count) => new Uint8Array(count).fill(9))
   test.each([
     ['SVC_CLI_TOKEN', { SVC_CLI_TOKEN: token, SVC_EXECUTOR_TOKEN: null }, token],
     ['SVC_EXECUTOR_TOKEN where that is unset', { SVC_CLI_TOKEN: null, SVC_EXECUTOR_TOKEN: executor }, executor],
     ['SVC_EXECUTOR_TOKEN where that is empty', { SVC_CLI_TOKEN: '', SVC_EXECUTOR_TOKEN: executor }, executor],
     ['SVC_CLI_TOKEN of both', { SVC_CLI_TOKEN: token, SVC_EXECUTOR_TOKEN: executor }, token],
-  ])('is %s', async (_, env, expected) => {
+  ])('the client reads the token from %s', async (_, env, expected) => {
     await using service = startService()
     expect((await svc(['whoami'], { service, env })).code).toBe(0)
     expect(service.of('whoAmI')[0]!.headers.get('authorization')).toBe(`Bearer ${expected}`)
   })
 })
 
-describe('a named host', () => {
+describe('svc hosts', () => {
   const named = (name: string): Answers => ({
     whoAmI: () => ({
       kind: 'user',
@@ -172,7 +172,7 @@ describe('a named host', () => {
     }),
   })
 
-  test('is added, signed in to, used once by --host, and signed out of; the active one stays', async () => {
+  test('adds a host, signs in to it and out again, and uses it once with --host while the active host stays', async () => {
     await using home = startService(named('Ada at home'))
     await using work = startService(named('Ada at work'))
     await using folder = await temporaryFolder()
@@ -190,7 +190,7 @@ describe('a named host', () => {
     expect(Object.keys((JSON.parse(await readFile(file, 'utf8')) as { tokens: object }).tokens)).toEqual([home.url])
   })
 
-  test('is removed unasked, unless it is the last one or the active one', async () => {
+  test('removes a host without asking, unless it is the active or the last added one', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'config.json')
     const hosts = { one: { url: 'https://one.example.com' }, two: { url: 'https://two.example.com' } }

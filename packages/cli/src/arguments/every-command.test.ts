@@ -9,7 +9,7 @@ function call(name: string, args = good[name]!.args) {
 }
 const env = { SVC_PROJECT_ID: ids.project }
 
-test('every command has a good call here', () => {
+test('this file has a valid call of every command', () => {
   expect(Object.keys(good).sort()).toEqual(all.map(([name]) => name).sort())
   expect(Object.keys(given).filter((name) => !(name in good))).toEqual([])
 })
@@ -17,7 +17,7 @@ test('every command has a good call here', () => {
 describe.each(all)('svc %s', (name, leaf) => {
   const { stdin, speaks } = good[name]!
 
-  test('explains itself', async () => {
+  test('shows help with --help', async () => {
     const { code, stdout, stderr } = await svc([...name.split(' '), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const command = await leaf.load()
@@ -29,14 +29,14 @@ describe.each(all)('svc %s', (name, leaf) => {
     expect(asJson.commands.map((described) => described.command)).toEqual([`svc ${name}`])
   })
 
-  test('refuses an unknown flag with 2', async () => {
+  test('exits with 2 for an unknown flag', async () => {
     const { code, stdout, stderr } = await svc(call(name, ['--frobnicate']))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('Unknown flag --frobnicate')
     expect(stderr).toContain(`svc ${name} --help`)
   })
 
-  test('refuses a missing argument with 2', async () => {
+  test('exits with 2 for a missing argument', async () => {
     const command = await leaf.load()
     const required = Object.entries(command.args).filter(([, arg]) => !arg.optional)
     if (required.length === 0) return
@@ -48,7 +48,7 @@ describe.each(all)('svc %s', (name, leaf) => {
     expect(asJson.problem()).toMatchObject({ code: 'usage', error: `Missing <${required[0]![0]}>` })
   })
 
-  test('refuses an argument too many with 2', async () => {
+  test('exits with 2 for one argument too many', async () => {
     const command = await leaf.load()
     if (Object.values(command.args).some((arg) => arg.many)) return
     const { code, stderr } = await svc([
@@ -63,7 +63,7 @@ describe.each(all)('svc %s', (name, leaf) => {
 
   if (elsewhere.has(name)) return
 
-  test('does what it says', async () => {
+  test('succeeds and sends its requests with the token', async () => {
     await using service = startService()
     const { code, stderr } = await svc(call(name), { service, env, ...(stdin === undefined ? {} : { stdin }) })
     expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -72,14 +72,14 @@ describe.each(all)('svc %s', (name, leaf) => {
     for (const request of service.received) expect(request.headers.get('authorization')).toBe(`Bearer ${token}`)
   })
 
-  test('answers --json with one document and nothing else', async () => {
+  test('prints one JSON document and nothing else with --json', async () => {
     await using service = startService()
     const ran = await svc([...call(name), '--json'], { service, env, ...(stdin === undefined ? {} : { stdin }) })
     expect({ code: ran.code, stderr: ran.stderr.replace(/^\{"warning".*\n/gm, '') }).toEqual({ code: 0, stderr: '' })
     expect(ran.json()).toBeDefined()
   })
 
-  test('prints what --jq and --template make of its document', async () => {
+  test('applies --jq and --template to its JSON document', async () => {
     await using service = startService()
     const options = { service, env, ...(stdin === undefined ? {} : { stdin }) }
     const jq = await svc([...call(name), '--jq', 'type'], options)
@@ -91,7 +91,7 @@ describe.each(all)('svc %s', (name, leaf) => {
     })
   })
 
-  test('on a terminal it ends as well', async () => {
+  test('succeeds on a terminal', async () => {
     await using service = startService({ getSession: () => usualSession })
     const { code, stdout, stderr } = await svc(call(name), {
       service,
@@ -105,7 +105,7 @@ describe.each(all)('svc %s', (name, leaf) => {
 
   if (!speaks) return
 
-  test('says what the service refused, with 1', async () => {
+  test('exits with 1 and prints the reason when the service refuses', async () => {
     await using service = startService(refuseAll())
     const asText = await svc(call(name), { service, env, ...(stdin === undefined ? {} : { stdin }) })
     expect(asText.code).toBe(1)
@@ -118,7 +118,7 @@ describe.each(all)('svc %s', (name, leaf) => {
     )
   })
 
-  test('says that nobody answers, with 1', async () => {
+  test('exits with 1 and says so when no server responds', async () => {
     await using folder = await temporaryFolder()
     const nobody = { SVC_API_URL: 'http://127.0.0.1:1/v1', SVC_CLI_TOKEN: token, ...env }
     const { code, stderr } = await svc(call(name), {

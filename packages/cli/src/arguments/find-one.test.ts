@@ -24,17 +24,17 @@ const thrown = (given: string): unknown => {
   }
 }
 
-describe('the one item that an argument names', () => {
+describe('findOne', () => {
   test.each([
     [items[1]!.id.toUpperCase(), items[1]],
     ['one', items[0]],
     ['BBBB', items[2]],
     ['aaaa', items[3]],
-  ])('%s is found by its id, its name or the start of its id', (given, expected) => {
+  ])('finds %s by its id, its name or the start of its id', (given, expected) => {
     expect(find(given)).toBe(expected!)
   })
 
-  test('several matches are refused with their ids', () => {
+  test('refuses an ambiguous argument and lists the matching ids', () => {
     for (const given of ['twice', 'aaaa0']) {
       const error = thrown(given) as Refusal
       expect([error.code, error.message]).toEqual(['ambiguous', `2 things match "${given}"`])
@@ -43,7 +43,7 @@ describe('the one item that an argument names', () => {
     }
   })
 
-  test('a missing item is a refusal; an id that is too short is a usage error', () => {
+  test('refuses a missing item, and reports an id that is too short as a usage error', () => {
     expect(thrown('dddd')).toMatchObject({ name: 'Refusal', code: 'not_found', message: 'No thing matches "dddd"' })
     expect(thrown('no such name')).toBeInstanceOf(Refusal)
     expect(thrown('bbb')).toBeInstanceOf(UsageError)
@@ -52,7 +52,7 @@ describe('the one item that an argument names', () => {
 
 const env = { SVC_PROJECT_ID: ids.project }
 
-describe('every command that takes the start of an id', () => {
+describe('commands that accept the start of an id', () => {
   test.each([
     ['sessions stop'],
     ['tokens revoke'],
@@ -60,7 +60,7 @@ describe('every command that takes the start of an id', () => {
     ['channels show'],
     ['browsers revoke'],
     ['connectors approve'],
-  ])('svc %s ends 1 for a missing item and 2 for an id that is too short', async (line) => {
+  ])('svc %s exits with 1 for a missing item and with 2 for an id that is too short', async (line) => {
     await using service = startService()
     const missing = await svc([...line.split(' '), 'dead', '--json'], { service, env })
     expect([missing.code, missing.problem().code]).toEqual([1, 'not_found'])

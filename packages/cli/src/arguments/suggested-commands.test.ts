@@ -96,12 +96,12 @@ for (const path of pages) suggested.push(...linesOfPage(path, await readFile(joi
 /** `svc server` is the server; `svc my-app` is the name of a project. */
 const notOfTheClient = /^svc (server|my-app)\b/
 
-describe('a suggested command', () => {
-  test('is found in the sources', () => {
+describe('suggested commands', () => {
+  test('finds more than 250 suggested commands in the sources', () => {
     expect(suggested.length).toBeGreaterThan(250)
   })
 
-  test('is taken by the parser of the client', async () => {
+  test("the client's parser accepts every suggested command", async () => {
     const refused: string[] = []
     for (const { where, line } of suggested) {
       // Skip templates that begin with a placeholder for the command (`svc ${words}`); their values are checked where they are written.
@@ -112,7 +112,7 @@ describe('a suggested command', () => {
     expect(refused).toEqual([])
   })
 
-  test('within a sentence is a command that exists', async () => {
+  test('every command that a sentence mentions exists', async () => {
     const { catalogue, isGroup, lookUp } = await import('./catalogue.ts')
     const unknown = mentions.filter(({ line }) => {
       const [, first, verb] = line.split(' ')
@@ -170,7 +170,7 @@ const complete = [...new Set(suggested.map(({ line }) => line))].filter(
   (line) => isComplete(line) && !namesOnly.includes(line),
 )
 
-test.each(complete)('%s succeeds', async (line) => {
+test.each(complete)('the suggested command succeeds: %s', async (line) => {
   await using service = startService({
     listProjects: () => ['app', 'my-app', 'other'].map((slug) => aProject({ slug })),
     projectUsage: () => ({

@@ -11,7 +11,7 @@ test.each([
   [['sessions', 'open', ids.session.slice(0, 6)], `/projects/${ids.project}/sessions/${ids.session}`],
   [['sessions', 'info', ids.session, '--web'], `/projects/${ids.project}/sessions/${ids.session}`],
   [['cr', 'show', '3', '--web'], `/projects/${ids.project}/change-requests/3`],
-])('%p is the address on stdout', async (args, path) => {
+])("svc %p prints the page's URL to stdout", async (args, path) => {
   await using service = startService()
   expect((await svc(args, { service, env })).stdout).toBe(`${service.url}${path}\n`)
   expect((await svc([...args, '--json'], { service, env })).json()).toEqual({ url: `${service.url}${path}` })
@@ -19,7 +19,7 @@ test.each([
   expect((await svc(args, { service, env: elsewhere })).stdout).toBe(`https://app.example.com${path}\n`)
 })
 
-test('on a terminal the browser gets the address as one argument, whatever is in it', async () => {
+test('passes the URL to the browser as one argument, whatever characters it has', async () => {
   await using service = startService({ getProject: () => aProject({ slug: 'a b;touch x&$(id)' }) })
   await using folder = await temporaryFolder()
   const browser = join(folder.path, 'browser')
@@ -34,7 +34,7 @@ test('on a terminal the browser gets the address as one argument, whatever is in
   expect(text).toBe(`${service.url}/projects/a%20b%3Btouch%20x%26%24(id)|`)
 })
 
-test('where there is no browser it says so', async () => {
+test('says so when no browser can be opened', async () => {
   await using service = startService()
   const without = { ...env, DISPLAY: null, WAYLAND_DISPLAY: null, WSL_DISTRO_NAME: null, BROWSER: '/no/such/browser' }
   const ran = await svc(['projects', 'open'], { service, env: without, terminal: true })

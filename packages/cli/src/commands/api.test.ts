@@ -6,14 +6,17 @@ import { aProject, ids, startService, svc, temporaryFolder, token } from '../tes
 const env = { SVC_PROJECT_ID: ids.project }
 
 describe('svc api', () => {
-  test.each(['/v1/projects', 'projects', '/projects', 'v1/projects'])('gets %s', async (route) => {
-    await using service = startService()
-    const { code, json } = await svc(['api', route], { service })
-    expect([code, json<{ slug: string }[]>()[0]!.slug]).toEqual([0, 'app'])
-    expect(service.received[0]).toMatchObject({ method: 'GET', path: '/v1/projects' })
-  })
+  test.each(['/v1/projects', 'projects', '/projects', 'v1/projects'])(
+    'svc api accepts the route as %s',
+    async (route) => {
+      await using service = startService()
+      const { code, json } = await svc(['api', route], { service })
+      expect([code, json<{ slug: string }[]>()[0]!.slug]).toEqual([0, 'app'])
+      expect(service.received[0]).toMatchObject({ method: 'GET', path: '/v1/projects' })
+    },
+  )
 
-  test('sends fields as a body, typed or as text, and those of a GET in the query', async () => {
+  test('svc api sends fields as a typed or text body, and those of a GET in the query', async () => {
     await using service = startService()
     const path = 'projects/{project}/change-requests'
     await svc(['api', path, '-f', 'title=1', '-F', 'head_ref=work', '-F', 'metadata=null', '-f', 'description=a=b'], {
@@ -31,7 +34,7 @@ describe('svc api', () => {
     expect(service.of('listChangeRequests')[0]!.query).toEqual({ status: 'all' })
   })
 
-  test('reads a body from stdin or a file, and fields come over it', async () => {
+  test('svc api reads the body from stdin or a file and adds the fields to it', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'body.json'), '{"title":"From a file"}')
@@ -48,7 +51,7 @@ describe('svc api', () => {
     expect((await svc(['api', path, '-X', 'PATCH', '--input', '-'], { service, stdin: '[' })).code).toBe(2)
   })
 
-  test('follows a list to its end', async () => {
+  test('svc api --paginate follows a list to its end', async () => {
     await using service = startService({
       listProjects: ({ query }) =>
         query.cursor === 'two'
@@ -60,7 +63,7 @@ describe('svc api', () => {
   })
 
   test.each(['https://evil.example.com/v1/projects', '//evil.example.com/v1', 'http:evil', '/\\evil', '/v1/a b'])(
-    'refuses the route %s, so the token stays with its host',
+    'svc api refuses the route %s, so the token stays with its host',
     async (route) => {
       await using service = startService()
       expect(await svc(['api', route], { service })).toMatchObject({ code: 2 })
@@ -68,7 +71,7 @@ describe('svc api', () => {
     },
   )
 
-  test('a page that names another host is not followed with the token', async () => {
+  test('svc api sends no token to a next page on another host', async () => {
     await using other = startService()
     await using service = startService({
       listProjects: () => Response.json([aProject()], { headers: { Link: `<${other.url}/v1/projects>; rel="next"` } }),
@@ -79,7 +82,7 @@ describe('svc api', () => {
     for (const { headers } of service.received) expect(headers.get('authorization')).toBe(`Bearer ${token}`)
   })
 
-  test('says what the service refused, and prints what is no JSON as it is', async () => {
+  test("svc api prints the service's refusal, and a reply that is not JSON unchanged", async () => {
     await using service = startService({ diffChangeRequest: () => new Response('diff --git a b\n') })
     const refused = await svc(['api', '/v1/nothing', '--json'], { service })
     expect(refused.problem()).toMatchObject({ code: 'not_found', error: 'No such route' })
@@ -88,7 +91,7 @@ describe('svc api', () => {
   })
 })
 
-test('an alias is set, run with its arguments, listed and removed', async () => {
+test('svc alias sets, runs with arguments, lists and removes an alias', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   const options = { service, env: { ...env, SVC_CONFIG_FILE: join(folder.path, 'config.json') } }

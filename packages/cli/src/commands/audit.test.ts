@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { anAuditRow, ids, startService, svc } from '../testing.ts'
 
-test('who, what, of what and from where', async () => {
+test('svc audit shows who changed what, where and from which address', async () => {
   await using service = startService()
   expect((await svc(['audit'], { service })).stdout).toBe(
     `${anAuditRow().at}\tada@example.com\tchange_request.merge\tchange_request ${ids.cr}\t127.0.0.1\n`,
@@ -16,7 +16,7 @@ test('who, what, of what and from where', async () => {
   })
 })
 
-test('pages are followed up to the limit', async () => {
+test('svc audit follows pages up to the limit', async () => {
   await using service = startService({
     listAudit: ({ query }) =>
       Response.json(
@@ -34,7 +34,7 @@ test('pages are followed up to the limit', async () => {
   expect((await svc(['audit', '--limit', '0'], { service })).code).toBe(2)
 })
 
-test('what an agent did is told as the agent’s', async () => {
+test("svc audit attributes an agent's change to the agent", async () => {
   await using service = startService({ listAudit: () => [anAuditRow({ actor_kind: 'agent', address: null })] })
   expect((await svc(['audit'], { service })).stdout).toContain('ada@example.com (agent)')
 })

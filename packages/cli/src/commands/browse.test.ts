@@ -6,13 +6,13 @@ import { ids, startService, svc } from '../testing.ts'
 const env = { SVC_PROJECT_ID: ids.project }
 const sha = (digit: string) => digit.repeat(40)
 
-test('branches, with the default one marked', async () => {
+test('svc branches ls marks the default branch', async () => {
   await using service = startService()
   const { stdout } = await svc(['branches', 'ls'], { service, env })
   expect(stdout).toBe(`main\t${sha('b')}\tdefault\ngreeting\t${sha('a')}\t\n`)
 })
 
-test('two branches are compared, or one with the default branch', async () => {
+test('svc compare compares two branches, or one with the default branch', async () => {
   await using service = startService({
     compareRefs: () => ({ ...aComparison(), can_merge: false, conflicts: ['a.txt'] }),
   })
@@ -28,7 +28,7 @@ test('two branches are compared, or one with the default branch', async () => {
   expect((await svc(['compare', 'a..b..c'], { service, env })).code).toBe(2)
 })
 
-test('a file at a branch is printed exactly, and a folder is listed', async () => {
+test('svc file prints a file of a branch exactly and lists a folder', async () => {
   await using service = startService()
   expect((await svc(['file', 'show', 'greeting:a.txt'], { service, env })).stdout).toBe('hello\n')
   await svc(['file', 'show', 'docs/a.md'], { service, env })
@@ -47,7 +47,7 @@ test('a file at a branch is printed exactly, and a folder is listed', async () =
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('a.png is not a text file (4 bytes)')])
 })
 
-test('browser sessions are listed and one is ended by the beginning of its id', async () => {
+test('svc browsers lists browser sessions and revokes one by the start of its id', async () => {
   await using service = startService()
   expect((await svc(['browsers', 'ls'], { service })).stdout).toContain('Firefox')
   expect((await svc(['browsers', 'revoke', '5555'], { service })).code).toBe(0)
@@ -55,7 +55,7 @@ test('browser sessions are listed and one is ended by the beginning of its id', 
   expect((await svc(['browsers', 'revoke', 'ffff'], { service })).code).toBe(1)
 })
 
-test('shows whether a password is set, and opens the page that sets it', async () => {
+test('svc password shows whether a password is set and opens the page that sets it', async () => {
   await using service = startService()
   expect((await svc(['password'], { service })).stdout).toMatch(/password: +set\n/)
   expect((await svc(['password', '--web'], { service })).stdout).toBe(`${service.url}/account/profile\n`)

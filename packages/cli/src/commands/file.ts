@@ -33,7 +33,7 @@ export const ls = command({
 
 export const show = command({
   summary: 'Print a file of the repository',
-  about: ['Paged on a terminal. --json has a binary file as base64.'],
+  about: ['Paged on a terminal. --json returns a binary file as base64.'],
   scope: 'project',
   args: { place: placeArg },
   examples: ['svc file show src/main.ts', 'svc file show greeting:page.html'],

@@ -53,7 +53,7 @@ async function shipService(answers: Answers = {}): Promise<GatewayService> {
 }
 
 describe('svc ship', () => {
-  test('makes a project, links it and fills it; then proposes and merges, with the same ids', async () => {
+  test('svc ship creates, links and fills a project, then opens and merges change requests with the same commit ids', async () => {
     await using service = await shipService()
     await using folder = await repository()
     const first = await commit(folder.path, 'one')
@@ -90,7 +90,7 @@ describe('svc ship', () => {
     expect([nothing.code, nothing.problem().code]).toEqual([1, 'nothing_to_push'])
   })
 
-  test('--no-merge leaves it open, and the next run goes on with it', async () => {
+  test('svc ship --no-merge leaves the change request open, and the next run continues it', async () => {
     let open: ReturnType<typeof aChangeRequest>[] = []
     await using service = await shipService({ listChangeRequests: () => ({ change_requests: open }) })
     await using folder = await repository()
@@ -110,7 +110,7 @@ describe('svc ship', () => {
     expect(service.of('createProject')).toEqual([])
   })
 
-  test("an agent's token pushes the session branch and merges nothing", async () => {
+  test("svc ship with an agent's token pushes the session branch and merges nothing", async () => {
     await using service = await shipService({
       whoAmI: () => ({
         kind: 'project',
@@ -134,7 +134,7 @@ describe('svc ship', () => {
     expect(service.of('mergeChangeRequest')).toEqual([])
   })
 
-  test('a conflict leaves the change request open and names the way out', async () => {
+  test('svc ship leaves the change request open when it conflicts and prints the steps to resolve it', async () => {
     await using service = await shipService({
       mergeChangeRequest: () => {
         throw new ServiceError('merge_conflict', 'Merge failed', { detail: { conflicts: ['a.txt'] } })
@@ -150,7 +150,7 @@ describe('svc ship', () => {
     expect(stderr).toContain('#3 stays open')
   })
 
-  test('commits that came from elsewhere are fetched before it is said what is new', async () => {
+  test('svc ship fetches commits from elsewhere before it decides which ones are new', async () => {
     await using service = await shipService()
     await using folder = await repository()
     await using other = await temporaryFolder()
@@ -169,7 +169,7 @@ describe('svc ship', () => {
     expect(service.of('openChangeRequest')[0]!.body).not.toHaveProperty('description')
   })
 
-  test('what is wrong is said before anything is made', async () => {
+  test('svc ship reports errors before it creates anything', async () => {
     await using service = await shipService()
     await using folder = await temporaryFolder()
     const ship = () => svc(['ship'], { service, cwd: folder.path })
@@ -187,7 +187,7 @@ describe('svc ship', () => {
     expect([dirty.code, dirty.stderr.includes('2 changes are not committed')]).toEqual([0, true])
   })
 
-  test('a project of another history is not joined by accident', async () => {
+  test('svc ship refuses to push to a project with another history', async () => {
     await using service = await shipService()
     await using folder = await repository()
     await using other = await repository()

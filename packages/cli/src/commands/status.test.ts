@@ -23,7 +23,7 @@ const busy = () =>
           : [],
   })
 
-test('a person sees what needs them, what runs, and the next command', async () => {
+test('svc status shows what needs the user, what is running, and the next command', async () => {
   await using service = busy()
   const { code, stdout, stderr } = await svc(['status', '--no-color'], { service, env, terminal: true })
   expect(code).toBe(0)
@@ -44,7 +44,7 @@ test('a person sees what needs them, what runs, and the next command', async () 
   expect(stderr).toContain('svc cr diff 1 · svc cr merge 1')
 })
 
-test('a program gets rows, or one document', async () => {
+test('svc status prints rows or one JSON document for programs', async () => {
   await using service = busy()
   const rows = (await svc(['status'], { service, env })).stdout.split('\n').map((line) => line.split('\t')[0])
   expect(rows).toEqual(['clean', 'conflicted', 'nothing-to-merge', 'waiting-for-you', 'failed', 'running', ''])
@@ -56,7 +56,7 @@ test('a program gets rows, or one document', async () => {
   ] as never)
 })
 
-test('without a project it looks at all of them, and names each in the commands', async () => {
+test('svc status covers all projects without a current one and names each in its commands', async () => {
   await using service = startService({
     listProjects: () => [aProject(), aProject({ project_id: ids.sandbox, slug: 'quiet' })],
     listChangeRequests: ({ params }) => ({
@@ -71,7 +71,7 @@ test('without a project it looks at all of them, and names each in the commands'
   expect(stderr).toContain('svc cr merge 3 --project app')
 })
 
-test('nothing to tell is told, and a viewer sees what they may', async () => {
+test('svc status says when nothing needs attention, and shows a viewer what they may see', async () => {
   await using service = startService({
     listChangeRequests: () => {
       throw new ServiceError('forbidden', 'Your role here is viewer')

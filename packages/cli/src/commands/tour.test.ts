@@ -34,7 +34,7 @@ function tourService(more: Answers = {}): Promise<GatewayService> {
 }
 
 describe('svc tour', () => {
-  test('makes a project, pushes its first commit, follows the session, shows the change and merges with --yes', async () => {
+  test('svc tour creates a project, pushes its first commit, follows the session, shows the change, and merges with --yes', async () => {
     await using service = await tourService()
     const { code, stdout, stderr } = await svc(['tour', '--yes'], { service })
     expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -57,7 +57,7 @@ describe('svc tour', () => {
     expect(service.of('deleteProject')).toEqual([])
   })
 
-  test('without anybody to ask it leaves the change request open and names the command', async () => {
+  test('svc tour leaves the change request open and prints the merge command without a terminal', async () => {
     await using service = await tourService()
     const { code, stderr } = await svc(['tour'], { service })
     expect(code).toBe(0)
@@ -65,14 +65,14 @@ describe('svc tour', () => {
     expect(service.of('mergeChangeRequest')).toEqual([])
   })
 
-  test('asks a person', async () => {
+  test('svc tour asks before the merge on a terminal', async () => {
     await using service = await tourService()
     const types = [{ after: /Merge #3 into main/, keys: 'y\r' }]
     expect((await svc(['tour'], { service, terminal: true, types })).code).toBe(0)
     expect(service.of('mergeChangeRequest')).toHaveLength(1)
   })
 
-  test('says that a real model is there and is not used', async () => {
+  test('svc tour says that the server also has a real model, which it does not use', async () => {
     await using service = await tourService({
       getReady: () => ({
         status: 'ready',
@@ -86,7 +86,7 @@ describe('svc tour', () => {
     expect((await svc(['tour'], { service })).stderr).toContain('the tour does not')
   })
 
-  test('makes nothing where no sandbox can start', async () => {
+  test('svc tour creates nothing on a server that cannot start sandboxes', async () => {
     await using service = await tourService({
       getReady: () => ({
         status: 'ready',
@@ -109,7 +109,7 @@ describe('svc tour', () => {
     expect(service.of('createProject')).toEqual([])
   })
 
-  test('--json is one document', async () => {
+  test('svc tour --json prints one document', async () => {
     await using service = await tourService()
     const ran = await svc(['tour', '--yes', '--json'], { service })
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' })

@@ -90,9 +90,8 @@ function showStorage({ out }: Context, storage: ProjectUsage['storage']): void {
   // An older server has no total.
   if (sessionsLimit !== undefined) {
     const ofSessions = unfinished_work_bytes + transcript_bytes + logs
-    out.note(`Sessions: they use ${sizeText(ofSessions)} of ${sizeText(sessionsLimit)}, check logs included.`)
-    if (ofSessions >= sessionsLimit)
-      out.note('No new session starts. Delete sessions that are done, or raise the quota.')
+    out.note(`Sessions use ${sizeText(ofSessions)} of ${sizeText(sessionsLimit)}, including check logs.`)
+    if (ofSessions >= sessionsLimit) out.note("New sessions can't start. Delete finished sessions or raise the quota.")
   }
   if (used >= limit) out.note('The repository is full: pushes are refused. Reading and merging still work.')
 }

@@ -5,7 +5,7 @@ import { aProject, ids, startService, svc, temporaryFolder } from '../testing.ts
 
 const env = { SVC_PROJECT_ID: ids.project }
 
-test('completion knows short flags and their values', async () => {
+test('completion offers short flags and their values', async () => {
   await using service = startService({
     listProjects: () => [aProject({ slug: 'other', project_id: ids.sandbox }), aProject()],
   })
@@ -22,7 +22,7 @@ test('completion knows short flags and their values', async () => {
   expect(await complete('cr', 'edit', '')).toContain('3')
 })
 
-test('completion knows the aliases, and behind one what its command takes', async () => {
+test('completion offers aliases and the arguments of the aliased command', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   const config = join(folder.path, 'config.json')

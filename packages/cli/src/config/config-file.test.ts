@@ -5,7 +5,7 @@ import { changeConfig, readConfig } from './config-file.ts'
 import { svc, temporaryFolder } from '../testing.ts'
 
 describe('the configuration file', () => {
-  test('is made with its folder, for its owner alone, whatever the umask', async () => {
+  test('creates the file and its folder for the owner only, whatever the umask is', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'svc', 'config.json')
     const before = process.umask(0)
@@ -29,7 +29,7 @@ describe('the configuration file', () => {
     expect(await readdir(join(folder.path, 'svc'))).toEqual(['config.json'])
   })
 
-  test('of two clients at once loses nothing', async () => {
+  test('loses no change when two clients write the configuration file at once', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'config.json')
     const script = `import { changeConfig } from ${JSON.stringify(join(import.meta.dir, 'config-file.ts'))}
@@ -41,7 +41,7 @@ describe('the configuration file', () => {
     expect(Object.keys((await readConfig(path)).tokens)).toHaveLength(80)
   }, 120_000)
 
-  test('read while it is written is always whole', async () => {
+  test('readers always see a complete configuration file', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'config.json')
     await changeConfig(path, () => {})
@@ -55,7 +55,7 @@ describe('the configuration file', () => {
     await read
   })
 
-  test('keeps what a newer client wrote, and stays where a link leads', async () => {
+  test('keeps what a newer client wrote, and writes through a symbolic link', async () => {
     await using folder = await temporaryFolder()
     const target = join(folder.path, 'kept-elsewhere.json')
     const path = join(folder.path, 'config.json')
@@ -73,7 +73,7 @@ describe('the configuration file', () => {
     })
   })
 
-  test('a lock whose holder is gone is taken over', async () => {
+  test('takes over the lock of a process that ended', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'config.json')
     await writeFile(`${path}.lock`, '')
@@ -84,7 +84,7 @@ describe('the configuration file', () => {
   })
 
   test.each(['{', '[]', '"text"', '{"hosts":[]}', '{"tokens":{"https://a":"x"}}', '{"hosts":{"a":{}}}'])(
-    'that holds %s is refused and left as it is',
+    'refuses a configuration file with %s and leaves it unchanged',
     async (text) => {
       await using folder = await temporaryFolder()
       const path = join(folder.path, 'config.json')
@@ -98,7 +98,7 @@ describe('the configuration file', () => {
     },
   )
 
-  test('an empty or missing one is a fresh start', async () => {
+  test('treats an empty or missing configuration file as a fresh start', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'config.json')
     expect(await readConfig(path)).toEqual({ active_host: null, hosts: {}, tokens: {} })
@@ -107,7 +107,7 @@ describe('the configuration file', () => {
   })
 })
 
-test('a place that cannot be written is one clear line', async () => {
+test('reports a configuration path that cannot be written in one line', async () => {
   const { code, stderr } = await svc(['hosts', 'use', 'local-dev'], {
     env: { SVC_CONFIG_FILE: '/proc/none/config.json' },
   })

@@ -19,10 +19,10 @@ const link = (changes: Partial<Link>): Link => ({
   ...changes,
 })
 
-describe('which host', () => {
+describe('the current host', () => {
   const work = { hosts: { work: { url: 'https://svc.example.com/v1' } } }
 
-  test('--host, then SVC_API_URL, then the link file, then the active host', () => {
+  test('takes the host from --host, then SVC_API_URL, then the link file, then the active host', () => {
     const everything = {
       flag: 'work',
       env: { SVC_API_URL: 'http://127.0.0.1:61080/v1' },
@@ -48,7 +48,7 @@ describe('which host', () => {
     })
   })
 
-  test('a name of a link file that is known here is the host known here, whatever address it gives', () => {
+  test('uses the known URL of a host that a link file names, whatever URL the file has', () => {
     const chosen = chooseHost({
       env: {},
       config: config(work),
@@ -57,7 +57,7 @@ describe('which host', () => {
     expect(chosen).toMatchObject({ name: 'work', base: 'https://svc.example.com' })
   })
 
-  test('local-dev follows SVC_PORT; hosts of other builds are listed and refused', async () => {
+  test('local-dev follows SVC_PORT, and hosts of other builds are listed and refused', async () => {
     expect(knownHosts(config(), { SVC_PORT: '9000' }).find((host) => host.name === 'local-dev')?.base).toBe(
       'http://127.0.0.1:9000',
     )
@@ -77,7 +77,7 @@ describe('which host', () => {
     ['https://svc.example.com/v1/', 'https://svc.example.com'],
     ['https://example.com/svc/v1', 'https://example.com/svc'],
     ['HTTP://EXAMPLE.com:80/v1?x=1#y', 'http://example.com'],
-  ])('%s is %s', (url, base) => expect(parseHostUrl(url)).toBe(base))
+  ])('the host URL %s is normalized to %s', (url, base) => expect(parseHostUrl(url)).toBe(base))
 
   test.each([
     '',
@@ -86,10 +86,10 @@ describe('which host', () => {
     'ssh://x',
     'https://user:pass@example.com',
     'javascript:alert(1)',
-  ])('%s is no address', (url) => expect(() => parseHostUrl(url)).toThrow())
+  ])('refuses %s as a host URL', (url) => expect(() => parseHostUrl(url)).toThrow())
 })
 
-describe('which token', () => {
+describe('the token of a host', () => {
   const stored = config({
     tokens: { 'https://svc.example.com': { token: 'stored' } },
     hosts: { work: { url: 'https://svc.example.com' } },
@@ -101,7 +101,7 @@ describe('which token', () => {
     source,
   })
 
-  test('a stored token goes to its own origin only', () => {
+  test('sends a stored token only to its own origin', () => {
     expect(tokenFor(at('https://svc.example.com', 'link'), { env: {}, config: stored })).toBe('stored')
     for (const origin of [
       'http://svc.example.com',
@@ -112,7 +112,7 @@ describe('which token', () => {
       expect(tokenFor(at(origin, 'flag'), { env: {}, config: stored })).toBeNull()
   })
 
-  test('a token of the environment goes to SVC_API_URL, or to the active host, and nowhere else', () => {
+  test('sends a token from the environment only to SVC_API_URL or the active host', () => {
     const env = { SVC_CLI_TOKEN: 'cli', SVC_API_URL: 'http://127.0.0.1:61080/v1' }
     expect(tokenFor(at('http://127.0.0.1:61080', 'environment'), { env, config: stored })).toBe('cli')
     expect(tokenFor(at('https://evil.net', 'link'), { env, config: stored })).toBeNull()
@@ -129,7 +129,7 @@ describe('which token', () => {
   })
 })
 
-describe('a link file that names a stranger', () => {
+describe('a link file that names an unknown host', () => {
   async function inStrangersFolder(
     canary: Service,
     act: (options: { cwd: string; env: Record<string, string | null> }) => Promise<void>,
@@ -153,7 +153,7 @@ describe('a link file that names a stranger', () => {
     .filter(([name]) => good[name]!.speaks && !['login', 'sessions shell'].includes(name))
     .map(([name]) => [name, good[name]!] as const)
 
-  test.each(calls)('hears nothing of svc %s', async (name, { args, stdin }) => {
+  test.each(calls)('sends nothing to the unknown host: svc %s', async (name, { args, stdin }) => {
     await using canary = startService()
     await inStrangersFolder(canary, async (options) => {
       // Some commands need a repository with a commit.
@@ -170,7 +170,7 @@ describe('a link file that names a stranger', () => {
     })
   })
 
-  test('is not signed in to by a plain svc login', async () => {
+  test('plain svc login does not sign in to the host of the link file', async () => {
     await using canary = startService()
     await using active = startService()
     await inStrangersFolder(canary, async ({ cwd, env }) => {
@@ -185,7 +185,7 @@ describe('a link file that names a stranger', () => {
     })
   })
 
-  test('gets a token once it was signed in to by name', async () => {
+  test('sends a token after the user signed in to the host by name', async () => {
     await using canary = startService()
     await inStrangersFolder(canary, async (options) => {
       expect((await svc(['login', '--host', 'stranger', '--api', canary.url, '--token', token], options)).code).toBe(0)
@@ -196,7 +196,7 @@ describe('a link file that names a stranger', () => {
 })
 
 describe('svc hosts', () => {
-  test('add, use, current, info, rm', async () => {
+  test('hosts adds, uses, shows and removes a host', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const options = { env: { SVC_CONFIG_FILE: join(folder.path, 'config.json') } }
@@ -218,7 +218,7 @@ describe('svc hosts', () => {
     expect((await svc(['hosts', 'rm', 'selfhost', '--yes'], options)).code).toBe(1)
   })
 
-  test('use without a name asks on a terminal, and names the argument without one', async () => {
+  test('hosts use asks on a terminal and names the missing argument elsewhere', async () => {
     const without = await svc(['hosts', 'use'])
     expect(without.code).toBe(2)
     expect(without.stderr).toContain('svc hosts use <name>')
@@ -235,11 +235,11 @@ describe('svc hosts', () => {
     expect(cancelled.stderr).toContain('Cancelled')
   })
 
-  test.each(['Work', '-x', '__proto__', 'a b', ''])('%p is no name', async (name) => {
+  test.each(['Work', '-x', '__proto__', 'a b', ''])('hosts add refuses the name %p', async (name) => {
     expect((await svc(['hosts', 'add', '--url', 'https://example.com', '--', name])).code).toBe(2)
   })
 
-  test('an unknown name is corrected', async () => {
+  test('suggests the nearest host for an unknown name', async () => {
     const { code, stderr } = await svc(['hosts', 'use', 'selfhots'])
     expect(code).toBe(1)
     expect(stderr).toContain('Did you mean selfhost?')
@@ -247,7 +247,7 @@ describe('svc hosts', () => {
 })
 
 describe('svc login and logout', () => {
-  test('keep a token per origin, taken from stdin or from the command line', async () => {
+  test('login keeps one token per origin, from stdin or from the command line', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'deep', 'config.json')
@@ -293,14 +293,14 @@ describe('svc login and logout', () => {
       return { ran, revoked: service.of('revokeUserToken') }
     }
 
-    test('ends the user token it forgets, with that token', async () => {
+    test('logout --revoke revokes the stored user token with that token itself', async () => {
       const { ran, revoked } = await signedIn({ whoAmI: whoAmI('user'), revokeUserToken: () => ({ ok: true }) })
       expect(ran.json<object>()).toMatchObject({ removed: true, revoked: true })
       expect(revoked.map(({ params }) => params)).toEqual([{ tokenId: ids.token }])
       expect(revoked[0]!.headers.get('authorization')).toBe(`Bearer ${token}`)
     })
 
-    test('leaves alone what the environment holds and what is of one project', async () => {
+    test('logout --revoke does not revoke a token from the environment or a project token', async () => {
       for (const [kind, more] of [
         ['user', { SVC_CLI_TOKEN: token }],
         ['user', { SVC_EXECUTOR_TOKEN: token }],
@@ -313,7 +313,7 @@ describe('svc login and logout', () => {
       }
     })
 
-    test('a refusal is a warning', async () => {
+    test('logout --revoke warns when the server refuses', async () => {
       const { ran } = await signedIn({
         whoAmI: whoAmI('user'),
         revokeUserToken: () => {
@@ -325,14 +325,14 @@ describe('svc login and logout', () => {
     })
   })
 
-  test('in the browser sends nobody to a page of a server that is not there', async () => {
+  test('login opens no browser page of a server that does not respond', async () => {
     const { code, stdout, stderr } = await svc(['login', '--api', 'http://127.0.0.1:1'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('cannot be reached')
     expect(stderr).not.toContain('/authorize')
   })
 
-  test('a mistyped token is refused before anybody is asked', async () => {
+  test('login refuses a mistyped token before it sends a request', async () => {
     await using service = startService()
     for (const wrong of ['', 'svc_pat_short', `${token.slice(0, -1)}x`, token.replace('svc_pat_', 'svc_sbx_')]) {
       const { code, problem } = await svc(['login', '--api', service.url, '--json', `--token=${wrong}`])
@@ -342,7 +342,7 @@ describe('svc login and logout', () => {
     expect(service.received).toEqual([])
   })
 
-  test('a token the server does not know is not stored', async () => {
+  test('login does not store a token that the server does not know', async () => {
     await using service = startService({
       whoAmI: () => Response.json({ error: 'This token is not valid', code: 'unauthenticated' }, { status: 401 }),
     })

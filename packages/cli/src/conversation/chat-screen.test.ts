@@ -114,7 +114,7 @@ const begun = [
 ]
 
 describe('a conversation', () => {
-  test('begins with why the last turn failed', async () => {
+  test('the conversation begins with the reason why the last turn failed', async () => {
     const last_turn_error = { code: 'turn_failed', message: 'The model is away', at: '2026-11-21T11:00:00.000Z' }
     await using agent = new Agent({ last_turn_error })
     await using screen = await agent.open()
@@ -123,7 +123,7 @@ describe('a conversation', () => {
     screen.type(keys.ctrlD)
   })
 
-  test('begins with what was said, and follows the turn that runs until it ends or is aborted', async () => {
+  test('the conversation shows earlier messages and follows the running turn until it ends or is aborted', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
     agent.say(message('u', 'user', [text('1', 'Run the\ntests')], true))
     agent.say(turn('busy'), message('a1', 'assistant', [text('1', 'The tests fail')]))
@@ -143,7 +143,7 @@ describe('a conversation', () => {
     expect(await agent.all(screen)).toMatchSnapshot()
   })
 
-  test('streams the answer, folds a tool call to one line, and asks again', async () => {
+  test('streams the answer, shows a tool call in one line, and prompts again', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -208,7 +208,7 @@ describe('a conversation', () => {
     expect(await screen.all()).toContain('\nThe tests fa\nReconnecting…\nil in two places.\n')
   })
 
-  test('Ctrl-C aborts the turn and asks again; another one there leaves with 0', async () => {
+  test('Ctrl-C aborts the turn and prompts again; Ctrl-C at the prompt exits with 0', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -237,7 +237,7 @@ describe('a conversation', () => {
     expect(agent.service.of('abortSession')).toHaveLength(2)
   })
 
-  test('lines that are pasted are one prompt, and its turn is aborted like any other', async () => {
+  test('pasted lines are one prompt, and Ctrl-C aborts its turn', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -252,7 +252,7 @@ describe('a conversation', () => {
     expect(await screen.exited()).toBe(0)
   })
 
-  test('Ctrl-C on a line drops the line alone', async () => {
+  test('Ctrl-C at a half-written line drops only that line', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -266,7 +266,7 @@ describe('a conversation', () => {
     expect(agent.service.of('abortSession')).toEqual([])
   })
 
-  test('a server that does not answer the abort holds no terminal: the second Ctrl-C ends it with 1', async () => {
+  test('a second Ctrl-C exits with 1 when the server does not respond to the abort', async () => {
     await using agent = new Agent({}, () => new Promise(() => {}))
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -282,7 +282,7 @@ describe('a conversation', () => {
     expect((await agent.all(screen)).replace('\n^C\n', '\n')).toMatchSnapshot()
   })
 
-  test('a turn that fails says why, and asks again', async () => {
+  test('shows why a turn failed and prompts again', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -294,7 +294,7 @@ describe('a conversation', () => {
     expect(await screen.exited()).toBe(0)
   })
 
-  test('shows what the agent asks and takes the answer at a key', async () => {
+  test("shows the agent's question and accepts the answer as a key", async () => {
     await using agent = new Agent()
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -315,7 +315,7 @@ describe('a conversation', () => {
     expect(await screen.exited()).toBe(0)
   })
 
-  test('asks no more what was answered elsewhere', async () => {
+  test('removes a question that was answered elsewhere', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -331,7 +331,7 @@ describe('a conversation', () => {
     expect(await screen.exited()).toBe(0)
   })
 
-  test('begins with what the agent asked before, and can be left without an answer', async () => {
+  test('shows a question that the agent asked earlier, and the user can leave without an answer', async () => {
     await using agent = new Agent({ waiting_for: 'person' }, undefined, [aQuestion()])
     await using screen = await agent.open()
     await screen.waitFor(/1-2 ›$/)
@@ -340,7 +340,7 @@ describe('a conversation', () => {
     expect(agent.service.of('answerQuestion')).toEqual([])
   })
 
-  test('a stopped session is woken by the prompt, and that is shown', async () => {
+  test('a prompt restarts a stopped session and shows its start', async () => {
     await using agent = new Agent({ status: 'stopped', sandbox: null, sandbox_url: null })
     await using screen = await agent.open()
     await screen.waitFor(prompt)
@@ -358,7 +358,7 @@ describe('a conversation', () => {
     expect(await agent.all(screen)).toMatchSnapshot('after')
   })
 
-  test('--new starts a session first, and talk is another word', async () => {
+  test('chat --new starts a session first, and talk is an alias', async () => {
     await using agent = new Agent()
     await using screen = await agent.open(['sessions', 'talk', '--new'])
     await screen.waitFor(prompt)
@@ -369,10 +369,10 @@ describe('a conversation', () => {
   })
 })
 
-describe('one question', () => {
+describe('sessions talk --prompt', () => {
   const ask = ['sessions', 'talk', ids.session, '--prompt', 'Which is the default branch?']
 
-  test('is answered, and that is the end', async () => {
+  test('exits after the answer to a single prompt', async () => {
     await using agent = new Agent()
     await using screen = await agent.open(ask)
     expect(await agent.asked(1)).toEqual(['Which is the default branch?'])
@@ -381,7 +381,7 @@ describe('one question', () => {
     expect(await agent.all(screen)).toMatchSnapshot()
   })
 
-  test('is aborted by Ctrl-C, and ends with 1', async () => {
+  test('Ctrl-C aborts the turn of a single prompt and exits with 1', async () => {
     await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
     await using screen = await agent.open(ask)
     await agent.asked(1)

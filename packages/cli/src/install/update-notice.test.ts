@@ -16,12 +16,12 @@ async function clientOf(service: Service, folder: string, more: Record<string, s
   return (args: string[], terminal = true) => svc(args, { env, terminal })
 }
 
-test('a person is told once a day, on stderr, after the answer', async () => {
+test('shows an update notice once a day, on stderr, after the output', async () => {
   await using service = newer()
   await using folder = await temporaryFolder()
   const run = await clientOf(service, folder.path)
   const first = await run(['cr', 'ls'])
-  expect(first.stderr).toContain('svc 99.0.0 is there')
+  expect(first.stderr).toContain('svc 99.0.0 is available')
   expect(first.stderr).toContain('svc update')
   expect(first.stdout).not.toContain('99.0.0')
   expect((await run(['cr', 'ls'])).stderr).not.toContain('99.0.0')
@@ -30,10 +30,10 @@ test('a person is told once a day, on stderr, after the answer', async () => {
   const noted = join(folder.path, 'update-check.json')
   expect(JSON.parse(await readFile(noted, 'utf8'))).toEqual({ checked_at: new Date(now).toISOString() })
   await writeFile(noted, JSON.stringify({ checked_at: new Date(now - 86_400_001).toISOString() }))
-  expect((await run(['cr', 'ls'])).stderr).toContain('svc 99.0.0 is there')
+  expect((await run(['cr', 'ls'])).stderr).toContain('svc 99.0.0 is available')
 })
 
-test('a pipe, a program, CI, a sandbox and a command that speaks to nobody are left in peace', async () => {
+test('shows no update notice in a pipe, with --json, in CI, in a sandbox, or for svc version', async () => {
   await using service = newer()
   await using folder = await temporaryFolder()
   const run = await clientOf(service, folder.path)
@@ -54,16 +54,16 @@ test.each([
   ['another program', () => new Response('<html>')],
   ['something hostile', () => Response.json({ version: '99.0.0\x1b[2J' })],
   ['nothing yet', () => new Promise(() => {})],
-])('an answer that is %s says nothing and fails nothing', async (_, getHealth) => {
+])('ignores a version reply that is %s', async (_, getHealth) => {
   await using service = startService({ getHealth })
   await using folder = await temporaryFolder()
   const run = await clientOf(service, folder.path)
   const ran = await run(['cr', 'ls'])
   expect(ran.code).toBe(0)
-  expect(ran.stderr).not.toContain('is there')
+  expect(ran.stderr).not.toContain('is available')
 })
 
-test('versions are compared by their numbers', () => {
+test('compares versions by their numbers', () => {
   expect(isNewer('0.10.0', '0.9.9')).toBeTrue()
   expect(isNewer('0.1.0', '0.1.0-dev')).toBeTrue()
   expect(isNewer('0.1.0', '0.1.0')).toBeFalse()

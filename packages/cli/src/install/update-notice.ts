@@ -23,7 +23,7 @@ export function watchForUpdate(ctx: Context): () => Promise<void> {
     const found = await newest
     clearTimeout(timer)
     if (found !== null && isNewer(found, own))
-      ctx.out.note(`svc ${found} is there, this is ${own}: svc update brings it.`)
+      ctx.out.note(`svc ${found} is available; this is ${own}. Update with: svc update`)
   }
 }
 

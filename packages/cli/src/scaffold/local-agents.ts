@@ -15,11 +15,11 @@ const skill = () => scaffoldFiles('')[skillPath]!
 const mention = `
 ## svc
 
-Work on this project is handed over as a change request of svc. Read \`${skillPath}\` before you commit, push or hand over.
+Work on this project is delivered as change requests in svc. Read \`${skillPath}\` before you commit, push or deliver work.
 `
 
 const rule = `---
-description: How work on this project is handed over
+description: How to deliver work on this project
 alwaysApply: true
 ---
 ${mention}`

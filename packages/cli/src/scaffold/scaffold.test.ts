@@ -26,7 +26,7 @@ const filesOf = async (folder: string) =>
     .toSorted()
 
 describe('svc init', () => {
-  test('writes a project whose manifest has nothing to complain of, and no link', async () => {
+  test('svc init writes a project with a valid manifest and no link file', async () => {
     await using folder = await temporaryFolder()
     const ran = await svc(['init', '--name', 'A "quoted" name'], { cwd: folder.path })
     expect({ code: ran.code, stderr: ran.stderr }).toMatchObject({ code: 0 })
@@ -40,7 +40,7 @@ describe('svc init', () => {
     expect(parseManifest(all).issues).toEqual([])
   })
 
-  test('never writes over what is there, and twice is as good as once', async () => {
+  test('svc init never overwrites a file, and a second run changes nothing', async () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'svc.toml'), '# mine\n')
     const first = (await svc(['init', '--json'], { cwd: folder.path })).json<Made>()
@@ -50,7 +50,7 @@ describe('svc init', () => {
     expect(await readFile(join(folder.path, 'svc.toml'), 'utf8')).toBe('# mine\n')
   })
 
-  test('works at the top of the repository it is called in', async () => {
+  test('svc init writes to the root of the repository', async () => {
     await using folder = await temporaryFolder()
     Bun.spawnSync(['git', 'init', '--quiet', folder.path])
     await mkdir(join(folder.path, 'deep/er'), { recursive: true })
@@ -58,7 +58,7 @@ describe('svc init', () => {
     expect(await filesOf(folder.path)).toEqual(everyFile)
   })
 
-  test('writes through no link that a repository brings', async () => {
+  test('svc init does not write through symbolic links in the repository', async () => {
     await using folder = await temporaryFolder()
     await using elsewhere = await temporaryFolder()
     await symlink(elsewhere.path, join(folder.path, '.svc'))
@@ -67,7 +67,7 @@ describe('svc init', () => {
     expect(await readdir(elsewhere.path)).toEqual([])
   })
 
-  test('teaches the coding agents it finds, once, and leaves what they have', async () => {
+  test('svc init installs the skill for each coding agent once and keeps existing files', async () => {
     await using folder = await temporaryFolder()
     await using home = await temporaryFolder()
     await mkdir(join(home.path, '.claude'))
@@ -90,7 +90,7 @@ describe('svc init', () => {
     expect(await filesOf(home.path)).toEqual([])
   })
 
-  test('asks on a terminal, and no is no', async () => {
+  test('svc init asks on a terminal and respects no', async () => {
     await using folder = await temporaryFolder()
     await mkdir(join(folder.path, '.claude'))
     const options = { cwd: folder.path, terminal: true, types: [{ after: /Claude Code is used here/, keys: 'n' }] }
@@ -102,7 +102,7 @@ describe('svc init', () => {
 })
 
 describe('svc <project-name>', () => {
-  test('makes a repository in a folder of its own', async () => {
+  test('svc <project-name> creates a repository in a new folder', async () => {
     await using folder = await temporaryFolder()
     const ran = await svc(['my-app', '--yes'], { cwd: folder.path })
     expect(ran.code).toBe(0)
@@ -112,7 +112,7 @@ describe('svc <project-name>', () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
   })
 
-  test('lies beside the project it is called in', async () => {
+  test('svc <project-name> run in a repository creates the folder beside it', async () => {
     await using folder = await temporaryFolder()
     const inside = join(folder.path, 'first')
     await mkdir(inside)
@@ -121,7 +121,7 @@ describe('svc <project-name>', () => {
     expect(await filesOf(join(folder.path, 'second'))).toEqual(everyFile)
   })
 
-  test('without a terminal and --yes is an unknown command, with what may have been meant', async () => {
+  test('svc <project-name> is an unknown command with a suggestion without a terminal and --yes', async () => {
     await using folder = await temporaryFolder()
     const { code, problem } = await svc(['sesions', '--json'], { cwd: folder.path })
     expect(code).toBe(2)
@@ -132,7 +132,7 @@ describe('svc <project-name>', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  test('on a terminal asks first', async () => {
+  test('svc <project-name> asks first on a terminal', async () => {
     await using folder = await temporaryFolder()
     const ask = /my-app is not a command\. Create a new project in/
     const no = await svc(['my-app'], { cwd: folder.path, terminal: true, types: [{ after: ask, keys: 'n' }] })
@@ -142,7 +142,7 @@ describe('svc <project-name>', () => {
   })
 
   test.each(['frobnicate --title x', 'frobnicate now', '../up', '-x', 'frobnicate --help'])(
-    'is not meant by svc %s',
+    'svc %s creates no project',
     async (line) => {
       await using folder = await temporaryFolder()
       expect((await svc(line.split(' '), { cwd: folder.path, terminal: true })).code).toBe(2)

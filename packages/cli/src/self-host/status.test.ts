@@ -18,7 +18,7 @@ async function serverOf(dataDir: string, url: string) {
   return { [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
 }
 
-test('sees a server of the same data folder, however it was started', async () => {
+test('self-host status finds a server of the same data folder, however it was started', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   const env = { SVC_DATA_DIR: folder.path }
@@ -38,7 +38,7 @@ test('sees a server of the same data folder, however it was started', async () =
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
 })
 
-test('says which settings differ from those the server was started with', async () => {
+test('self-host status lists settings that differ from those of the running server', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   const config = join(folder.path, 'config')

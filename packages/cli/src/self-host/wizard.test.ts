@@ -6,7 +6,7 @@ import { keys, Screen } from '../testing/screen.ts'
 
 const kept = (screen: Screen) => join(screen.home, '.config/svc/self-host.env')
 
-test('each answer is a setting, kept for its owner alone; a token is not shown', async () => {
+test('stores each answer as a setting that only the owner can read, and does not show the token', async () => {
   await using screen = await Screen.svc(['self-host', 'configure'], { env: { CI: '1' } })
   await screen.waitFor('1/3  Where should apps be deployed')
   screen.type(keys.enter)
@@ -37,7 +37,7 @@ test('each answer is a setting, kept for its owner alone; a token is not shown',
   expect((await stat(kept(screen))).mode & 0o777).toBe(0o600)
 })
 
-test('Ctrl-C at any question changes nothing, and ends with 1', async () => {
+test('Ctrl-C at any question changes nothing and exits with 1', async () => {
   await using screen = await Screen.svc(['self-host', 'configure'], { env: { CI: '1' } })
   await screen.waitFor('1/3  Where should apps be deployed')
   screen.type(keys.enter)

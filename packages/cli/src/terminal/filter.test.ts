@@ -13,7 +13,7 @@ describe('--json with fields', () => {
     [['cr', 'ls', '--json', 'number,title']],
     [['cr', 'ls', '--json=number,title']],
     [['--json=number,title', 'cr', 'ls']],
-  ])('%p prints only them, as a list', async (args) => {
+  ])('%p prints only the named fields, as a list', async (args) => {
     await using service = startService(two)
     const { code, json, stderr } = await svc(args, { service, env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -23,21 +23,21 @@ describe('--json with fields', () => {
     ])
   })
 
-  test('of what is shown, wherever in the document it is', async () => {
+  test('--json selects fields of the shown items, wherever they are in the document', async () => {
     await using service = startService()
     const shown = await svc(['cr', 'show', '3', '--json', 'number,can_merge,merge_preview.conflicts'], { service, env })
     expect(shown.json()).toEqual({ number: 3, can_merge: true, 'merge_preview.conflicts': [] })
     expect((await svc(['projects', 'info', '--json=slug'], { service, env })).json()).toEqual({ slug: 'app' })
   })
 
-  test('a word behind --json is an argument where the command takes one', async () => {
+  test('a word after --json is an argument when the command takes one', async () => {
     await using service = startService()
     const { json } = await svc(['projects', 'info', '--json', 'app'], { service, env })
     expect(json<{ slug: string; name: string }>()).toMatchObject({ slug: 'app', name: 'app' })
     expect((await svc(['cr', 'ls', '--json', 'number'], { service, env })).json<unknown>()).toEqual([{ number: 3 }])
   })
 
-  test('an unknown one is refused with those there are', async () => {
+  test('--json refuses an unknown field and lists the known ones', async () => {
     await using service = startService()
     const { code, stdout, problem } = await svc(['cr', 'ls', '--json', 'nubmer,title'], { service, env })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -49,7 +49,7 @@ describe('--json with fields', () => {
 })
 
 describe('--jq', () => {
-  test('prints what the expression makes of the document, strings without quotes', async () => {
+  test('--jq prints the result of the expression, with strings unquoted', async () => {
     await using service = startService(two)
     const { code, stdout } = await svc(['cr', 'ls', '--jq', '.change_requests[] | "\\(.number) \\(.title)"'], {
       ...{ service, env },
@@ -60,14 +60,14 @@ describe('--jq', () => {
     expect((await svc(['--jq', '.slug', 'projects', 'info'], { service, env })).stdout).toBe('app\n')
   })
 
-  test('refuses an expression that is none, with 2', async () => {
+  test('--jq exits with 2 for an invalid expression', async () => {
     await using service = startService()
     const { code, stdout, stderr } = await svc(['cr', 'ls', '--jq', '.['], { service, env })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('error: --jq: syntax error, unexpected end of file\n')
   })
 
-  test('does nothing when the expression is none: it is read before the command runs', async () => {
+  test('--jq checks the expression before the command runs', async () => {
     await using service = startService()
     for (const wrong of ['.[', 'nope', '.a)', '"']) {
       const { code } = await svc(['cr', 'merge', '3', '--jq', wrong], { service, env })
@@ -78,7 +78,7 @@ describe('--jq', () => {
       expect((await svc(['cr', 'merge', '3', '--jq', good], { service, env })).stdout).toBe('3\n')
   })
 
-  test('what it prints is safe for a terminal', async () => {
+  test('--jq prints output that is safe for a terminal', async () => {
     await using service = startService({ listProjects: () => [aProject({ name: '\x1b[2J' })] })
     const { stdout } = await svc(['projects', 'ls', '--jq', '.[].name'], { service, terminal: true })
     expect(stdout).toBe('␛[2J\n')
@@ -86,7 +86,7 @@ describe('--jq', () => {
 })
 
 describe('--template', () => {
-  test('prints a line for each item', async () => {
+  test('--template prints a line for each item', async () => {
     await using service = startService(two)
     const { stdout } = await svc(['cr', 'ls', '--template', '#{number}\\t{title} {{x} {metadata}'], { service, env })
     expect(stdout).toBe('#4\tLog in {x} {}\n#3\tAdd a greeting {x} {}\n')
@@ -94,7 +94,7 @@ describe('--template', () => {
     expect(one.stdout).toBe('greeting true\n')
   })
 
-  test('does not go with --jq', async () => {
+  test("--template and --jq can't be combined", async () => {
     expect((await svc(['cr', 'ls', '--template', 'x', '--jq', '.'], { env })).code).toBe(2)
   })
 })

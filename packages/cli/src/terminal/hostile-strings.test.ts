@@ -60,7 +60,7 @@ const columns = 4000
 const { misdeeds } = makeEmulator(columns)
 const env = { SVC_PROJECT_ID: ids.project, SVC_PAGER: '', BROWSER: '/bin/true' }
 
-test('there are more than five hundred', () => expect(new Set(hostile).size).toBeGreaterThan(500))
+test('the test has more than five hundred hostile strings', () => expect(new Set(hostile).size).toBeGreaterThan(500))
 
 /** A sample with the first one first: the start of a text is not always its end. */
 function someOf(round: number): string {
@@ -123,10 +123,10 @@ async function shown(args: readonly string[], options: Parameters<typeof svc>[1]
   return stdout + stderr
 }
 
-describe('no hostile string reaches a terminal', () => {
+describe('hostile strings', () => {
   // Waiting for a session to run polls until its status is a known one.
   const names = all.map(([name]) => name).filter((name) => !elsewhere.has(name))
-  test.each(names)('svc %s', async (name) => {
+  test.each(names)('svc %s prints no control sequence from a hostile reply', async (name) => {
     let round = 0
     await using service = startService(hostileAnswers(() => someOf(round)))
     for (; round < rounds; round++) {
@@ -137,7 +137,7 @@ describe('no hostile string reaches a terminal', () => {
     }
   })
 
-  test('in a refusal, its hint and its facts', async () => {
+  test('prints no control sequence from a refusal, its hint or its facts', async () => {
     for (let round = 0; round < rounds; round++) {
       const text = someOf(round)
       const code = (['merge_conflict', 'invalid', 'not_found', 'concurrent_session_limit'] as const)[round % 4]!
@@ -155,7 +155,7 @@ describe('no hostile string reaches a terminal', () => {
     }
   })
 
-  test('in a patch, its file names and a conversation', async () => {
+  test('prints no control sequence from a patch, a file name or a conversation', async () => {
     for (let round = 0; round < rounds; round++) {
       const text = someOf(round)
       const at = aChangeRequest().created_at
@@ -199,7 +199,7 @@ describe('no hostile string reaches a terminal', () => {
     }
   })
 
-  test('in the configuration, the link file and the words of the command line', async () => {
+  test('prints no control sequence from the configuration, the link file or the arguments', async () => {
     for (let round = 0; round < rounds; round++) {
       const text = someOf(round)
       await using folder = await temporaryFolder()

@@ -31,7 +31,7 @@ const hostile = [
 ]
 
 describe('safe', () => {
-  test('shows what a terminal would act on', () => {
+  test('safe makes control characters visible', () => {
     expect(safe('\x1b[31mred\x07')).toBe('␛[31mred␇')
     expect(safe('a\x9bb')).toBe('a<U+009B>b')
     expect(safe('file\u202egnp.exe')).toBe('file<U+202E>gnp.exe')
@@ -39,17 +39,17 @@ describe('safe', () => {
     expect(safe('half \ud83d')).toBe('half �')
   })
 
-  test('leaves what people write', () => {
+  test('safe keeps ordinary text unchanged', () => {
     for (const text of ['Grüße', '日本語', 'שלום', '👩‍👩‍👧 family', 'é', 'a “quote” — and … more', '☕️'])
       expect(safe(text)).toBe(text)
   })
 
-  test('keeps the layout of several lines, and the carriage returns of a patch', () => {
+  test('safe keeps line breaks, and the carriage returns of a patch', () => {
     expect(safeBlock('a\r\n\tb\x1b')).toBe('a\n\tb␛')
     expect(safePatch('+a\r\n')).toBe('+a␍\n')
   })
 
-  test('nothing a terminal acts on comes through, whatever it is given', () => {
+  test('safe passes no control sequence for any generated input', () => {
     const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...hostile))
     fc.assert(
       fc.property(fc.array(anything), (parts) => {

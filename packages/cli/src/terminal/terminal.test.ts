@@ -71,24 +71,24 @@ const crowded = () =>
           : [aSession({ last_active_at: minutesAgo(4) })],
   })
 
-describe('a screen', () => {
+describe('screens', () => {
   test.each([
-    ['of a group', ['cr']],
-    ['of a command', ['cr', 'open', '--help']],
-    ['of the list', ['cr', 'ls']],
-    ['of one in conflict', ['cr', 'show', '12']],
-    ['of what needs me', ['status']],
-    ['of a session', ['sessions', 'info', ids.session]],
-    ['of a mistake', ['cr', 'mrege', '3']],
-    ['of a forgotten number', ['cr', 'merge']],
-  ])('%s', async (_, args) => {
+    ['the help of a group', ['cr']],
+    ['the help of a command', ['cr', 'open', '--help']],
+    ['the list', ['cr', 'ls']],
+    ['a change request with conflicts', ['cr', 'show', '12']],
+    ['the status', ['status']],
+    ['a session', ['sessions', 'info', ids.session]],
+    ['an unknown command', ['cr', 'mrege', '3']],
+    ['a missing argument', ['cr', 'merge']],
+  ])('fits in 90 columns: %s', async (_, args) => {
     await using service = await crowded()
     const { text } = await seen(service, args, { columns: 90 })
     expect(text).toMatchSnapshot()
     for (const line of text.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(90)
   })
 
-  test('of everything has its chapters, and fits', async () => {
+  test('the top-level help shows its sections and fits in 80 columns', async () => {
     await using service = await crowded()
     const { text } = await seen(service, [], { columns: 80, rows: 80 })
     for (const chapter of ['Work', 'Project', 'Account', 'Servers and this client'])
@@ -96,14 +96,14 @@ describe('a screen', () => {
     for (const line of text.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
   })
 
-  test('that is narrow keeps every row on one line', async () => {
+  test('cr ls keeps every row on one line of a narrow terminal', async () => {
     await using service = await crowded()
     const { text } = await seen(service, ['cr', 'ls'], { columns: 60 })
     expect(text).toMatchSnapshot()
   })
 })
 
-describe('a picker', () => {
+describe('the picker', () => {
   async function hosts(): Promise<Screen> {
     const screen = await Screen.svc(['hosts', 'use'], { env: { CI: '1' } })
     await mkdir(join(screen.home, '.config/svc'), { recursive: true })
@@ -113,7 +113,7 @@ describe('a picker', () => {
     (JSON.parse(await readFile(join(screen.home, '.config/svc/config.json'), 'utf8')) as { active_host: string })
       .active_host
 
-  test('takes arrow keys', async () => {
+  test('the picker accepts arrow keys', async () => {
     await using screen = await hosts()
     expect(await screen.waitFor('local-dev')).toMatchSnapshot()
     screen.type(keys.down)
@@ -123,7 +123,7 @@ describe('a picker', () => {
     expect(await activeHost(screen)).toBe('local-dev')
   })
 
-  test('filters by what is typed', async () => {
+  test('the picker filters by typed text', async () => {
     await using service = startService({
       listProjects: () =>
         ['alpha', 'beta', 'gamma'].map((slug, n) => aProject({ slug, project_id: `${ids.project.slice(0, -1)}${n}` })),
@@ -141,7 +141,7 @@ describe('a picker', () => {
   test.each([
     ['Ctrl-C', keys.ctrlC],
     ['Escape', keys.escape],
-  ])('ends with 1 by %s, and nothing is changed', async (_, key) => {
+  ])('the picker exits with 1 and changes nothing on %s', async (_, key) => {
     await using screen = await hosts()
     await screen.waitFor('local-dev')
     screen.type(key)
@@ -152,7 +152,7 @@ describe('a picker', () => {
     expect(screen.raw.lastIndexOf('\x1b[?25h')).toBeGreaterThan(screen.raw.lastIndexOf('\x1b[?25l'))
   })
 
-  test('a confirmation is no by default', async () => {
+  test('a confirmation defaults to no', async () => {
     await using service = startService()
     await using screen = await Screen.svc(['projects', 'rm', 'app'], { env: at(service) })
     expect(steady(await screen.waitFor('Delete app'), service)).toMatchSnapshot()
@@ -162,14 +162,14 @@ describe('a picker', () => {
   })
 })
 
-describe('a merge past a check that failed', () => {
+describe('cr merge with a failed check', () => {
   const failed = () =>
     theChecks({ state: 'failed', checks: [aCheck({ name: 'lint', status: 'failed', reason: 'exit code 1' })] })
 
   test.each([
     ['n', 1, 0],
     ['y', 0, 1],
-  ])('is asked for: %s', async (key, code, merges) => {
+  ])('cr merge asks before it merges with a failed check: %s', async (key, code, merges) => {
     await using service = startService({ getChecks: failed })
     await using screen = await Screen.svc(['cr', 'merge', '3'], { env: at(service) })
     expect(await screen.waitFor('Merge #3 anyway?')).toContain('Checks failed: lint')
@@ -182,7 +182,7 @@ describe('a merge past a check that failed', () => {
 describe.skipIf(Bun.which('less') === null)('the pager', () => {
   const long = () => startService({ diffChangeRequest: () => aDiff(patch(2000)) })
 
-  test('shows a long diff in colour, and ends cleanly when it is left early', async () => {
+  test('the pager shows a long diff in color and ends cleanly when the user quits early', async () => {
     await using service = long()
     await using screen = await Screen.svc(['cr', 'diff', '3'], { env: at(service), rows: 20 })
     await screen.waitFor('+new 5')
@@ -194,7 +194,7 @@ describe.skipIf(Bun.which('less') === null)('the pager', () => {
     expect(await screen.all()).not.toContain('rror')
   })
 
-  test('keeps Ctrl-C to itself, however often it is pressed', async () => {
+  test('the pager handles every Ctrl-C itself', async () => {
     await using service = long()
     await using screen = await Screen.svc(['cr', 'diff', '3'], { env: at(service), rows: 20 })
     await screen.waitFor('+new 5')
@@ -205,7 +205,7 @@ describe.skipIf(Bun.which('less') === null)('the pager', () => {
     expect(await screen.exited()).toBe(0)
   })
 
-  test('is not met where all fits, nor with --no-color in colour', async () => {
+  test('cr diff uses no pager for short output and no color with --no-color', async () => {
     await using service = startService()
     const short = await Screen.svc(['cr', 'diff', '3', '--no-color'], { env: at(service) })
     expect(await short.exited()).toBe(0)
@@ -216,8 +216,8 @@ describe.skipIf(Bun.which('less') === null)('the pager', () => {
   test.each([
     ['SVC_PAGER comes before PAGER', { SVC_PAGER: "sed 's/^/svc:/'", PAGER: "sed 's/^/other:/'" }, 'svc:'],
     ['PAGER is used', { PAGER: "sed 's/^/other:/'" }, 'other:'],
-    ['one that is not there is done without', { PAGER: 'no-such-pager' }, 'diff --git'],
-  ])('%s', async (_, env, shown) => {
+    ['a missing pager is skipped', { PAGER: 'no-such-pager' }, 'diff --git'],
+  ])('the pager setting: %s', async (_, env, shown) => {
     await using service = startService()
     const { code, text } = await seen(service, ['cr', 'diff', '3'], { env: at(service, env) })
     expect(code).toBe(0)
@@ -225,7 +225,7 @@ describe.skipIf(Bun.which('less') === null)('the pager', () => {
   })
 })
 
-test('a slow answer is waited for in words, and Ctrl-C leaves a clean line', async () => {
+test('shows a waiting message for a slow reply, and Ctrl-C leaves a clean line', async () => {
   await using service = startService({ listChangeRequests: () => new Promise(() => {}) })
   await using screen = await Screen.svc(['cr', 'ls'], { env: at(service) })
   await screen.waitFor('waiting for')
@@ -234,8 +234,8 @@ test('a slow answer is waited for in words, and Ctrl-C leaves a clean line', asy
   expect(steady(await screen.all(), service)).toBe('http://127.0.0.1:8420 (SVC_API_URL)\nerror: Interrupted')
 })
 
-describe('colour', () => {
-  test('is on a terminal, off with NO_COLOR or --no-color, which comes before FORCE_COLOR', async () => {
+describe('colors on a terminal', () => {
+  test('uses colors on a terminal, unless NO_COLOR or --no-color is set, which override FORCE_COLOR', async () => {
     await using service = startService()
     const colour = async (args: string[], env: Record<string, string>) => {
       await using screen = await Screen.svc(['cr', 'ls', ...args], { env: at(service, env) })
@@ -275,7 +275,7 @@ describe('completion in bash', () => {
     return screen
   }
 
-  test('finds commands, flags, choices, and what there is', async () => {
+  test('completes commands, flags, choices and existing items in bash', async () => {
     await using service = startService()
     await using screen = await bash(service)
     const found: Record<string, string> = {}
@@ -290,7 +290,7 @@ describe('completion in bash', () => {
     expect(found).toEqual(completed)
   })
 
-  test('offers files, and nothing where there is no server', async () => {
+  test('completes files, and nothing when there is no server', async () => {
     await using service = startService()
     await using screen = await bash(service)
     await writeFile(join(screen.home, 'unusual-name.env'), '')

@@ -30,28 +30,28 @@ function expectedHeader(ofKey: string, payload: Buffer): string {
 }
 
 describe('the signed user context', () => {
-  test('is what an independent HKDF and HMAC make of it', () => {
+  test('signs a user context like an independent HKDF and HMAC', () => {
     expect(header).toBe(expectedHeader(sandboxKey, Buffer.from(JSON.stringify(context))))
   })
 
-  test('is read back whole', async () => {
+  test('reads back every field of a signed user context', async () => {
     expect(await readUserContext(key, header)).toEqual(context)
   })
 
-  test('never holds the key, nor the key it is signed with', () => {
+  test('puts neither the sandbox key nor the derived key into the header', () => {
     expect(header).not.toContain(sandboxKey)
     expect(Buffer.from(header.split('.')[0]!, 'base64url').toString()).not.toContain('svc_sbx_')
   })
 
-  test('of another sandbox’s key is refused', async () => {
+  test("refuses a header signed with another sandbox's key", async () => {
     expect(await readUserContext(await userContextKey(`${sandboxKey}0`), header)).toBeNull()
   })
 })
 
-describe('a changed header is refused', () => {
+describe('refusing a changed header', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-  test('at every one of its characters', async () => {
+  test('refuses a header with any one character changed', async () => {
     let refused = 0
     for (let at = 0; at < header.length; at++) {
       const here = header[at]!
@@ -62,7 +62,7 @@ describe('a changed header is refused', () => {
     expect(refused).toBeGreaterThan(200)
   })
 
-  test('in every field of its payload, with the old signature', async () => {
+  test('refuses a header with any field changed under the old signature', async () => {
     const mac = header.split('.')[1]!
     const changes: Partial<Record<keyof UserContext, unknown>>[] = [
       { user_id: 'x' },
@@ -105,7 +105,7 @@ describe('a changed header is refused', () => {
       'standard base64 in what is signed',
       () => respelt((payload) => payload.replaceAll('_', '/').replaceAll('-', '+')),
     ],
-  ])('%s', async (_, make) => {
+  ])('refuses a malformed header: %s', async (_, make) => {
     expect(await readUserContext(key, make())).toBeNull()
   })
 
@@ -118,7 +118,7 @@ describe('a changed header is refused', () => {
     return `${payload}.${createHmac('sha256', derived).update(payload).digest('base64url')}`
   }
 
-  test('while one of nearly 4096 characters, and any path in it, is read', async () => {
+  test('accepts a header of nearly 4096 characters with any path', async () => {
     const path = '/'.padEnd(2_500, 'x')
     expect(await readUserContext(key, withPath(path))).toEqual({ ...context, path })
     expect(
@@ -136,7 +136,7 @@ describe('a changed header is refused', () => {
     return made === header ? `${header.slice(0, -1)}+` : made
   }
 
-  test('a signature spelled another way, with the bits base64 does not use', async () => {
+  test('refuses a signature with other unused base64 bits', async () => {
     // 32 bytes are 43 characters; the last one carries two unused bits, so three other spellings decode to the same bytes.
     const last = alphabet.indexOf(header.at(-1)!)
     const others = [1, 2, 3].map((bits) => header.slice(0, -1) + alphabet[(last & ~3) | ((last + bits) & 3)]!)
@@ -146,7 +146,7 @@ describe('a changed header is refused', () => {
     }
   })
 
-  test('by key material that is not the derived key', async () => {
+  test('refuses a header checked with a key that was not derived', async () => {
     const payload = header.split('.')[0]!
     for (const wrong of [sandboxKey, '', 'svc user context v1', payload]) {
       const mac = createHmac('sha256', wrong).update(payload).digest('base64url')
@@ -156,7 +156,7 @@ describe('a changed header is refused', () => {
 })
 
 test.each(['', 'null', '"text"', '7', '[]', '{', '\u{feff}{}'])(
-  'a well-signed payload that is no context (%j) is refused',
+  'refuses a correctly signed payload that is no user context: %j',
   async (payload) => {
     expect(await readUserContext(key, expectedHeader(sandboxKey, Buffer.from(payload)))).toBeNull()
   },

@@ -63,7 +63,7 @@ export interface AttachmentBody {
 export interface PromptReply {
   ok: true
   runtime_session_id: string
-  /** Which start of the agent runtime took the prompt. Absent in a daemon of an earlier version. */
+  /** The start of the agent runtime that took the prompt. Absent in a daemon of an earlier version. */
   runtime_starts?: number | undefined
 }
 export interface RefreshBody {

@@ -8,25 +8,25 @@ const entry = (slug: string, more = '') =>
 const enabledOf = (text: string) =>
   Object.fromEntries(parseManifest(text).manifest.triggers.map((trigger) => [trigger.slug, trigger.enabled]))
 
-describe('switching a trigger', () => {
-  test('changes one word where it stands', () => {
+describe('enabling and disabling a trigger in svc.toml', () => {
+  test('changes only the value of an existing enabled key', () => {
     const text = `# head\n${entry('a', 'enabled   =  true   # why\n')}\n# tail\n${entry('b')}# end`
     expect(setTriggerEnabled(text, 'a', false)).toBe(text.replace('true   # why', 'false   # why'))
   })
 
-  test('adds one line below the slug where there was none', () => {
+  test('adds one line below the slug when the entry has no enabled key', () => {
     const text = `${entry('a')}\n  [[triggers]] # indented\n  slug = "b" # the second\r\n  type = "cron"\n  cron = "0 3 * * *"\n  prompt = "Go."\n`
     const edited = setTriggerEnabled(text, 'b', false)
     expect(edited).toBe(text.replace('# the second\r\n', '# the second\r\n  enabled = false\r\n'))
     expect(enabledOf(edited)).toEqual({ a: true, b: false })
   })
 
-  test('leaves alone what says so already', () => {
+  test('leaves an entry unchanged that already has the wanted state', () => {
     for (const text of [entry('a'), entry('a', 'enabled = true\n')])
       expect(setTriggerEnabled(text, 'a', true)).toBe(text)
   })
 
-  test('knows entries written in one line, and a file without an end of line', () => {
+  test('edits inline entries, and files without a final newline', () => {
     const inline = 'triggers = [{slug="a", type="cron", cron="0 3 * * *", prompt="Go."}]'
     const edited = setTriggerEnabled(inline, 'a', false)
     expect(edited).toBe(inline.replace('slug="a"', 'slug="a", enabled = false'))
@@ -35,17 +35,17 @@ describe('switching a trigger', () => {
     expect(enabledOf(setTriggerEnabled(last, 'a', false))).toEqual({ a: false })
   })
 
-  test('knows escaped keys and slugs, and is not misled by texts that look like entries', () => {
+  test('handles escaped keys and slugs, and ignores strings that look like entries', () => {
     const text = `x = """\n[[triggers]]\nslug = "a"\n"""\n[[triggers]]\n"sl\\u0075g" = "\\u0061"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = '''\nenabled = true\n'''\n`
     const edited = setTriggerEnabled(text, 'a', false)
     expect(edited).toBe(text.replace('"\\u0061"\n', '"\\u0061"\nenabled = false\n'))
   })
 
-  test('of a trigger that is not there is refused', () => {
+  test('refuses to edit a trigger that does not exist', () => {
     expect(() => setTriggerEnabled(entry('a'), 'b', true)).toThrow(ManifestEditError)
   })
 
-  test('there and back again is the same text, whatever stands around it', () => {
+  test('disabling and enabling a trigger restores the same text, whatever surrounds it', () => {
     const junk = fc.constantFrom(
       '',
       '# comment\n',

@@ -39,7 +39,7 @@ function setInEntry(text: string, entry: (string | number)[], key: string, value
 /** The edit works by offsets. Parse the result to verify the new value, and that nothing else changed. */
 function requireSame(edited: unknown, meant: unknown): void {
   if (sorted(edited) === sorted(meant)) return
-  throw new ManifestEditError('The file is written in a way that this edit does not understand. Edit it by hand.')
+  throw new ManifestEditError('The file is written in a way that this edit does not support. Edit it by hand.')
 }
 
 /** Key order differs after an added key, so it is not compared. */

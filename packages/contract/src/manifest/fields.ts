@@ -95,7 +95,7 @@ function readEntries<S extends Shape>(
     // An entry with another mistake keeps its name, since either of two duplicates may be the intended one.
     const first = id === null ? undefined : seen.get(id)
     if (first !== undefined)
-      report([...path, index, options.id], `is used by ${path.join('.')}.${first} too, which stays in force`)
+      report([...path, index, options.id], `is used by ${path.join('.')}.${first} too, which remains in effect`)
     else seen.set(id, index)
     if (report.errors() === before) entries.push(entry)
   }
@@ -121,7 +121,7 @@ export const text = ({ max, judge, ...rule }: TextRule) =>
   reader<string>((value) => {
     if (typeof value !== 'string') return `must be text, but is ${kindOf(value)}`
     if (value.trim() === '') return 'is empty'
-    if (value.includes('\0')) return 'holds a NUL character'
+    if (value.includes('\0')) return 'contains a NUL character'
     if (value.length > max) return `is longer than ${max} characters`
     if (rule.pattern && !rule.pattern.test(value)) return rule.says
     return judge?.(value) ?? null

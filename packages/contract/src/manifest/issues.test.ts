@@ -38,31 +38,31 @@ function sentencesOfValidator(): string[] {
   })
 }
 
-/** What only looks like one: kinds of values, parts of sentences, imports. */
+/** Strings that only look like sentences: kinds of values, parts of sentences, imports. */
 function isSentence(words: string): boolean {
   return !/^(a|true or|something|an?) /.test(words) && !/^(a )?(whole )?number$/.test(words)
 }
 
-/** What varies in them may be anything. */
+/** The variable parts of a sentence match anything. */
 function patternOf(sentence: string): RegExp {
   const parts = sentence.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 's')
 }
 
 describe('a manifest that is wrong in one way', () => {
-  test.each(files)('%s says what and where', (file) => {
+  test.each(files)('the fixture %s produces the expected issues at the expected positions', (file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     expect(expectedOf(text).length).toBeGreaterThan(0)
     expect(saidOf(text)).toEqual(expectedOf(text))
   })
 
-  test('there are enough of them, and no two of one kind by accident', () => {
+  test('the fixtures cover many kinds of mistakes without duplicates', () => {
     expect(files.length).toBeGreaterThan(100)
     const bodies = files.map((file) => readFileSync(join(folder, file), 'utf8').split('\n\n').slice(1).join('\n\n'))
     expect(new Set(bodies).size).toBe(files.length)
   })
 
-  test('every sentence of the validator is said by one of them', () => {
+  test('the fixtures produce every message of the validator', () => {
     const said = files
       .flatMap((file) => parseManifest(readFileSync(join(folder, file), 'utf8')).issues)
       .map(({ message }) => message)
@@ -74,19 +74,19 @@ describe('a manifest that is wrong in one way', () => {
       return !elsewhere.includes(sentence) && !said.some((message) => patternOf(sentence).test(message))
     })
     expect(unsaid).toEqual([])
-    // And nothing is said that this did not find in the sources.
+    // And no fixture expects a message that is not in the sources.
     const known = sentences.map(patternOf)
     expect(said.filter((message) => !known.some((pattern) => pattern.test(message)))).toEqual([])
   })
 })
 
-test('a flood of mistakes is cut, and said to be', () => {
+test('truncates a long list of issues and says so', () => {
   const { issues } = parseManifest(Array.from({ length: 1000 }, (_, i) => `k${i} = 1`).join('\n'))
   expect(issues).toHaveLength(201)
   expect(issues.map((issue) => issue.message)).toContain('has more issues than are shown')
 })
 
-test('places are right whatever stands before them', () => {
+test('reports correct positions, whatever comes before them', () => {
   const before = [
     'x = """\n[runtime]\nmodel = "no \\""" still"""',
     "y = '''\n# not a comment ''''",
@@ -103,7 +103,7 @@ test('places are right whatever stands before them', () => {
   }
 })
 
-test('the largest and the deepest manifests are read to the end', () => {
+test('validates the largest and the deepest manifests', () => {
   const many = (line: (index: number) => string) => {
     let text = ''
     for (let index = 0; text.length < 250_000; index++) text += line(index)
@@ -121,7 +121,7 @@ test('the largest and the deepest manifests are read to the end', () => {
     `x = ${'['.repeat(900)}${']'.repeat(900)}`,
   ]
   for (const text of texts) {
-    // What is not linear here does not end before the test runner's patience.
+    // Code that is not linear here exceeds the time limit of the test runner.
     const { issues } = parseManifest(text)
     expect(issues.length).toBeGreaterThan(0)
   }

@@ -71,12 +71,12 @@ command = "npm test"
 `
 
 describe('svc.toml', () => {
-  test('that is empty or about other things is the empty manifest', () => {
+  test('reads a file without svc settings as the empty manifest', () => {
     for (const text of ['', '\n', '# nothing\n', '\u{feff}svc_version = 1\n', '[env]\n[sandbox]\n'])
       expect(parseManifest(text)).toEqual({ manifest: emptyManifest, issues: [] })
   })
 
-  test('gives what it says', () => {
+  test('reads every setting of a manifest', () => {
     const { manifest, issues } = parseManifest(whole)
     expect(issues).toEqual([])
     expect(manifest).toEqual({
@@ -107,7 +107,7 @@ describe('svc.toml', () => {
     })
   })
 
-  test('with one broken table keeps the others', () => {
+  test('keeps the valid tables when one table is invalid', () => {
     const { manifest, issues } = parseManifest('[env]\nrequired = "A"\n[runtime]\nconfig_dir = "agents"\n')
     expect(manifest.runtime.config_dir).toBe('agents')
     expect(manifest.env).toEqual({ required: [], optional: [] })
@@ -119,13 +119,13 @@ describe('svc.toml', () => {
     expect(mixed.runtime).toEqual({ config_dir: emptyManifest.runtime.config_dir, command: null, model: 'm' })
   })
 
-  test('with one broken trigger keeps the others, and what is not a trigger', () => {
+  test('keeps the valid triggers and all other tables when one trigger is invalid', () => {
     const { manifest } = parseManifest(whole.replace('0 3 * * 1-5', 'at night'))
     expect(manifest.triggers.map((one) => one.slug)).toEqual(['once', 'hook'])
     expect(manifest.apps).toHaveLength(1)
   })
 
-  test('that is not TOML says where', () => {
+  test('reports the position of a TOML syntax error', () => {
     const { manifest, issues } = parseManifest('[env]\nrequired = [\n')
     expect(manifest).toEqual(emptyManifest)
     expect(issues).toHaveLength(1)
@@ -147,18 +147,18 @@ describe('svc.toml', () => {
     ['a table that is text', 'env = "A"', 'env'],
     ['a name that is none', '[env]\nrequired = ["A B"]', 'env.required.0'],
     ['a number among names', '[env]\noptional = [1]', 'env.optional.0'],
-  ])('with %s has an issue there', (_, text, path) => {
+  ])('reports an issue for %s', (_, text, path) => {
     expect(pathsOf(text)).toContain(path)
     expect(parseManifest(text).manifest.runtime.config_dir).toBe(emptyManifest.runtime.config_dir)
   })
 
-  test('that asks for a name of the platform gets a warning and keeps working', () => {
+  test('warns about a reserved name and still applies the rest', () => {
     const { manifest, issues } = parseManifest('[env]\nrequired = ["SVC_TOKEN", "A"]\n')
     expect(issues).toMatchObject([{ path: 'env.required.0', severity: 'warning', line: 2, column: 13 }])
     expect(manifest.env.required).toEqual(['A'])
   })
 
-  test('larger than 256 KiB is not read', () => {
+  test('does not read a file larger than 256 KiB', () => {
     const text = `# ${'x'.repeat(manifestBytesMax)}\n[runtime]\nconfig_dir = "agents"\n`
     expect(parseManifest(text)).toMatchObject({
       manifest: emptyManifest,
@@ -166,7 +166,7 @@ describe('svc.toml', () => {
     })
   })
 
-  test('is never a crash, and never changes an object of ours', () => {
+  test('never throws or changes a prototype, for any generated input', () => {
     const before = structuredClone(emptyManifest)
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),

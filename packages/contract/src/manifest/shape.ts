@@ -48,7 +48,7 @@ const webAddress = text({
     !URL.canParse(url)
       ? 'must be an http or https address'
       : new URL(url).username || new URL(url).password
-        ? 'holds a user name or password: name a secret in auth instead'
+        ? 'contains a user name or password: name a secret in auth instead'
         : null,
 })
 /** Warns about a reserved name and omits it: no secret can have it. */
@@ -145,7 +145,7 @@ const appShape = {
     text({
       ...slugRule,
       max: 40,
-      judge: (name) => (name.includes('--') ? 'holds two hyphens in a row, which its address could not show' : null),
+      judge: (name) => (name.includes('--') ? 'contains two hyphens in a row, which its URL cannot contain' : null),
     }),
   ),
   command: optional(shellLine),
@@ -197,7 +197,7 @@ function checkTrigger(trigger: ManifestTrigger, path: Path, report: Report): voi
   const lacks = (key: string, why: string) => report([...path, key], why, { place: 'key' })
   const stray = (key: string, why: string) => report([...path, key], why, { severity: 'warning', place: 'key' })
   for (const placeholder of unknownPlaceholders(trigger.prompt))
-    report([...path, 'prompt'], `has a placeholder that nothing fills: {{ ${placeholder} }}`, { severity: 'warning' })
+    report([...path, 'prompt'], `has an unknown placeholder: {{ ${placeholder} }}`, { severity: 'warning' })
   const other = trigger.type === 'cron' ? 'webhooks' : 'schedules'
   for (const placeholder of misplacedPlaceholders(trigger.prompt, trigger.type))
     report([...path, 'prompt'], `has a placeholder that only ${other} fill: {{ ${placeholder} }}`, {
@@ -206,13 +206,13 @@ function checkTrigger(trigger: ManifestTrigger, path: Path, report: Report): voi
   if (trigger.type === 'cron') {
     if (trigger.cron === null && trigger.run_at === null) lacks('cron', 'is missing: say when, with cron or run_at')
     if (trigger.cron !== null && trigger.run_at !== null)
-      lacks('run_at', 'goes without cron: a trigger has one of them')
-    if (trigger.secret_env !== null) stray('secret_env', 'is of no use here: only webhooks are signed')
+      lacks('run_at', 'cannot be combined with cron: a trigger has one of them')
+    if (trigger.secret_env !== null) stray('secret_env', 'has no effect here: only webhooks are signed')
     return
   }
-  if (trigger.secret_env === null) lacks('secret_env', 'is missing: it names the secret with which the sender signs')
-  if (trigger.cron !== null) stray('cron', 'is of no use to a webhook')
-  if (trigger.run_at !== null) stray('run_at', 'is of no use to a webhook')
+  if (trigger.secret_env === null) lacks('secret_env', 'is missing: it names the secret that signs the calls')
+  if (trigger.cron !== null) stray('cron', 'has no effect on a webhook')
+  if (trigger.run_at !== null) stray('run_at', 'has no effect on a webhook')
 }
 
 const takenPorts = [8000, 4096, 61080, 61081]
@@ -221,11 +221,11 @@ function checkApp(app: ManifestApp, path: Path, report: Report): void {
   if (app.command === null && app.static_dir === null)
     report([...path, 'command'], 'is missing: an app has a command or a static_dir', { place: 'key' })
   if (app.command !== null && app.static_dir !== null)
-    report([...path, 'static_dir'], 'goes without command: an app has one of them', { place: 'key' })
+    report([...path, 'static_dir'], 'cannot be combined with command: an app has one of them', { place: 'key' })
   if (app.port !== null && takenPorts.includes(app.port))
-    report([...path, 'port'], `is taken by the sandbox itself (${takenPorts.join(', ')})`)
+    report([...path, 'port'], `is used by the sandbox itself (${takenPorts.join(', ')})`)
   for (const [name, value] of Object.entries(app.env))
     for (const secret of secretsNamedIn({ [name]: value }))
       if (refuseSecretName(secret) !== null)
-        report([...path, 'env', name], `names a secret that cannot be: ${secret.slice(0, 60)}`)
+        report([...path, 'env', name], `names a secret that is not allowed: ${secret.slice(0, 60)}`)
 }

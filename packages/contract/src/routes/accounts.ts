@@ -10,7 +10,7 @@ export type Plan = (typeof plans)[number]
 
 export const account = named('Account', {
   account_id: uuid,
-  slug: z.string().describe('Made of its name and the start of its id; another one once the account is renamed.'),
+  slug: z.string().describe('Built from its name and the start of its id; changes when the account is renamed.'),
   name: z.string(),
   plan: z.enum(plans),
   role: z.enum(roles),
@@ -71,9 +71,9 @@ export const listMembersRoute = route.get('account-read', '/v1/accounts/:account
 
 export const addMemberRoute = route.post('account-admin', '/v1/accounts/:accountId/members', {
   name: 'addMember',
-  summary: 'Invite a person by e-mail address',
+  summary: 'Invite a person by email address',
   description:
-    'The person joins when they accept, within seven days. The service sends no e-mail: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.',
+    'The person joins when they accept, within seven days. The service sends no email: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.',
   errors: ['conflict', 'confirmation_needed'],
   body: z.object({
     email: z.email().max(254).toLowerCase(),
@@ -88,7 +88,7 @@ export const addMemberRoute = route.post('account-admin', '/v1/accounts/:account
     sign_in: z
       .object({ url: z.string(), expires_at: timestamp })
       .nullable()
-      .describe('The link to hand over: the service sends no e-mail. Null with an API token.'),
+      .describe('The link to hand over: the service sends no email. Null with an API token.'),
   }),
 })
 
@@ -183,9 +183,9 @@ const password = z.string().min(10, 'must have 10 characters or more').max(200)
 
 export const signInWithPasswordRoute = route.post('public', '/v1/sign-in/password', {
   name: 'signInWithPassword',
-  summary: 'Sign in with e-mail address and password',
+  summary: 'Sign in with email address and password',
   description:
-    'Sets the dashboard cookie. Failed attempts are limited by e-mail address and by network address: `limit_reached` (429).',
+    'Sets the dashboard cookie. Failed attempts are limited by email address and by network address: `limit_reached` (429).',
   errors: ['unauthenticated', 'limit_reached'],
   body: z.object({ email, password: z.string().min(1).max(200) }),
   example: { body: { email: 'grace@example.com', password: 'correct horse battery staple' } },
@@ -195,13 +195,13 @@ export const signInWithPasswordRoute = route.post('public', '/v1/sign-in/passwor
 export const getPasswordRoute = route.get('account', '/v1/accounts/password', {
   name: 'getPassword',
   summary: 'Get whether the caller can sign in with a password',
-  description: 'Also returns the e-mail address that goes with it.',
+  description: 'Also returns the email address that goes with it.',
   reply: z.object({ email: z.string().nullable(), is_set: z.boolean() }),
 })
 
 export const setPasswordRoute = route.post('account', '/v1/accounts/password', {
   name: 'setPassword',
-  summary: 'Set the e-mail address and password of the caller',
+  summary: 'Set the email address and password of the caller',
   description:
     "Only from the dashboard. Ends the caller's other dashboard sessions. Needs `current_password` when one is set, except shortly after signing in with an owner link.",
   errors: ['conflict', 'limit_reached', 'confirmation_needed'],
@@ -237,8 +237,8 @@ export type DashboardSession = z.infer<typeof dashboardSession>
 
 export const listDashboardSessionsRoute = route.get('account', '/v1/accounts/dashboard-sessions', {
   name: 'listDashboardSessions',
-  summary: 'List where the caller is signed in',
-  description: 'Each entry is a browser session of the dashboard; `current` marks the one that asks.',
+  summary: 'List the browser sessions of the caller',
+  description: 'Where the caller is signed in to the dashboard; `current` marks the session of this request.',
   ...wholeList(null, 'dashboard_session_id'),
   reply: z.array(dashboardSession),
 })

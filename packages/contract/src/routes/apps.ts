@@ -99,7 +99,7 @@ export const getAppRoute = route.get('project-read', `${base}/:slug`, {
 export const deployAppRoute = route.post('project-write', `${base}/:slug/deploy`, {
   name: 'deployApp',
   summary: 'Deploy an app',
-  description: 'From the default branch, also when the app was stopped. The answer comes before the app is live.',
+  description: 'From the default branch, also when the app was stopped. The response comes before the app is live.',
   errors: [...repositoryErrors, 'manifest_invalid', 'unprocessable', 'quota_exceeded'],
   effect: 'adds',
   status: 202,

@@ -82,7 +82,7 @@ export const getFileRoute = route.get('project-read', `${base}/file`, {
   name: 'getFile',
   summary: 'Get a file at a branch or commit',
   description:
-    'JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.',
+    'JSON contains at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
   query: z.object({ ref: ref.optional(), path }),
   stream: true,

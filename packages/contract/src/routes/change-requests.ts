@@ -64,7 +64,7 @@ export const listChangeRequestsRoute = route.get('project-write', base, {
       .string()
       .trim()
       .max(titleMax)
-      .refine((text) => !text.includes('\0'), 'holds a NUL character')
+      .refine((text) => !text.includes('\0'), 'contains a NUL character')
       .optional()
       .describe(
         'Only change requests with this text in the title or a branch name, or with this number. Case does not matter.',
@@ -296,7 +296,7 @@ export const getPullRequestRoute = route.get('project-write', `${base}/:crId/pul
 export const openPullRequestRoute = route.post('project-write', `${base}/:crId/pull-request`, {
   name: 'openPullRequest',
   summary: 'Open a pull request on the git host',
-  description: 'For a protected base branch. Answers with the open pull request when there is one.',
+  description: 'For a protected base branch. Returns the open pull request if there is one.',
   errors: [
     ...repositoryErrors,
     'ref_missing',

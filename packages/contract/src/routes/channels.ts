@@ -25,7 +25,7 @@ const credential = z
   .trim()
   .min(8)
   .max(500)
-  .regex(/^[\x21-\x7e]+$/, 'holds spaces or characters no credential has')
+  .regex(/^[\x21-\x7e]+$/, 'contains spaces or characters that no credential has')
 
 export const channel = named('Channel', {
   channel_id: uuid,
@@ -106,7 +106,7 @@ export const listChannelsRoute = route.get('project-read', base, {
 export const connectChannelRoute = route.post('project-admin', base, {
   name: 'connectChannel',
   summary: 'Connect a chat channel',
-  description: 'The credentials are tried first. A channel that is already connected gets the new ones.',
+  description: 'The credentials are tested first. A channel that is already connected gets the new ones.',
   errors: ['unprocessable', ...repositoryErrors],
   body: z.object({
     platform: z.enum(chatPlatforms).default('slack'),
@@ -182,7 +182,7 @@ export const claimLinkCodeRoute = route.post('user', '/v1/channel-links/claim', 
     chat_user_email: z
       .string()
       .nullable()
-      .describe('The e-mail address that the platform has for the user; null when it does not tell.'),
+      .describe('The email address that the platform has for the user; null when unknown.'),
     project_id: uuid,
     project_name: z.string(),
     account_name: z.string(),

@@ -3,7 +3,7 @@ import { named, route, timestamp } from '../route.ts'
 
 export const hostWebhook = named('HostWebhook', {
   url: z.string().describe('The URL to enter at the git host.'),
-  secret: z.string().nullable().describe('Null until a secret is made. Without one, calls are refused.'),
+  secret: z.string().nullable().describe('Null until a secret is created. Without one, calls are refused.'),
   last_call_at: timestamp.nullable(),
   last_sender: z
     .string()

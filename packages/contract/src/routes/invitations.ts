@@ -10,7 +10,7 @@ export const invitation = named('Invitation', {
   invited_by: z.object({ user_id: uuid, name: z.string() }).nullable(),
   created_at: timestamp,
   expires_at: timestamp,
-  has_link: z.boolean().describe('Whether the link of the invitation exists. An API token makes none.'),
+  has_link: z.boolean().describe('Whether the invitation has a link. An API token creates none.'),
 })
 export type Invitation = z.infer<typeof invitation>
 
@@ -67,7 +67,7 @@ export const readInvitationRoute = route.post('public', '/v1/invitations/read', 
 export const listReceivedInvitationsRoute = route.get('user', '/v1/invitations', {
   name: 'listReceivedInvitations',
   summary: 'List the invitations the caller received',
-  description: 'Only invitations to the e-mail address that the single sign-on provider verified.',
+  description: 'Only invitations to the email address that the single sign-on provider verified.',
   query: page,
   reply: z.object({ invitations: z.array(receivedInvitation) }),
 })
@@ -76,7 +76,7 @@ export const acceptInvitationRoute = route.post('user', '/v1/invitations/accept'
   name: 'acceptInvitation',
   summary: 'Accept an invitation',
   description:
-    'The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.',
+    'The signed-in person accepts in a browser: by the code of the link, or by id when the email address is verified.',
   errors: ['not_found', 'conflict', 'confirmation_needed', 'limit_reached'],
   body: z.union([z.object({ code: z.string().min(1).max(200) }), z.object({ invitation_id: uuid })]),
   reply: z.object({ account_id: uuid, role: z.enum(roles) }),

@@ -6,7 +6,7 @@ export const notice = named('Notice', {
   notice_id: z.number().int(),
   at: timestamp,
   action: z.string().describe('The action in the audit log, such as `token.create`.'),
-  name: z.string().nullable().describe('The name of the token, or the e-mail address that was invited.'),
+  name: z.string().nullable().describe('The name of the token, or the email address that was invited.'),
   address: z.string().nullable(),
   token_name: z
     .string()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { branchName } from './projects.ts'
 
-/** What git itself says of `refs/heads/<name>`: the oracle. One process answers for one name, so the questions go out in parallel. */
+/** The oracle: git's own verdict on `refs/heads/<name>`. One process answers for one name, so the questions go out in parallel. */
 async function gitAccepts(name: string): Promise<boolean> {
   if (name.includes('\0')) return false
   const child = Bun.spawn(['git', 'check-ref-format', `refs/heads/${name}`], { stdout: 'ignore', stderr: 'ignore' })
@@ -54,8 +54,8 @@ const piece = fc.constantFrom(
 )
 const generated = fc.array(piece, { minLength: 1, maxLength: 7 }).map((pieces) => pieces.join(''))
 
-describe('a branch name', () => {
-  test('is taken exactly when git takes it, apart from @, which means HEAD', async () => {
+describe('branch names', () => {
+  test('accepts the branch names that git accepts, except @, which means HEAD', async () => {
     const names = new Set(fc.sample(generated, { numRuns: 600, seed: 7_310 }))
     for (const name of ['main', 'a/b', '-dash', '+main', 'HEAD', '0'.repeat(40), 'a@b', 'a@', '@a', 'a{b', 'x.lockx'])
       names.add(name)
@@ -72,20 +72,20 @@ describe('a branch name', () => {
     expect(batch.length).toBeGreaterThan(300)
   }, 60_000)
 
-  test('loses the space around it, and is not empty then', () => {
+  test('trims a branch name and refuses an empty one', () => {
     expect(branchName.parse('  main\n')).toBe('main')
     expect(branchName.safeParse(' \n ').success).toBeFalse()
     expect(branchName.safeParse('@').success).toBeFalse()
   })
 
-  test('is no longer than a file name with .lock behind it, in bytes', () => {
+  test('refuses a branch name that is too long for a file name with .lock, in bytes', () => {
     const fits = (name: string) => branchName.safeParse(name).success
     expect([fits('a'.repeat(250)), fits('a'.repeat(251))]).toEqual([true, false])
     expect([fits('é'.repeat(125)), fits('é'.repeat(126))]).toEqual([true, false])
     expect([fits(`${'a'.repeat(120)}/${'b'.repeat(120)}`), fits('a/'.repeat(200))]).toEqual([true, false])
   })
 
-  test('is whole text: half of a surrogate pair is refused', () => {
+  test('refuses a branch name with half of a surrogate pair', () => {
     expect(branchName.safeParse('a\ud800').success).toBeFalse()
   })
 })

@@ -110,7 +110,7 @@ export const createProjectRoute = route.post('user', '/v1/projects', {
   name: 'createProject',
   summary: 'Create a project',
   description:
-    'With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` names what the host answered.',
+    'With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` contains the answer of the host.',
   errors: [
     ...repositoryErrors,
     'reserved_name',
@@ -135,7 +135,7 @@ export const createProjectRoute = route.post('user', '/v1/projects', {
     git_ssh_key: z
       .literal('generate')
       .optional()
-      .describe('`generate`: the server makes an ssh key for this project and returns its public half.'),
+      .describe('`generate`: the server creates an ssh key for this project and returns the public key.'),
   }),
   status: 201,
   idempotent: true,
@@ -171,7 +171,7 @@ export const updateProjectRoute = route.patch('project-admin', '/v1/projects/:pr
   name: 'updateProject',
   summary: 'Change a project',
   description:
-    'Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tried before it is saved.',
+    'Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tested before it is saved.',
   errors: [...repositoryErrors, 'unprocessable', 'limit_reached'],
   body: z.object({
     name: name.optional(),
@@ -181,7 +181,7 @@ export const updateProjectRoute = route.patch('project-admin', '/v1/projects/:pr
     git_ssh_key: z
       .literal('generate')
       .optional()
-      .describe('`generate`: the server makes a new ssh key in place of the present one.'),
+      .describe('`generate`: the server creates a new ssh key that replaces the current one.'),
     settings: z
       .object({
         agent_merge: z.enum(['deny', 'allow']).optional(),
@@ -208,14 +208,14 @@ export const deletedDaysKept = 30
 export const deleteProjectRoute = route.delete('project-admin', '/v1/projects/:projectId', {
   name: 'deleteProject',
   summary: 'Delete a project',
-  description: `The project can be restored for ${deletedDaysKept} days. \`purge=true\` deletes it for good now; a project that is already deleted is purged by its id.`,
+  description: `The project can be restored for ${deletedDaysKept} days. \`purge=true\` deletes it permanently now; a project that is already deleted is purged by its id.`,
   deleted: 'too',
   query: z.object({
     purge: z
       .enum(['true', 'false'])
       .optional()
       .describe(
-        '`true` deletes the project for good. The path then needs the id of a project that is already deleted.',
+        '`true` deletes the project permanently. The path then needs the id of a project that is already deleted.',
       ),
   }),
   /** `purge_at` is null after a purge. */

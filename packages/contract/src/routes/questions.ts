@@ -48,7 +48,7 @@ export const answerQuestionRoute = route.post('project-write', `${base}/:questio
   name: 'answerQuestion',
   summary: 'Answer a question of an agent',
   description:
-    'One of the option values; a `question` also takes free text. Only people answer: the token of a sandbox gets `forbidden`.',
+    'One of the option values; a `question` also takes free text. Only people can answer: the token of a sandbox gets `forbidden`.',
   errors: ['runtime_booting'],
   effect: 'adds',
   body: z.object({
@@ -57,7 +57,7 @@ export const answerQuestionRoute = route.post('project-write', `${base}/:questio
       .trim()
       .min(1, 'is empty')
       .max(answerCharsMax)
-      .refine((text) => !text.includes('\0'), 'holds a NUL character'),
+      .refine((text) => !text.includes('\0'), 'contains a NUL character'),
   }),
   example: { body: { answer: 'once' } },
   reply: question,

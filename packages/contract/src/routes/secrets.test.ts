@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { refuseSecretName } from '../schemas/secret-name.ts'
 
-describe('a secret name', () => {
+describe('secret names', () => {
   test.each(['A', 'a', '_', 'OPENAI_API_KEY', 'x9', 'PATHS', 'MY_PATH', 'GITHUB_TOKEN', 'HOMEPAGE', 'A'.repeat(128)])(
-    '%s is taken',
+    'accepts the secret name %s',
     (name) => expect(refuseSecretName(name)).toBeNull(),
   )
 
@@ -25,7 +25,7 @@ describe('a secret name', () => {
     'A ',
     'constructor-x',
     '__proto__ ',
-  ])('%j is no name at all', (name) => expect(refuseSecretName(name)).not.toBeNull())
+  ])('refuses the malformed secret name %j', (name) => expect(refuseSecretName(name)).not.toBeNull())
 
   test.each([
     'SVC_TOKEN',
@@ -50,9 +50,11 @@ describe('a secret name', () => {
     'GIT_CONFIG_COUNT',
     'RUNTIME_CONFIG_DIR',
     'OPENCODE_CONFIG',
-  ])('%s would change how programs start, or is the platform’s', (name) => expect(refuseSecretName(name)).toBeTruthy())
+  ])('refuses the secret name %s, which changes how programs start or is reserved', (name) =>
+    expect(refuseSecretName(name)).toBeTruthy(),
+  )
 
-  test('that starts with SVC_ in any case is refused, whatever follows', () => {
+  test('refuses every name that starts with SVC_, in any case', () => {
     const anyCase = fc
       .tuple(...[...'svc'].map((c) => fc.constantFrom(c, c.toUpperCase())))
       .map((chars) => chars.join(''))
@@ -63,7 +65,7 @@ describe('a secret name', () => {
     )
   })
 
-  test('that is taken can be an environment variable', () => {
+  test('every accepted secret name is a valid environment variable', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (name) => {
         if (refuseSecretName(name) === null) expect(name).toMatch(/^[A-Za-z_]\w*$/)

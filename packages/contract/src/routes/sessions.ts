@@ -33,7 +33,7 @@ export const initialPromptBytesMax = 120 * 1024
 export const turnError = named('TurnError', { code: z.string(), message: z.string(), at: timestamp })
 export type TurnError = z.infer<typeof turnError>
 
-/** Which changes of svc.toml the running sandbox has applied. */
+/** The changes of svc.toml that the running sandbox has applied. */
 export const sessionRefresh = named('SessionRefresh', {
   status: z.enum(['waiting', 'done', 'failed']).describe('`waiting`: until the turn of the agent ends.'),
   cause: z.enum(['request', 'default_branch']).describe('`default_branch`: svc.toml or the agents changed there.'),
@@ -99,13 +99,13 @@ const promptText = z
   .string()
   .trim()
   .min(1, 'is empty')
-  .refine((text) => !text.includes('\0'), 'holds a NUL character')
+  .refine((text) => !text.includes('\0'), 'contains a NUL character')
 
 export const createSessionRoute = route.post('project-write', base, {
   name: 'createSession',
   summary: 'Create a session',
   description:
-    "Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
+    "Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
   errors: [...repositoryErrors, ...startErrors, 'unprocessable', 'quota_exceeded', 'limit_reached', 'branch_protected'],
   effect: 'adds',
   body: z
@@ -118,7 +118,7 @@ export const createSessionRoute = route.post('project-write', base, {
       branch_already_created: z
         .boolean()
         .optional()
-        .describe('The branch named session_id is in the repository, and the session works on it as it is.'),
+        .describe('The branch named session_id already exists, and the session works on it as it is.'),
       name: line(200).optional(),
       agent_name: agentName.optional(),
       base_ref: branchName.optional(),
@@ -229,7 +229,7 @@ export const promptSessionRoute = route.post('project-write', `${base}/:sessionI
   name: 'promptSession',
   summary: 'Send a prompt to the agent of a session',
   description:
-    'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.',
+    'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked.',
   errors: [...startErrors, 'unprocessable', 'runtime_booting', ...repositoryErrors, 'quota_exceeded'],
   effect: 'adds',
   body: z.strictObject({
@@ -254,7 +254,7 @@ const attachment = named('Attachment', {
   attachment_id: uuid,
   name: z.string(),
   bytes: z.number().int(),
-  content_type: z.string().describe('From the first bytes of the file, never from its name.'),
+  content_type: z.string().describe('Detected from the first bytes of the file, never from its name.'),
 })
 
 /** A text for the agent. The first prompt of a session has the session's id. */
@@ -273,7 +273,7 @@ export type Prompt = z.infer<typeof prompt>
 export const listPromptsRoute = route.get('project-read', `${base}/:sessionId/prompts`, {
   name: 'listPrompts',
   summary: 'List the prompts of a session',
-  description: 'Newest first, each with what became of it.',
+  description: 'Newest first, each with its outcome.',
   query: page,
   reply: z.object({ prompts: z.array(prompt) }),
 })
@@ -299,7 +299,7 @@ export const messagePart = z.discriminatedUnion('type', [
     title: z.string(),
     input: z.string(),
     output: z.string(),
-    /** Of a command; null when it was killed, such as after its time limit. Absent for other tools. */
+    /** The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools. */
     exit_code: z.number().int().nullable().optional(),
     duration_ms: z.number().int().min(0).optional(),
   }),

@@ -26,7 +26,7 @@ export const readyRoute = route.get('public', '/v1/ready', {
         install: z.string().nullable(),
         missing_limits: z
           .array(z.enum(['memory', 'cpu', 'processes']))
-          .describe('What a sandbox on this machine may use without limit.'),
+          .describe('Resources that a sandbox on this machine can use without limit.'),
       })
       .describe('Whether sandboxes can start on this server, and if not, how to fix it.'),
     model: z.enum(['upstream', 'scripted', 'none']).describe('`scripted` is the demo model of `svc tour`.'),

@@ -25,7 +25,7 @@ const expires = z.iso.datetime({ offset: true }).nullable().optional()
 
 export const whoAmIRoute = route.get('token', '/v1/token', {
   name: 'whoAmI',
-  summary: 'Get who this token belongs to',
+  summary: 'Get the owner of this token',
   description: 'Works with every user and project token, also inside a sandbox.',
   errors: ['not_found'],
   reply: z.object({

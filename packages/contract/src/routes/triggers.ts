@@ -37,7 +37,7 @@ export const trigger = named('Trigger', {
   agent: z.string().nullable(),
   model: z.string().nullable(),
   prompt: z.string(),
-  prompt_template: z.string().describe('The same as prompt, its places not filled.'),
+  prompt_template: z.string().describe('The same as prompt, with its placeholders unfilled.'),
   secret_env: z.string().nullable(),
   last_fired_at: timestamp.nullable(),
   next_fire_at: timestamp.nullable(),
@@ -59,7 +59,7 @@ export const listTriggersRoute = route.get('project-read', base, {
 export const getTriggerRoute = route.get('project-read', `${base}/:slug`, {
   name: 'getTrigger',
   summary: 'Get a trigger with its latest runs',
-  description: '`slots` are the times at which it was due and what came of each.',
+  description: '`slots` are the times at which it was due, with their outcomes.',
   errors: [...repositoryErrors],
   reply: trigger.extend({ slots: z.array(triggerSlot) }),
 })
@@ -87,7 +87,8 @@ export const fireTriggerRoute = route.post('project-write', `${base}/:slug/fire`
 })
 
 const switching = {
-  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
+  description:
+    'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` says whether it was.',
   errors: [
     ...repositoryErrors,
     'manifest_invalid',

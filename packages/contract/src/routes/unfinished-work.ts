@@ -42,7 +42,7 @@ export const getUnfinishedWorkRoute = route.get('project-read', base, {
 export const saveUnfinishedWorkRoute = route.post('project-write', base, {
   name: 'saveUnfinishedWork',
   summary: 'Save the unfinished work of a running session',
-  description: 'Also happens by itself at intervals and before a stop.',
+  description: 'The server also does this at intervals and before a stop.',
   errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors],
   effect: 'adds',
   reply: unfinishedWork,

@@ -13,7 +13,7 @@ const eventPattern = z
   .string()
   .refine(
     (text) => text === '*' || projectEventTypes.some((type) => type === text || `${type.split('.')[0]}.*` === text),
-    'is neither `*`, nor a type of event, nor all of a noun as `session.*`',
+    'must be `*`, an event type, or all types of a noun such as `session.*`',
   )
 
 export function wantsEvent(patterns: string[], type: string): boolean {
@@ -84,15 +84,14 @@ export const createWebhookRoute = route.post('project-admin', base, {
 export const updateWebhookRoute = route.patch('project-admin', `${base}/:webhookId`, {
   name: 'updateWebhook',
   summary: 'Change a webhook',
-  description:
-    'Changes its URL, events or secret, or pauses and resumes it. `from_now` drops what was not delivered yet.',
+  description: 'Changes its URL, events or secret, or pauses and resumes it. `from_now` drops undelivered events.',
   errors: ['unprocessable'],
   body: z.object({
     url: url.optional(),
     events: events.optional(),
     paused: z.boolean().optional(),
     from_now: z.boolean().optional().describe('`true` drops the events that were not delivered yet.'),
-    rotate_secret: z.boolean().optional().describe('`true` makes a new secret and returns it.'),
+    rotate_secret: z.boolean().optional().describe('`true` creates a new secret and returns it.'),
     secret: secret.optional(),
   }),
   example: { body: { paused: true } },

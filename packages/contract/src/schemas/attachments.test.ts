@@ -4,7 +4,7 @@ import { attachmentFileName } from './attachments.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length
 
-describe('the file name of an attachment', () => {
+describe('file names of attachments', () => {
   const part = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.constantFrom('.', '..', '-', '/', ' ', '.png', '\u00e9', '\u{20000}', '\ud800'),
@@ -14,7 +14,7 @@ describe('the file name of an attachment', () => {
   )
   const name = fc.array(part, { maxLength: 6 }).map((parts) => parts.join(''))
 
-  test('is its own file name, one segment of a path, and at most 200 bytes', () => {
+  test('a file name is one path segment of at most 200 bytes, and normalizing it again changes nothing', () => {
     fc.assert(
       fc.property(name, (given) => {
         const once = attachmentFileName(given)
@@ -31,7 +31,7 @@ describe('the file name of an attachment', () => {
     ['\uc124'.repeat(60) + '.' + '\uba85'.repeat(15), '\uc124'.repeat(51) + '.' + '\uba85'.repeat(15)],
     ['a'.repeat(250) + '.png', 'a'.repeat(196) + '.png'],
     ['plan.txt', 'plan.txt'],
-  ])('is cut where it is too long, and keeps a short extension: %s', (given, expected) => {
+  ])('shortens a long file name and keeps a short extension: %s', (given, expected) => {
     expect(attachmentFileName(given)).toBe(expected)
   })
 })

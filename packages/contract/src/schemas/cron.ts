@@ -20,11 +20,11 @@ export function refuseCron(expression: string): string | null {
   } catch (error) {
     return `is not a cron expression: ${reason(error)}`
   }
-  if (slots.length === 0) return 'never comes: no date fits'
+  if (slots.length === 0) return 'never occurs: no date matches'
   const isTooOften = slots.some(
     (slot, index) => index > 0 && slot.getTime() - slots[index - 1]!.getTime() < cronIntervalMsMin,
   )
-  return isTooOften ? 'comes more often than once a minute' : null
+  return isTooOften ? 'occurs more often than once a minute' : null
 }
 
 export function refuseTimezone(timezone: string): string | null {

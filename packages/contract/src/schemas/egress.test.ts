@@ -10,7 +10,7 @@ const rules = (...patterns: string[]): EgressRule[] =>
     return parsed
   })
 
-describe('a pattern', () => {
+describe('egress patterns', () => {
   test.each([
     ['api.example.com', 'api.example.com', 443, true],
     ['api.example.com', 'api.example.com', 80, true],
@@ -30,11 +30,11 @@ describe('a pattern', () => {
     ['@packages', 'registry.npmjs.org', 443, true],
     ['@packages', 'github.com', 443, false],
     ['[2001:4860::8888]:443', '2001:4860::8888', 443, true],
-  ])('%s lets %s:%i pass: %p', (pattern, host, port, passes) => {
+  ])('the pattern %s for %s:%i allows the connection: %p', (pattern, host, port, passes) => {
     expect(allowsEgress(rules(pattern), host, port)).toBe(passes)
   })
 
-  test('that is none says why', () => {
+  test('says why a pattern is invalid', () => {
     for (const pattern of ['', '@all', 'https://x.test', 'a b', 'x.test:0', 'x.test:65536', 'x.test:', '*.*.x', 'a*.x'])
       expect(parseEgressPattern(pattern), pattern).toBeString()
     for (const pattern of ['x..test', '-x.test', '127.1', '0x7f000001', '1.2.3.256', 'x.test/path', 'user@x.test'])
@@ -42,14 +42,14 @@ describe('a pattern', () => {
   })
 })
 
-test('a host has one spelling', () => {
+test('normalizes every spelling of a host', () => {
   expect(egressHost('Registry.NPMJS.org.')).toBe('registry.npmjs.org')
   expect(egressHost('[::FFFF:127.0.0.1]')).toBe('::ffff:127.0.0.1')
   for (const text of ['2130706433', '0177.0.0.1', '127.0.0.1.', 'x\0.test', 'x%2e.test', 'bücher.test', ''])
     expect(egressHost(text), text).toBe(text === '127.0.0.1.' ? '127.0.0.1' : null)
 })
 
-test('[sandbox] of svc.toml is read with its mistakes by name', () => {
+test('reads [sandbox] of svc.toml and names each mistake', () => {
   const good = parseManifest(
     '[sandbox]\ncpu = 0.5\nmemory = "2GiB"\ndisk = "10g"\nsetup = "npm ci"\nidle_minutes = 5\negress = ["@packages", "*.example.com:443"]\n',
   )

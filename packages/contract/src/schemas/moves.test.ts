@@ -16,33 +16,33 @@ const allowed: Record<ChangeRequestMove, ChangeRequestStatus[]> = {
   merge: ['open'],
 }
 
-describe('change requests', () => {
+describe('moves of change requests', () => {
   const cases = (Object.keys(allowed) as ChangeRequestMove[]).flatMap((move) =>
     changeRequestStatuses.map((status) => [move, status] as const),
   )
 
-  test('the table has exactly these moves', () => {
+  test('the table has exactly the known moves', () => {
     expect(Object.keys(changeRequestMoves).toSorted()).toEqual(Object.keys(allowed).toSorted())
   })
 
-  test.each(cases)('%s of one that is %s', (move, status) => {
+  test.each(cases)('the move %s is allowed only from its statuses: from %s', (move, status) => {
     const refusal = refuseMove(move, status)
     if (allowed[move].includes(status)) expect(refusal).toBeNull()
     else expect(refusal).toMatch(new RegExp(`is ${status}, so it cannot be (edit|clos|reopen|merg)ed\\.$`))
   })
 
-  test('nothing leads out of merged', () => {
+  test('no move leaves the status merged', () => {
     for (const { from } of Object.values(changeRequestMoves)) expect(from as readonly string[]).not.toContain('merged')
   })
 })
 
-describe('sessions', () => {
-  test('have the seven statuses of the specification, in its order', () => {
+describe('moves of sessions', () => {
+  test('sessions have the seven statuses of the specification, in its order', () => {
     expect(sessionStatuses.join(' ')).toBe('queued branching provisioning running stopped failed completed')
     expect(sandboxStatuses.join(' ')).toBe('provisioning active stopped error archived')
   })
 
-  test('move between known statuses only, and never into one that is defined but not written', () => {
+  test('sessions move only between known statuses, and never into a status that is not written', () => {
     for (const { from, to } of Object.values(sessionMoves)) {
       for (const status of [...from, to]) expect(sessionStatuses).toContain(status)
       expect(['queued', 'branching', 'completed']).not.toContain(to)

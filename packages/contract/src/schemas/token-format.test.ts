@@ -17,19 +17,19 @@ function expectedChecksum(body: string): string {
   return places.join('')
 }
 
-describe('a token', () => {
+describe('the format of tokens', () => {
   // Computed with another language's zlib.
   test.each([
     `${'0'.repeat(36)}0etOEM`,
     `${'z'.repeat(36)}1ej79G`,
     '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ0TyBiU',
     'abcdefghijklmnopqrstuvwxyz0123456789464tr9',
-  ])('svc_pat_%s is one', (text) => {
+  ])('accepts the token svc_pat_%s', (text) => {
     expect(isWellFormedToken(`svc_pat_${text}`)).toBeTrue()
     expect(expectedChecksum(text.slice(0, 36))).toBe(text.slice(36))
   })
 
-  test('is made well formed, and no two are alike', () => {
+  test('makes well-formed tokens that all differ', () => {
     const made = Array.from({ length: 2_000 }, () => makeToken(random))
     expect(new Set(made).size).toBe(made.length)
     for (const token of made) {
@@ -38,7 +38,7 @@ describe('a token', () => {
     }
   })
 
-  test('with any one character exchanged for any other is refused', () => {
+  test('refuses a token with any one character replaced', () => {
     const token = makeToken(random)
     const others = `${digits}-_. \n`
     for (let at = 0; at < token.length; at++) {
@@ -49,7 +49,7 @@ describe('a token', () => {
     }
   })
 
-  test('with two neighbours swapped, cut short or made longer is refused', () => {
+  test('refuses a token with two neighboring characters swapped, cut short or extended', () => {
     const token = makeToken(random)
     for (let at = 0; at + 1 < token.length; at++) {
       if (token[at] === token[at + 1]) continue
@@ -61,7 +61,7 @@ describe('a token', () => {
   })
 })
 
-test('base62 uses every character about equally often, and asks for more bytes when too many are refused', () => {
+test('base62 uses every character about equally often, and draws more bytes when too many are rejected', () => {
   const counts = new Map<string, number>()
   for (const char of base62(62_000, random)) counts.set(char, (counts.get(char) ?? 0) + 1)
   expect(counts.size).toBe(62)

@@ -113,8 +113,8 @@ function tarOf(folder: string, files: Record<string, string>): Buffer {
 const server = (answer: string) =>
   `require('http').createServer((q, s) => { ${answer} }).listen(process.env.PORT, '127.0.0.1')`
 
-describe('an app', () => {
-  test('with a command is built and run with its own environment, and nothing of the platform', async () => {
+describe('running an app', () => {
+  test('builds and runs an app with its own environment and no variable of the platform', async () => {
     const app = await startApp()
     const files = { 'server.js': server(`s.end(JSON.stringify(process.env))`) }
     const spec = { build: 'echo building here && cat server.js > built.js', command: 'node built.js', env: { A: 'b' } }
@@ -132,7 +132,7 @@ describe('an app', () => {
     expect((await app.deploy(files, spec)).status).toBe(409)
   })
 
-  test('of files serves its folder: types, index, ranges, its own 404, and no hidden file', async () => {
+  test('serves a folder with types, index pages, ranges and its own 404 page, but no hidden files', async () => {
     const app = await startApp()
     const files = {
       'public/index.html': '<h1>home</h1>',
@@ -155,7 +155,7 @@ describe('an app', () => {
     expect((await app.get('/', { 'if-none-match': etag })).status).toBe(304)
   })
 
-  test('whose build fails is failed with its last words and runs nothing', async () => {
+  test('fails an app whose build fails, with its last lines, and runs nothing', async () => {
     const app = await startApp()
     await app.deploy({}, { build: 'echo no such module; exit 3', command: 'touch ran' })
     expect(await app.reaches('failed', 'ready')).toMatchObject({
@@ -165,7 +165,7 @@ describe('an app', () => {
     })
   })
 
-  test('that ends at once, answers with errors, or never answers is failed, and says which', async () => {
+  test('fails an app that exits at once, answers with errors, or never answers, and says which', async () => {
     const [dies, mute, nowhere] = [await startApp(), await startApp(), await startApp()]
     await dies.deploy({}, { command: 'echo cannot start >&2; exit 7' })
     await mute.deploy({}, { command: 'sleep 60', start_ms_max: 500 })
@@ -186,7 +186,7 @@ describe('an app', () => {
     expect(error).toContain('GET / answers 500')
   })
 
-  test('that ends later is started again, and is given up when that does not help', async () => {
+  test('restarts an app that exits later, and gives up after repeated failures', async () => {
     const app = await startApp([10, 10])
     const dies = server(`if (q.url === '/die') process.exit(9); s.end('ok ' + process.pid)`)
     await app.deploy({ 's.js': dies }, { command: 'node s.js' })
@@ -212,8 +212,8 @@ describe('an app', () => {
   })
 })
 
-describe('nobody', () => {
-  test('deploys or watches without the key, or reaches another port or path', async () => {
+describe('the limits of an app', () => {
+  test('refuses deploys and status without the key, and requests to other ports and paths', async () => {
     const app = await startApp()
     await app.deploy({ 's.js': server(`s.end('in')`) }, { command: 'node s.js' })
     await app.reaches('ready')
@@ -226,10 +226,10 @@ describe('nobody', () => {
     expect((await app.ask('GET', '/svc/health')).text).toContain('"status":"ready"')
   })
 
-  test('gets a flood through: the newest lines stay, within a bound', async () => {
+  test('keeps only the newest lines when an app floods its log', async () => {
     const app = await startApp()
     await app.deploy({ 'index.html': 'in' }, { build: 'seq 1 400000', static_dir: '.' })
-    // Nobody reads along, or a reader who is quick enough gets every line.
+    // No reader follows here; a reader that is quick enough would get every line.
     await until('it serves', async () => (await app.get('/')).status === 200)
     await until('all is read', async () => (await app.watch()).lines.length === 0)
     const numbers = app.lines.filter(({ stream }) => stream === 'build').map(({ text }) => Number(text))
@@ -238,10 +238,10 @@ describe('nobody', () => {
   })
 })
 
-describe('a check', () => {
+describe('running a check', () => {
   const startCheck = () => startApp([], 'check')
 
-  test('is run once on the files, says what it wrote, and passes', async () => {
+  test('runs a check once on the files, returns its output, and passes', async () => {
     const check = await startCheck()
     const line = 'cat a.txt && echo out && echo err >&2 && env && pwd && [ ! -e .git ]'
     await check.deploy({ 'a.txt': 'of the file\n' }, { slug: 'unit', build: line, port: 0 })
@@ -258,7 +258,7 @@ describe('a check', () => {
     expect(said).toContain('CI=true')
   })
 
-  test('fails with its exit code, or when it takes too long', async () => {
+  test('fails a check by its exit code or its time limit', async () => {
     const check = await startCheck()
     await check.deploy({}, { build: 'exit 7', port: 0 })
     const reply = await check.reaches('done', 'failed')
@@ -269,7 +269,7 @@ describe('a check', () => {
     expect(late).toMatchObject({ state: 'failed', exit_code: null, error: expect.stringContaining('0.2 s') })
   })
 
-  test('has no port that is reached from outside', async () => {
+  test('exposes no port of a check', async () => {
     const check = await startCheck()
     await check.deploy({}, { build: 'sleep 600', port: 0 })
     await check.reaches('building')

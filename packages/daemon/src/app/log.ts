@@ -2,7 +2,7 @@
 import type { AppLine } from '@svc/contract/daemon/control'
 
 const lineCharsMax = 8_000
-/** What is written while a server restarts has to fit. */
+/** The output written during a restart of the server must fit. */
 const charsMax = 4 * 1024 * 1024
 /** Per reply. */
 const batchCharsMax = 256 * 1024

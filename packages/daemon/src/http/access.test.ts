@@ -25,7 +25,7 @@ async function makeDoor() {
   }
 }
 
-describe('a context', () => {
+describe('the user context of a request', () => {
   test.each<[string, Partial<UserContext>, 'allowed' | 'refused']>([
     ['of the minute from now', {}, 'allowed'],
     ['of more than a minute, most of it over', { iat: began - 30, exp: began + 31 }, 'refused'],
@@ -36,12 +36,12 @@ describe('a context', () => {
     ['that begins after it ends', { iat: began + 5, exp: began + 4 }, 'allowed'],
     ['with an id of 128 characters', { jti: 'x'.repeat(128) }, 'allowed'],
     ['with an id of 129', { jti: 'x'.repeat(129) }, 'refused'],
-  ])('%s', async (_, fields, outcome) => {
+  ])('decides by the times and the id of a user context %s', async (_, fields, outcome) => {
     const { show, context } = await makeDoor()
     expect(await show(await context(fields))).toBe(outcome)
   })
 
-  test('passes once in all the time it is good for', async () => {
+  test('accepts a user context once during its lifetime', async () => {
     const { show, context, wait } = await makeDoor()
     const early = await context({ iat: began + 5, exp: began + 65 })
     expect(await show(early)).toBe('allowed')
@@ -51,7 +51,7 @@ describe('a context', () => {
     }
   })
 
-  test('that is over is forgotten when others come, and one that is not is kept', async () => {
+  test('forgets used contexts after they expire, and keeps the others', async () => {
     const { show, context, wait } = await makeDoor()
     const early = await context({ iat: began + 5, exp: began + 65 })
     expect(await show(early)).toBe('allowed')

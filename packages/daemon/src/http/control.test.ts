@@ -18,14 +18,14 @@ beforeAll(async () => {
 })
 afterAll(() => under.close())
 
-describe('prompts', () => {
+describe('the control routes', () => {
   const prompt = (body: unknown) => send('POST', '/svc/prompt', [bearer], JSON.stringify(body))
   const prompts = async () => {
     const headers = { 'x-svc-user-context': await signed('/prompts') }
     return (await (await fetch('http://daemon/prompts', { unix: under.socket, headers })).json()) as unknown[]
   }
 
-  test('open one conversation, and an id runs once', async () => {
+  test('prompts share one conversation, and a prompt id runs once', async () => {
     const answers = await Promise.all([
       prompt({ text: 'a', prompt_id: '1' }),
       prompt({ text: 'a', prompt_id: '1' }),
@@ -50,23 +50,23 @@ describe('prompts', () => {
     { text: 'x', prompt_id: 5 },
     { text: 'x', prompt_id: '' },
     { text: 'x'.repeat(600_000) },
-  ])('a body that is wrong is 400', async (body) => {
+  ])('refuses a prompt with an invalid field', async (body) => {
     const answer = await prompt(body)
     expect(statusOf(answer)).toBe(400)
     expect(answer).toContain('"code":"invalid"')
   })
 
-  test.each(['{', '[]', 'null', '"x"'])('%s is no body', async (text) => {
+  test.each(['{', '[]', 'null', '"x"'])('refuses the body %s', async (text) => {
     expect(statusOf(await send('POST', '/svc/prompt', [bearer], text))).toBe(400)
   })
 
-  test('a body past the limit is 413', async () => {
+  test('refuses a body over the limit with 413', async () => {
     expect(statusOf(await send('POST', '/svc/prompt', [bearer], JSON.stringify({ text: 'x'.repeat(1_100_000) })))).toBe(
       413,
     )
   })
 
-  test('control routes that do not exist, and wrong methods, are said so', async () => {
+  test('reports unknown control routes and wrong methods', async () => {
     expect(statusOf(await send('POST', '/svc/other', [bearer], '{}'))).toBe(404)
     expect(statusOf(await send('POST', '/svc/__proto__', [bearer], '{}'))).toBe(404)
     expect(statusOf(await send('POST', '/svc/constructor', [bearer], '{}'))).toBe(404)

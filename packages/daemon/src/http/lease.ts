@@ -22,7 +22,7 @@ export function watchLease(lease: Lease, log: (message: string) => void) {
       quiet = open > 0 ? 0 : quiet + 1
       if (quiet < ticks) return
       clearInterval(timer)
-      log(`no server asked for this sandbox for ${lease.seconds} s; ending`)
+      log(`no server contacted this sandbox for ${lease.seconds} s; ending`)
       lease.ended()
     },
     (lease.seconds * 1000) / ticks,

@@ -23,7 +23,7 @@ async function relayTo(onConnection: (socket: Socket) => void): Promise<number> 
   return port
 }
 
-test('each half is closed on its own: what was said is still answered', async () => {
+test('closes each direction separately, so a reply still arrives after the request ended', async () => {
   const port = await relayTo((socket) => {
     let heard = ''
     socket.on('data', (chunk) => (heard += String(chunk)))
@@ -36,7 +36,7 @@ test('each half is closed on its own: what was said is still answered', async ()
   expect(answer).toBe('you said hello')
 })
 
-test('256 MB arrive whole through a slow reader, without being held on the way', async () => {
+test('passes 256 MB through a slow reader without buffering them', async () => {
   const size = 256 * 1024 * 1024
   let sent = 0
   const port = await relayTo((socket) => {
@@ -57,7 +57,7 @@ test('256 MB arrive whole through a slow reader, without being held on the way',
   let most = 0
   client.on('data', (chunk) => {
     seen += chunk.length
-    // What is under way is in the kernel's buffers or in the relay's memory.
+    // Bytes in transit are in the kernel's buffers or in the relay's memory.
     most = Math.max(most, sent - seen)
     client.pause()
     setImmediate(() => client.resume())
@@ -67,7 +67,7 @@ test('256 MB arrive whole through a slow reader, without being held on the way',
   expect(most).toBeLessThan(32 * 1024 * 1024)
 })
 
-test('a reset on one side ends the other', async () => {
+test('a reset on one side ends the other side', async () => {
   const hosts: Socket[] = []
   const port = await relayTo((socket) => {
     hosts.push(socket)
@@ -82,7 +82,7 @@ test('a reset on one side ends the other', async () => {
   await ended
 })
 
-test('a connection waits for the next server, with what the program sent meanwhile', async () => {
+test('holds a connection and its data until the next server connects', async () => {
   const port = await freePort()
   const socketPath = join(mkdtempSync(join(tmpdir(), 'svc-relay-')), 'later.sock')
   open.push(await startRelay({ port, socketPath }))
@@ -95,7 +95,7 @@ test('a connection waits for the next server, with what the program sent meanwhi
   expect(await answered).toBe('sent before there was a server')
 })
 
-test('a connection ends when no server came', async () => {
+test('ends a connection when no server connects', async () => {
   const port = await freePort()
   open.push(await startRelay({ port, socketPath: '/nowhere/relay.sock', waitMs: 10 }))
   const client = connect(port, '127.0.0.1')

@@ -49,23 +49,23 @@ afterAll(async () => {
   await under.close()
 })
 
-describe('health', () => {
-  test('needs nobody, on the port and on the socket alike', async () => {
+describe('the health route', () => {
+  test('the health route needs no key, on the port and on the socket', async () => {
     const overPort = JSON.parse((await send('GET', '/svc/health')).split('\r\n\r\n')[1]!) as DaemonHealth
     const overSocket = (await (await fetch('http://daemon/svc/health', { unix: under.socket })).json()) as DaemonHealth
     expect(overPort).toMatchObject({ daemon: 'ok', status: 'ready', runtime: 'ready', generation: 2, error: null })
     expect(overSocket).toMatchObject({ daemon: 'ok', branch: 'session-1', commit: null, runtime_session_id: null })
     expect(overPort.boot.map((step) => step.step)).toContain('listen')
   })
-  test('its socket is open to its own uid only', () => {
+  test("only the daemon's uid can open its socket", () => {
     expect(statSync(under.socket).mode & 0o777).toBe(0o600)
   })
-  test('takes GET and says so', async () => {
+  test('the health route accepts only GET and says so', async () => {
     expect(statusOf(await send('POST', '/svc/health'))).toBe(405)
   })
 })
 
-describe('who passes', () => {
+describe('access to the control routes', () => {
   const wrongKeys = [
     '',
     'Authorization: Bearer ',
@@ -79,7 +79,7 @@ describe('who passes', () => {
     `Authorization: Bearer x\r\n${bearer}`,
   ]
   test.each(['prompt', 'attachment', 'abort', 'refresh', 'env', 'nothing', ''])(
-    'POST /svc/%s is closed to every wrong key',
+    'refuses POST /svc/%s with any wrong key',
     async (name) => {
       for (const line of wrongKeys) {
         expect(statusOf(await send('POST', `/svc/${name}`, line === '' ? [] : [line], '{}'))).toBe(401)
@@ -87,14 +87,14 @@ describe('who passes', () => {
     },
   )
 
-  test('the service key opens the control routes and nothing else', async () => {
+  test('accepts the service key for the control routes only', async () => {
     expect(statusOf(await send('POST', '/svc/abort', [bearer], '{}'))).toBe(200)
     expect(statusOf(await send('POST', '/svc', [bearer], '{}'))).toBe(404)
     expect(statusOf(await send('GET', '/session', [bearer]))).toBe(401)
     expect(statusOf(await send('GET', `/proxy/${appPort}/`, [bearer]))).toBe(401)
   })
 
-  test('a signed context opens control routes too', async () => {
+  test('accepts a signed user context for the control routes', async () => {
     const line = await contextLine('/svc/abort', { method: 'POST' })
     expect(statusOf(await send('POST', '/svc/abort', [line], '{}'))).toBe(200)
   })
@@ -116,11 +116,11 @@ describe('who passes', () => {
     ['endless', { exp: Number.MAX_VALUE }],
     ['no id', { jti: '' }],
     ['a huge id', { jti: 'x'.repeat(200) }],
-  ])('a context that is wrong by %s is refused', async (_, wrong) => {
+  ])('refuses a user context with %s', async (_, wrong) => {
     expect(statusOf(await send('GET', '/thing', [await contextLine('/thing', wrong)]))).toBe(401)
   })
 
-  test('a context passes once', async () => {
+  test('accepts a user context only once', async () => {
     const line = await contextLine('/once')
     expect(statusOf(await send('GET', '/once', [line]))).toBe(200)
     expect(statusOf(await send('GET', '/once', [line]))).toBe(401)
@@ -130,7 +130,7 @@ describe('who passes', () => {
     expect(both.map(statusOf).sort()).toEqual([200, 401])
   })
 
-  test('exactly one line carries it', async () => {
+  test('accepts exactly one header line with a user context', async () => {
     const good = await contextLine('/thing')
     const again = await contextLine('/thing')
     for (const lines of [
@@ -148,13 +148,13 @@ describe('who passes', () => {
     expect(statusOf(await send('GET', '/thing', [good]))).toBe(200)
   })
 
-  test('query and spelling count: the path is compared as it was sent', async () => {
+  test('compares the path as it was sent, including query and spelling', async () => {
     expect(statusOf(await send('GET', '/a?x=1', [await contextLine('/a')]))).toBe(401)
     expect(statusOf(await send('GET', '/%61', [await contextLine('/a')]))).toBe(401)
     expect(statusOf(await send('GET', '/a?x=1', [await contextLine('/a?x=1')]))).toBe(200)
   })
 
-  test('every bit of a context counts', async () => {
+  test('refuses a user context with any bit changed', async () => {
     const value = await signed('/bits')
     for (let at = 0; at < value.length; at += 7) {
       const flipped = value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1)
@@ -163,8 +163,8 @@ describe('who passes', () => {
   })
 })
 
-describe('ports of the sandbox', () => {
-  test('are reached, with path and query as they were sent', async () => {
+describe('the proxy to ports of the sandbox', () => {
+  test('passes path and query to a port unchanged', async () => {
     const path = (rest: string) => `/proxy/${appPort}${rest}`
     expect(await pass(path('/a/../b?x=%2F'))).toContain('app saw GET /a/../b?x=%2F HTTP/1.1')
     expect(await pass(path(''))).toContain('app saw GET / HTTP/1.1')
@@ -172,7 +172,7 @@ describe('ports of the sandbox', () => {
     expect((await pass(path('/'))).toLowerCase()).not.toContain('x-svc-evil')
   })
 
-  test('where nothing listens it is said, with what to do', async () => {
+  test('says what to do when nothing listens on the port', async () => {
     const answer = await pass('/proxy/1/')
     expect(statusOf(answer)).toBe(502)
     expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toEqual({
@@ -265,7 +265,7 @@ describe('ports of the sandbox', () => {
     '３０００',
   ]
 
-  test('never the daemon, the runtime or the relay, however the port is written', async () => {
+  test('never proxies to the daemon, the runtime or the relay, however the port is written', async () => {
     const ours = [under.port, under.runtimePort]
     const paths = [...ours.flatMap(hostilePorts), ...nothing].flatMap((port) => [
       `/proxy/${port}`,
@@ -283,7 +283,7 @@ describe('ports of the sandbox', () => {
     expect((await under.seen()).length).toBe(before)
   })
 
-  test('and no other method or upgrade finds a way', async () => {
+  test('refuses other methods and upgrades to protected ports', async () => {
     for (const port of [`${under.port}`, `0${under.port}`, `${under.port}%00`, `${under.runtimePort}`]) {
       const path = `/proxy/${port}/svc/health`
       for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH']) {
@@ -308,7 +308,7 @@ describe('ports of the sandbox', () => {
     '/svc%2fhealth',
     '/SVC/health',
     '/.;/svc/health',
-  ])('%s is nothing of ours: it needs a context, and then is the runtime’s', async (path) => {
+  ])('passes %s to the runtime only with a user context', async (path) => {
     expect(statusOf(await send('GET', path))).toBe(401)
     const answer = await pass(path)
     expect(answer).not.toContain('"daemon":"ok"')
@@ -316,7 +316,7 @@ describe('ports of the sandbox', () => {
   })
 
   test.each(['http://127.0.0.1/svc/health', 'http://evil.test/', '*', 'svc/health', '127.0.0.1:22'])(
-    'a request line with %s is refused',
+    'refuses a request line with %s',
     async (target) => {
       expect([400, 401, 404]).toContain(statusOf(await send('GET', target, [await contextLine(target)])))
       expect(statusOf(await send('CONNECT', target, [await contextLine(target, { method: 'CONNECT' })]))).not.toBe(200)
@@ -324,8 +324,8 @@ describe('ports of the sandbox', () => {
   )
 })
 
-describe('the runtime behind it', () => {
-  test('sees none of our headers, and we pass none of its own back', async () => {
+describe('the proxy to the runtime', () => {
+  test('sends none of our headers to the runtime and returns none of its own X-Svc headers', async () => {
     const path = '/header-check'
     const lines = [
       await contextLine(path),
@@ -345,14 +345,14 @@ describe('the runtime behind it', () => {
     expect(answer).toContain('b=2')
   })
 
-  test('a body streams through in both directions', async () => {
+  test('streams bodies in both directions', async () => {
     const body = 'x'.repeat(3 * 1024 * 1024)
     const headers = { 'x-svc-user-context': await signed('/echo', { method: 'POST' }) }
     const reply = await fetch(`http://127.0.0.1:${under.port}/echo`, { method: 'POST', body, headers })
     expect((await reply.text()).length).toBe(body.length)
   })
 
-  test('a chunked body stays chunked and a smuggled second request stays a body', async () => {
+  test('keeps a chunked body chunked, and a smuggled second request stays in the body', async () => {
     const inner = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
     const chunked = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`
     const whole =
@@ -366,7 +366,7 @@ describe('the runtime behind it', () => {
     expect(await raw(under.port, rare, (text) => text.includes('/smuggled'))).toContain('GET /smuggled')
   })
 
-  test('two lengths are refused', async () => {
+  test('refuses two content lengths', async () => {
     const both = ['Transfer-Encoding: chunked', 'Content-Length: 3']
     const answer = await raw(
       under.port,
@@ -375,7 +375,7 @@ describe('the runtime behind it', () => {
     expect(statusOf(answer)).toBe(400)
   })
 
-  test('events arrive one by one, and a reader that leaves ends them', async () => {
+  test('passes events one by one, and ends them when the reader leaves', async () => {
     const headers = { 'x-svc-user-context': await signed('/event') }
     const reply = await fetch('http://daemon/event', { unix: under.socket, headers })
     expect(reply.headers.get('content-type')).toBe('text/event-stream')
@@ -387,7 +387,7 @@ describe('the runtime behind it', () => {
     await reader.cancel()
   })
 
-  test('an upgrade is a raw pipe, without our headers in either head', async () => {
+  test('turns an upgrade into a raw pipe without our headers in either head', async () => {
     const path = '/socket'
     const lines = ['Connection: Upgrade', 'Upgrade: test', await contextLine(path), 'X-Fine: in']
     const text = [`GET ${path} HTTP/1.1`, 'Host: x', ...lines, '', 'early bytes'].join('\r\n')
@@ -401,7 +401,7 @@ describe('the runtime behind it', () => {
     expect(Object.keys(heard).filter((name) => name.startsWith('x-svc-'))).toEqual([])
   })
 
-  test('an upgrade that is refused is told as it is; without a context it never gets there', async () => {
+  test('passes on a refused upgrade, and refuses one without a user context itself', async () => {
     const upgrade = (lines: string[]) =>
       raw(
         under.port,
@@ -414,7 +414,7 @@ describe('the runtime behind it', () => {
     expect(statusOf(await upgrade([]))).toBe(401)
   })
 
-  test('an answer that breaks off is 502', async () => {
+  test("answers 502 when the runtime's reply breaks off", async () => {
     const answer = await pass('/cut')
     expect(statusOf(answer)).toBe(502)
     expect(answer).toContain('"code":"bad_answer"')

@@ -67,7 +67,7 @@ async function open(query = '') {
   return { socket, shown, type, shows, closed }
 }
 
-test('a shell of a size, with its environment, that is resized and says how it ended', async () => {
+test('opens a shell with a size and an environment, resizes it, and reports its exit code', async () => {
   const { socket, shown, type, shows, closed } = await open('?columns=91&rows=17')
   type('echo "$GREETING from $(pwd) $(stty size)"; test -t 0 && echo "in" a terminal\n')
   await shows(/hello from \S+ 17 91/)
@@ -81,7 +81,7 @@ test('a shell of a size, with its environment, that is resized and says how it e
   expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 3.","code":3}'])
 })
 
-test('one command in place of the shell, with the end it has', async () => {
+test('runs one command instead of the shell and reports its exit code', async () => {
   const command = 'echo "$GREETING $0 $#"; test -t 1 && echo "on" a terminal; (exit 4)'
   const { shown, closed } = await open(`?command=${encodeURIComponent(command)}`)
   await closed
@@ -90,7 +90,7 @@ test('one command in place of the shell, with the end it has', async () => {
   await expect(open(`?command=${'x'.repeat(4_001)}`)).rejects.toThrow('refused')
 })
 
-test('a connection that goes takes what runs in its shell with it', async () => {
+test('ends the programs of a shell when its connection closes', async () => {
   const { socket, type, shows } = await open()
   type('sleep 987654 & echo "its id: $!"; wait\n')
   const pid = Number((await shows(/its id: (\d+)/))[1])
@@ -103,7 +103,7 @@ test('a connection that goes takes what runs in its shell with it', async () => 
   expect(isThere()).toBe(false)
 })
 
-test('no more than eight at once, and a ninth is told so', async () => {
+test('refuses a ninth terminal', async () => {
   const opened = await Promise.all(Array.from({ length: 8 }, () => open()))
   const ninth = await open()
   await ninth.closed

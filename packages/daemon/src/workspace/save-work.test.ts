@@ -141,8 +141,8 @@ function traces(dir: string): Record<string, string> {
   return found
 }
 
-describe('what is saved', () => {
-  test('is the work tree to the byte: edits, new files, deletions, modes, links, binaries, odd names', async () => {
+describe('saving unfinished work', () => {
+  test('saves the work tree exactly: edits, new files, deletions, modes, links, binaries, odd names', async () => {
     const world = await makeWorld({
       'a.txt': 'one\n',
       'gone.txt': 'x\n',
@@ -183,7 +183,7 @@ describe('what is saved', () => {
     expect(saved.paths).toContain('new dir/ünï çode\t"quoted".txt')
   })
 
-  test('nothing is sent twice, and a tree without changes is clean', async () => {
+  test('sends nothing twice, and reports a tree without changes as clean', async () => {
     const world = await makeWorld()
     expect(await world.save()).toMatchObject({ state: 'clean', commit: null, files: 0, pack: false })
     world.write('a.txt', 'two\n')
@@ -199,7 +199,7 @@ describe('what is saved', () => {
     expect(await world.save()).toMatchObject({ state: 'clean' })
   })
 
-  test('commits that were not pushed come along', async () => {
+  test('includes commits that were not pushed', async () => {
     const world = await makeWorld()
     world.write('a.txt', 'committed\n')
     git(world.work, ['commit', '--quiet', '-am', 'local'])
@@ -210,7 +210,7 @@ describe('what is saved', () => {
     expect(await world.save({ pushed: [head] })).toMatchObject({ state: 'clean' })
   })
 
-  test('what a pattern ignores counts once git tracks it or was told to', async () => {
+  test('saves an ignored file once git tracks it or was told to add it', async () => {
     const world = await makeWorld()
     world.write('kept.log', 'forced\n')
     world.write('other.log', 'no\n')
@@ -229,7 +229,7 @@ describe('what is saved', () => {
     expect(second['other.log']).toBeUndefined()
   })
 
-  test('a repository inside is saved as files, and said so; its ignored files stay out', async () => {
+  test('saves a nested repository as files without its ignored files, and says so', async () => {
     const world = await makeWorld()
     mkdirSync(world.path('inner/deep'), { recursive: true })
     git(world.path('inner'), ['init', '--quiet'])
@@ -248,7 +248,7 @@ describe('what is saved', () => {
     expect(listing(world.unpack((await world.save()).commit!))['inner/deep/more']).toBe('- again\n')
   })
 
-  test('what is too large is left out and named; the rest is saved', async () => {
+  test('names files that are too large, and saves the rest', async () => {
     const world = await makeWorld()
     world.write('huge.bin', new Uint8Array(2 << 20))
     world.write('small.txt', 's\n')
@@ -261,7 +261,7 @@ describe('what is saved', () => {
     expect(much.paths).toContain('small.txt')
   })
 
-  test('files that git itself converts are no changes, and changed ones keep their bytes', async () => {
+  test("ignores changes that git's own conversions make, and keeps the bytes of changed files", async () => {
     const world = await makeWorld({
       '.gitattributes': '*.txt text eol=crlf\n*.sh text eol=lf\n',
       'dos.txt': 'a\n',
@@ -277,7 +277,7 @@ describe('what is saved', () => {
     expect(readFileSync(join(world.unpack(saved.commit!), 'dos.txt'), 'utf8')).toBe('a\r\nb\n')
   })
 
-  test('a work tree whose repository was damaged or removed is saved all the same', async () => {
+  test('saves a work tree whose repository was damaged or removed', async () => {
     const world = await makeWorld()
     world.write('new.txt', 'n\n')
     await world.save()
@@ -287,7 +287,7 @@ describe('what is saved', () => {
     expect(listing(world.unpack(saved.commit!))).toEqual(listing(world.work))
   })
 
-  test('our own folder may vanish or be nonsense', async () => {
+  test('works when its own folder is missing or broken', async () => {
     const world = await makeWorld()
     world.write('new.txt', 'n\n')
     const first = await world.save()
@@ -303,8 +303,8 @@ describe('what is saved', () => {
   })
 })
 
-describe('who asks', () => {
-  test('needs the service key, and a request that makes sense', async () => {
+describe('access to saved work', () => {
+  test('requires the service key and a valid request', async () => {
     const daemon = await startTestDaemon()
     closers.push(() => daemon.close())
     await until('the boot is over', async () => (await daemon.daemon.health()).status === 'ready')

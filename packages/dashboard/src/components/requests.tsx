@@ -147,7 +147,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   if (error instanceof ApiError && isFetching(error))
     return (
       <Notice tone="neutral" title={fetchProgressText(readFetchProgress(error.detail.progress))}>
-        This page updates by itself.
+        This page updates automatically.
       </Notice>
     )
   const hint = error instanceof ApiError ? error.hint : null

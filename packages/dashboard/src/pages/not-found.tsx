@@ -6,7 +6,7 @@ export function NotFoundPage() {
     <div className="mx-auto max-w-2xl p-6">
       <h1 className="text-xl font-semibold">Page not found</h1>
       <p className="mt-2 text-dim">
-        Check the address, or go back to the start.{' '}
+        Check the URL, or go to the home page.{' '}
         <Link to={paths.home} className="text-accent underline">
           Go home
         </Link>

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { streamArchive } from './archive.ts'
 import { makeRepo } from '../testing.ts'
 
-test('a commit as a tar: all of it, or an error when it is too large', async () => {
+test('archives a whole commit as a tar, and fails when it is too large', async () => {
   const repo = await makeRepo({ main: { 'a.txt': 'one\n', '.svc/Dockerfile': 'FROM x\n' } })
   try {
     const sha = Bun.spawnSync(['git', '-C', repo.dir, 'rev-parse', 'main']).stdout.toString().trim()
@@ -11,13 +11,13 @@ test('a commit as a tar: all of it, or an error when it is too large', async () 
     expect(listed).toContain('.svc/Dockerfile')
     expect(listed).toContain('a.txt')
     const small = new Response(await streamArchive(repo, sha, { bytesMax: 100 })).bytes()
-    await expect(small).rejects.toThrow('larger than')
+    await expect(small).rejects.toThrow('exceed the size limit')
   } finally {
     await repo.remove()
   }
 })
 
-test('as it was committed: attributes leave nothing out and write nothing in', async () => {
+test('archives the files as committed: attributes neither omit nor change any', async () => {
   const attributes = 'tests export-ignore\nversion.txt export-subst\n'
   const repo = await makeRepo({
     main: { '.gitattributes': attributes, 'tests/a.txt': 'a\n', 'version.txt': '$Format:%H$\n' },

@@ -5,7 +5,7 @@ import { requireSha, type CallOptions, type Repository, type Sha } from '../repo
 /** The files exceed the limit of an archive. */
 export class ArchiveTooLarge extends Error {
   constructor() {
-    super('The files of this commit are larger than an archive may be.')
+    super('The files of this commit exceed the size limit of an archive.')
     this.name = 'ArchiveTooLarge'
   }
 }

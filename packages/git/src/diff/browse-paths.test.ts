@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => repo.remove())
 
-test('a path that was given finds the file it was given for', async () => {
+test('every listed path finds its own file', async () => {
   const root = (await listTree(repo, { sha, path: '' }))!
   expect(root.slice(0, 2).map(({ type }) => type)).toEqual(['directory', 'directory'])
   expect(root.find(({ name }) => name === 'run.sh')).toMatchObject({ type: 'executable', size: 10 })
@@ -55,7 +55,7 @@ test('a path that was given finds the file it was given for', async () => {
   expect(await text(inside!.path)).toBe('deep\n')
 })
 
-test('paths that are none are not there', async () => {
+test('reports an invalid path as missing', async () => {
   for (const path of ['..', '../a.txt', './a.txt', 'dir//inner', 'a.txt/x', 'link/x', 'nothing', 'A.TXT', '?.txt'])
     expect([path, (await readFileAt(repo, { sha, path })).kind]).toEqual([path, 'missing'])
   for (const path of ['..', 'a.txt', 'link', 'sub', 'nothing', 'd*'])
@@ -63,7 +63,7 @@ test('paths that are none are not there', async () => {
   expect((await listTree(repo, { sha, path: '/dir/inner/' }))!.map(({ path }) => path)).toEqual(['dir/inner/deep.txt'])
 })
 
-test('text of a path and its bytes belong together', () => {
+test('finds a file by its path as text and by its bytes', () => {
   for (const bytes of [
     Buffer.from([0x63, 0xe9]),
     Buffer.from('"a"'),
@@ -73,7 +73,7 @@ test('text of a path and its bytes belong together', () => {
     expect(pathBytes(pathText(bytes))).toEqual(bytes)
 })
 
-test('the history of a file is of that file alone, whatever its name', async () => {
+test('the history of a file contains only its own commits, whatever its name is', async () => {
   const own = await makeRepo({ main: { 'a.txt': 'a\n', '*.txt': '1\n', [latin]: '1\n' } })
   const star = await commit(own, 'main', { '*.txt': '2\n' })
   const accent = await commit(own, 'main', { [latin]: '2\n' })
@@ -86,7 +86,7 @@ test('the history of a file is of that file alone, whatever its name', async () 
   await own.remove()
 })
 
-test('only what a tip contains is contained', async () => {
+test('finds only commits that a tip contains', async () => {
   const own = await makeRepo({ main: { 'a.txt': 'a\n' }, work: { 'b.txt': 'b\n' } })
   const [first, work] = [await own.tip('main'), await own.tip('work')]
   const main = await commit(own, 'main', { 'c.txt': 'c\n' })
@@ -102,7 +102,7 @@ test('only what a tip contains is contained', async () => {
   await own.remove()
 })
 
-test('a file is cut where asked, and streamed whole', async () => {
+test('truncates a file on request and streams it whole', async () => {
   const big = 'x'.repeat(200_000)
   const own = await makeRepo({ main: { big } })
   const file = await readFileAt(own, { sha: await own.tip('main'), path: 'big', bytesMax: 1000 })

@@ -19,7 +19,7 @@ afterAll(() => repo.remove())
 const sha = await repo.tip('main')
 
 describe('browsing', () => {
-  test('a folder, folders first', async () => {
+  test('lists a folder, with folders first', async () => {
     const root = await listTree(repo, { sha, path: '' })
     expect(root?.map(({ name, type }) => [name, type])).toEqual([
       ['src', 'directory'],
@@ -39,7 +39,7 @@ describe('browsing', () => {
       expect(await listTree(repo, { sha, path })).toBeNull()
   })
 
-  test('a file, cut where it is asked to be', async () => {
+  test('reads a file, truncated on request', async () => {
     const read = async (path: string, bytesMax?: number) => {
       const found = await readFileAt(repo, { sha, path, ...(bytesMax ? { bytesMax } : {}) })
       return found.kind === 'file' ? { ...found, content: new TextDecoder().decode(found.content), sha: '' } : found
@@ -64,7 +64,7 @@ describe('browsing', () => {
       expect(await read(path)).toEqual({ kind: 'missing' })
   })
 
-  test('history, newest first, of everything or one path, page by page', async () => {
+  test('lists the history of a repository or a path, newest first, in pages', async () => {
     const second = await commit(repo, 'main', { 'src/a.ts': '2\n' }, { message: 'Second\n\nWith a body: ünï\n' })
     const third = await commit(repo, 'main', { 'README.md': '3\n' }, { message: 'Third' })
     const all = await listCommits(repo, { sha: third, limit: 10 })

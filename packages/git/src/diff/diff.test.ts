@@ -35,7 +35,7 @@ const file = (path: string, status: string, additions: number, deletions: number
 })
 
 describe('diffCommits', () => {
-  test('without whitespace: counts what is left, and names the files of which nothing is left', async () => {
+  test('ignores whitespace, and lists the files that have no other change', async () => {
     const { repo, pair } = await changed(
       {
         'block.ts': 'if (a) {\nb()\n}\nc()\n',
@@ -78,7 +78,7 @@ describe('diffCommits', () => {
     expect(none).toMatchObject({ files: [], files_changed: 0, patch: '', whitespace_only: ['a'] })
   })
 
-  test('added, modified, deleted, binary, mode, type, empty', async () => {
+  test('reports files that are added, modified, deleted, binary, empty, or of another mode or type', async () => {
     const { repo, pair } = await changed(
       { 'mod.txt': '1\n2\n3\n', 'gone.txt': 'x\n', 'bin.dat': 'a\0b', 'run.sh': 'x\n', 'was-file': 'x\n', same: 'x\n' },
       {
@@ -114,7 +114,7 @@ describe('diffCommits', () => {
     expect(diff.patch).toContain('old mode 100644\nnew mode 100755')
   })
 
-  test('counts from where head left base, not from base', async () => {
+  test('compares with the merge base, not with the tip of the base', async () => {
     const { repo, pair } = await changed({ a: '1\n' }, { b: '2\n' })
     const baseSha = await commit(repo, 'main', { c: '3\n' })
     expect(await diffCommits(repo, { ...pair, baseSha })).toMatchObject({
@@ -123,7 +123,7 @@ describe('diffCommits', () => {
     })
   })
 
-  test('the patch applies', async () => {
+  test('produces a patch that applies', async () => {
     const { repo, pair } = await changed(
       { a: '1\n', b: '2\n', 'dir/c': 'x\ny\n' },
       { a: null, b: 'two\n', 'dir/c': 'x\nz\n', d: 'new' },
@@ -136,7 +136,7 @@ describe('diffCommits', () => {
     expect(tree).toBe((await git(repo.dir, ['rev-parse', `${pair.headSha}^{tree}`])).stdout.toString())
   })
 
-  test('a rename is two files, or one with its old path where that is asked for', async () => {
+  test('reports a rename as two files, or on request as one with its old path', async () => {
     const content = Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join('')
     const { repo, pair } = await changed(
       { 'old/name.txt': content },
@@ -151,7 +151,7 @@ describe('diffCommits', () => {
     ] as never)
   })
 
-  test('odd names come through', async () => {
+  test('handles odd file names', async () => {
     const names = [
       'new\nline',
       'quo"te',
@@ -174,7 +174,7 @@ describe('diffCommits', () => {
     ])
   })
 
-  test('histories that have nothing in common are compared with nothing', async () => {
+  test('compares unrelated histories with an empty tree', async () => {
     for (const format of ['sha1', 'sha256'] as const) {
       const { repo, pair } = await changed({ a: '1\n' }, {}, { format })
       const headSha = await commit(repo, 'other', { b: '2\n' }, { orphan: true })
@@ -185,7 +185,7 @@ describe('diffCommits', () => {
     }
   })
 
-  test('nothing changed is an empty diff', async () => {
+  test('returns an empty diff when nothing changed', async () => {
     const { repo, pair } = await changed({ a: '1\n' }, { b: '1\n' })
     expect(await diffCommits(repo, { baseSha: pair.headSha, headSha: pair.baseSha })).toMatchObject({
       files: [],
@@ -194,13 +194,13 @@ describe('diffCommits', () => {
     })
   })
 
-  test('a submodule is one line that moved', async () => {
+  test('shows a moved submodule as one line', async () => {
     const at = (digit: string) => ({ mode: '160000' as const, content: digit.repeat(40) })
     const { repo, pair } = await changed({ m: at('1') }, { m: at('2') })
     expect((await diffCommits(repo, pair)).files).toEqual([file('m', 'modified', 1, 1)] as never)
   })
 
-  test('attributes and settings of the repository change nothing of what a reviewer sees', async () => {
+  test('ignores attributes and settings of the repository', async () => {
     const { repo, pair } = await changed(
       { '.gitattributes': '* -diff\n*.txt diff=evil\n', 'a.txt': '1\n' },
       { 'a.txt': '2\n' },
@@ -212,8 +212,8 @@ describe('diffCommits', () => {
   })
 })
 
-describe('limits keep the list of files and cut the patch at a border', () => {
-  test('lines', async () => {
+describe('the limits of a diff', () => {
+  test('truncates the patch by lines and keeps the list of files', async () => {
     const many = (count: number) => 'x\n'.repeat(count)
     const { repo, pair } = await changed({ x: '1\n' }, { a: many(100_000), b: many(100_000), c: many(100_000) })
     const diff = await diffCommits(repo, pair)
@@ -222,7 +222,7 @@ describe('limits keep the list of files and cut the patch at a border', () => {
     expect(diff.patch.endsWith('+x\n')).toBe(true)
   }, 60_000)
 
-  test('one file larger than everything allowed keeps its head, so the patch is not empty', async () => {
+  test('keeps the head of the patch of a file that exceeds the limit alone', async () => {
     const { repo, pair } = await changed({ x: '1\n' }, { huge: 'x\n'.repeat(300_000) })
     const diff = await diffCommits(repo, pair)
     expect(diff).toMatchObject({ truncated: true, files: [{ path: 'huge', additions: 300_000 }] })
@@ -230,7 +230,7 @@ describe('limits keep the list of files and cut the patch at a border', () => {
     expect(diff.patch).not.toContain('@@')
   }, 60_000)
 
-  test('files', async () => {
+  test('truncates the patch by files and keeps the list of files', async () => {
     const files: Files = {}
     for (let i = 0; i < diffLimits.files + 10; i++) files[`f/${String(i).padStart(5, '0')}`] = `${i}\n`
     const { repo, pair } = await changed({ x: '1\n' }, files)
@@ -239,7 +239,7 @@ describe('limits keep the list of files and cut the patch at a border', () => {
     expect(diff.patch.match(/^diff --git /gm)).toHaveLength(diffLimits.files)
   }, 60_000)
 
-  test('a file too large to compare is binary', async () => {
+  test('treats a file that is too large to compare as binary', async () => {
     const large = Buffer.alloc(60 * 1024 * 1024, 'all work and no play makes a dull diff\n')
     const other = Buffer.from(large)
     other.write('changed')
@@ -247,7 +247,7 @@ describe('limits keep the list of files and cut the patch at a border', () => {
     expect((await diffCommits(repo, pair)).files).toEqual([file('big', 'modified', 0, 0, { binary: true })] as never)
   }, 60_000)
 
-  test('a list is read right however it is cut into chunks', async () => {
+  test('parses the list correctly, however it is split into chunks', async () => {
     const output = Buffer.from(
       `:000000 100644 ${'0'.repeat(40)} ${'1'.repeat(40)} A\ta\n:100644 100644 ${'1'.repeat(40)} ${'2'.repeat(40)} M\t"b\\n"\n1\t0\ta\n2\t3\t"b\\n"\n\ndiff --git a/a b/a\n+1\ndiff --git "a/b\\n" "b/b\\n"\n+2\n\n`,
     )
@@ -262,7 +262,7 @@ describe('limits keep the list of files and cut the patch at a border', () => {
 })
 
 describe('streamPatch', () => {
-  test('a reader that leaves early ends it', async () => {
+  test('ends the stream of a patch when its reader leaves early', async () => {
     const { repo, pair } = await changed(
       { x: '1\n' },
       { big: Array.from({ length: 400_000 }, (_, index) => `${index}\n`).join('') },
@@ -276,7 +276,7 @@ describe('streamPatch', () => {
     expect(running()).toBe('')
   }, 60_000)
 
-  test('an unknown commit breaks the stream instead of ending it empty', async () => {
+  test('fails the stream of a patch for an unknown commit', async () => {
     const { repo, pair } = await changed({ x: '1\n' }, { y: '1\n' })
     await expect(text(repo, { ...pair, headSha: 'f'.repeat(40) })).rejects.toThrow()
   })

@@ -16,7 +16,7 @@ async function read(text: string, pieceBytes: number): Promise<ReadDiff> {
   return reader.finish(true)
 }
 
-test('a long list is read piece by piece, and never joined into one', async () => {
+test('parses a long list piece by piece, without joining it', async () => {
   const joined = spyOn(Buffer, 'concat')
   try {
     const { files, patch: told } = await read(`${list}\n${patch}`, 65_536)
@@ -30,7 +30,7 @@ test('a long list is read piece by piece, and never joined into one', async () =
   }
 })
 
-test('however it is cut into pieces, list and patch come apart at the same place', async () => {
+test('finds the border between list and patch, however the output is split', async () => {
   const few = `:000000 100644 ${sha} ${sha} A\ta\n:000000 100644 ${sha} ${sha} A\tb\n1\t0\ta\n2\t0\tb\n\n${patch}`
   const whole = await read(few, few.length)
   expect(whole.files.map(({ path, additions }) => [path, additions])).toEqual([

@@ -57,7 +57,7 @@ async function createOnGitHub(
   if (byApi.kind !== 'undecided') return byApi
   const byPush = await createBranchByPush(repo, input, options)
   if (byPush.kind === 'rejected' || byPush.kind === 'unreachable')
-    return { ...byPush, reason: `${byPush.reason} Its API had said: ${byApi.reason}.` }
+    return { ...byPush, reason: `${byPush.reason} Its API did not create the branch: ${byApi.reason}.` }
   return { ...byPush, apiRemark: byApi.reason }
 }
 
@@ -84,5 +84,5 @@ export async function createBranchByPush(
   if (now.tips.has(branch))
     return { kind: pushed.kind === 'unknown' && now.tips.get(branch) === update.newSha ? 'created' : 'exists' }
   if (pushed.kind === 'unknown') return { kind: 'unreachable', reason: pushed.reason }
-  return { kind: 'rejected', reason: `The git host does not let ${branch} be created beside its other branches.` }
+  return { kind: 'rejected', reason: `The git host cannot create ${branch} next to its other branches.` }
 }

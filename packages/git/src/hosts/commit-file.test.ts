@@ -6,8 +6,8 @@ import { commit, makeRepo } from '../testing.ts'
 const author = { name: 'svc', email: 'noreply@svc.invalid' }
 const at = new Date('2026-01-02T03:04:05Z')
 
-describe('a commit of one file', () => {
-  test('changes that file and nothing else, on a branch of its own', async () => {
+describe('committing one file', () => {
+  test('changes only that file, on a branch of its own', async () => {
     const repo = await makeRepo({
       main: { 'svc.toml': 'a\n', 'x/y.txt': 'y\n', 'ü.txt': 'u\n', run: { mode: '100755', content: '' } },
     })
@@ -26,7 +26,7 @@ describe('a commit of one file', () => {
     await repo.remove()
   })
 
-  test('adds a file that was not there, and leaves a branch alone that was', async () => {
+  test('adds a missing file, and keeps an existing branch unchanged', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const parent = (await git(repo.dir, ['rev-parse', 'refs/heads/main'])).stdout.toString().trim()
     const input = { parent, branch: 'edit', name: 'svc.toml', content: 'b\n', message: 'm', author, at }

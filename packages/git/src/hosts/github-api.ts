@@ -69,7 +69,7 @@ export async function askGitHub(
   } catch (error) {
     const { response, name, message } = error as Error & { response?: GitHubResponse }
     if (response) return answered(response, guard)
-    if (isTimeout(error)) return { kind: 'silent', words: 'its API gave no answer in time' }
+    if (isTimeout(error)) return { kind: 'silent', words: 'the API did not answer in time' }
     return { kind: 'silent', words: plain(message || name, guard) }
   }
 }

@@ -59,7 +59,7 @@ function explain(answer: ApiAnswer, repository: GitHubRepository): AppTokenOutco
   const name = `${repository.owner}/${repository.name}`
   if (answer.kind === 'answered' && answer.status === 404)
     return { kind: 'not-installed', reason: `The GitHub App of this server is not installed on ${name}.` }
-  return { kind: 'unreachable', reason: `The git host gave its App no token for ${name}: ${answer.words}.` }
+  return { kind: 'unreachable', reason: `The git host issued no App token for ${name}: ${answer.words}.` }
 }
 
 function numberIn(answer: ApiAnswer, field: string): number | null {

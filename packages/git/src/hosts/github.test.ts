@@ -51,8 +51,8 @@ const always = (status: number, body: string | object, headers: Record<string, s
   }
 }
 
-describe('a branch through the API', () => {
-  test('is real on the host, and costs no fetch and no push', async () => {
+describe('creating a branch through the API', () => {
+  test('creates the branch on the host without a fetch or a push', async () => {
     const branch = fresh()
     expect(await createBranch(await mirror('canary-both'), { branch, sha })).toEqual({ kind: 'created' })
     expect(await tipOf(branch)).toBe(sha)
@@ -60,7 +60,7 @@ describe('a branch through the API', () => {
     expect(host.gitRequests).toEqual([])
   })
 
-  test('is never moved when it is there, wherever it points', async () => {
+  test('does not move an existing branch, wherever it points', async () => {
     const branch = fresh()
     const repo = await mirror('canary-both')
     expect(await createBranch(repo, { branch, sha: await origin.tip('other') })).toEqual({ kind: 'created' })
@@ -68,15 +68,18 @@ describe('a branch through the API', () => {
     expect(await tipOf(branch)).toBe(await origin.tip('other'))
   })
 
-  test.each(['a/b/c', '-dash', '+main', 'x$(id)', 'ünï', '100%', 'a#b', 'a&b=c'])('of the name %s', async (name) => {
-    const branch = `odd-${++count}/${name}`
-    const repo = await mirror('canary-both')
-    expect(await createBranch(repo, { branch, sha })).toEqual({ kind: 'created' })
-    expect(await createBranch(repo, { branch, sha })).toEqual({ kind: 'exists' })
-    expect(await tipOf(branch)).toBe(sha)
-  })
+  test.each(['a/b/c', '-dash', '+main', 'x$(id)', 'ünï', '100%', 'a#b', 'a&b=c'])(
+    'creates a branch with the odd name %s',
+    async (name) => {
+      const branch = `odd-${++count}/${name}`
+      const repo = await mirror('canary-both')
+      expect(await createBranch(repo, { branch, sha })).toEqual({ kind: 'created' })
+      expect(await createBranch(repo, { branch, sha })).toEqual({ kind: 'exists' })
+      expect(await tipOf(branch)).toBe(sha)
+    },
+  )
 
-  test('that the host refuses is refused in its words, and not tried another way', async () => {
+  test("reports the host's reason for a refused branch and tries nothing else", async () => {
     const gone = 'f'.repeat(40)
     expect(await createBranch(await mirror('canary-both'), { branch: fresh(), sha: gone })).toEqual({
       kind: 'rejected',
@@ -98,7 +101,7 @@ describe('a branch through the API', () => {
     expect([await tipOf(branch), host.gitRequests]).toEqual([null, []])
   })
 
-  test('of ten at once is made once', async () => {
+  test('creates a branch once when ten callers ask at the same time', async () => {
     const branch = fresh()
     const repo = await mirror('canary-both')
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => createBranch(repo, { branch, sha })))
@@ -106,8 +109,8 @@ describe('a branch through the API', () => {
   })
 })
 
-describe('what the API does not decide, a push does', () => {
-  test('a token that may push but not use this part of the API', async () => {
+describe('pushing when the API gives no decision', () => {
+  test('pushes when the token may push but may not use this part of the API', async () => {
     const branch = fresh()
     expect(await createBranch(await mirror('canary-git'), { branch, sha })).toEqual({
       kind: 'created',
@@ -128,7 +131,7 @@ describe('what the API does not decide, a push does', () => {
     [403, { message: ['x'], errors: [{ message: { a: 1 } }, null, 7, 'said'] }, /^said \(HTTP status 403\)$/],
     [403, '{"message": "cut', /HTTP status 403/],
     [403, 'null', /HTTP status 403/],
-  ])('after an answer of %d %j', async (status, body, remark) => {
+  ])('pushes after the API answers %d %j', async (status, body, remark) => {
     always(status as number, body as string | object, status === 301 ? { location: `${host.apiUrl}/elsewhere` } : {})
     const branch = fresh()
     const outcome = await createBranch(await mirror('canary-both'), { branch, sha })
@@ -137,21 +140,21 @@ describe('what the API does not decide, a push does', () => {
     expect(host.apiRequests).toHaveLength(1)
   })
 
-  test('after an API that never answers, within the time that was given', async () => {
+  test('pushes when the API does not answer, within the time limit', async () => {
     host.override = () => true
     const branch = fresh()
     const repo = await mirror('canary-both')
     const outcome = await createBranch(repo, { branch, sha }, { timeoutMs: 20_000 })
-    expect(outcome).toEqual({ kind: 'created', apiRemark: 'its API gave no answer in time' })
+    expect(outcome).toEqual({ kind: 'created', apiRemark: 'the API did not answer in time' })
   }, 120_000)
 
-  test('after a huge answer', async () => {
+  test('pushes after a huge reply', async () => {
     always(403, `{"message": "${'x'.repeat(3 * 1024 * 1024)}"}`)
     const outcome = await createBranch(await mirror('canary-both'), { branch: fresh(), sha })
     expect(outcome).toEqual({ kind: 'created', apiRemark: 'the API returned more than 1048576 bytes' })
   })
 
-  test('after a connection that is cut once the ref was made: it is there, and that is all', async () => {
+  test('finds the branch when the connection breaks after the API created it', async () => {
     const branch = fresh()
     host.override = (_request, response) => {
       void createBranch({ dir: origin.dir, remote: null }, { branch, sha }).then(() => response.destroy())
@@ -162,7 +165,7 @@ describe('what the API does not decide, a push does', () => {
     expect(await tipOf(branch)).toBe(sha)
   })
 
-  test('without a credential, or at an address that is not owner/name', async () => {
+  test('pushes without a credential, and for a URL that is not owner/name', async () => {
     host.tokens.set('', 'git')
     const branch = fresh()
     expect(await createBranch(await mirror(null), { branch, sha })).toMatchObject({
@@ -172,23 +175,23 @@ describe('what the API does not decide, a push does', () => {
     expect(host.apiRequests).toEqual([])
   })
 
-  test('and when the push is refused too, both say why', async () => {
+  test('reports both reasons when the API and the push fail', async () => {
     always(403, { message: 'Resource not accessible by integration' })
     expect(await createBranch(await mirror('canary-api'), { branch: fresh(), sha })).toMatchObject({
       reason: expect.stringMatching(
-        /refuses this credential.* Its API had said: Resource not accessible by integration/,
+        /refuses this credential.* Its API did not create the branch: Resource not accessible by integration/,
       ),
     })
   })
 })
 
-describe('a host that asks to be left alone', () => {
+describe('a host that rate-limits the API', () => {
   test.each([
     [429, { 'retry-after': '120' }],
     [403, { 'retry-after': '60' }],
     [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 300) }],
     [429, {}],
-  ])('with %d and %j is asked once, and pushed to meanwhile', async (status, headers) => {
+  ])('asks a host once that answers %d with %j, and pushes meanwhile', async (status, headers) => {
     const token = `canary-limited-${++count}`
     host.tokens.set(token, 'both')
     always(status, { message: 'API rate limit exceeded' }, headers as Record<string, string>)
@@ -198,7 +201,7 @@ describe('a host that asks to be left alone', () => {
       apiRemark: `API rate limit exceeded (HTTP status ${status})`,
     })
     const next = await createBranch(repo, { branch: fresh(), sha })
-    expect(next).toEqual({ kind: 'created', apiRemark: 'its API asked to be left alone for a while' })
+    expect(next).toEqual({ kind: 'created', apiRemark: 'the API asked for a pause' })
     expect(host.apiRequests).toHaveLength(1)
     // Another credential has a limit of its own.
     host.override = null
@@ -206,7 +209,7 @@ describe('a host that asks to be left alone', () => {
   })
 })
 
-test('no redirect is followed, and no answer brings the credential back', async () => {
+test('follows no redirect, and no error contains the credential', async () => {
   const canary = await serveGitHub(origin.dir)
   always(
     307,
@@ -219,7 +222,7 @@ test('no redirect is followed, and no answer brings the credential back', async 
   await canary.close()
 })
 
-test('whoever gives up gets no outcome', async () => {
+test('an aborted caller gets no outcome', async () => {
   const leave = new AbortController()
   host.override = () => {
     leave.abort(new Error('left'))
@@ -229,12 +232,12 @@ test('whoever gives up gets no outcome', async () => {
   await expect(asked).rejects.toThrow('left')
 })
 
-describe('the App of the server', () => {
+describe('the GitHub App of the server', () => {
   const repository = { owner: 'acme', name: 'repo' }
   const app = (more: Partial<Parameters<typeof makeGitHubApp>[0]> = {}) =>
     makeGitHubApp({ appId: host.app.id, privateKey: host.app.privateKey, apiUrl: host.apiUrl, ...more })
 
-  test('gets a token for this one repository, with which git and the API work', async () => {
+  test('gets a token for one repository, which works for git and the API', async () => {
     const got = await app().tokenFor(repository)
     if (got.kind !== 'token') throw new Error(JSON.stringify(got))
     const [byApi, byPush] = [fresh(), fresh()]
@@ -245,7 +248,7 @@ describe('the App of the server', () => {
     expect([await tipOf(byApi), await tipOf(byPush)]).toEqual([sha, sha])
   })
 
-  test('keeps it until ten minutes before it ends; many who ask at once share one question', async () => {
+  test('caches the token until ten minutes before it expires, and concurrent callers share one request', async () => {
     let now = Date.now()
     const one = app({ now: () => now })
     const many = await Promise.all(Array.from({ length: 20 }, () => one.tokenFor(repository)))
@@ -258,7 +261,7 @@ describe('the App of the server', () => {
     expect(host.app.minted).toHaveLength(2)
   })
 
-  test('says when it is not installed there, and notices when it is', async () => {
+  test('says when the App is not installed, and notices when it is', async () => {
     host.app.installed = false
     const one = app()
     expect(await one.tokenFor(repository)).toEqual({
@@ -269,7 +272,7 @@ describe('the App of the server', () => {
     expect((await one.tokenFor(repository)).kind).toBe('token')
   })
 
-  test('whose key is another, or whose host is away or lies, has no token', async () => {
+  test('gets no token with a wrong key, or from a host that is down or answers wrongly', async () => {
     const other = await serveGitHub(origin.dir)
     expect(await app({ privateKey: other.app.privateKey }).tokenFor(repository)).toEqual({
       kind: 'unreachable',
@@ -301,7 +304,7 @@ test.each([
   ['https://github.com/a/b', 'a', 'b'],
   ['https://github.com/a/b.git', 'a', 'b'],
   ['https://ghe.example:8443/a-b/c.d_e.git', 'a-b', 'c.d_e'],
-])('%s names its owner and repository', (url, owner, name) => {
+])('finds owner and repository in %s', (url, owner, name) => {
   expect(gitHubRepository(url)).toEqual({ owner, name })
 })
 test.each([
@@ -310,6 +313,6 @@ test.each([
   'ssh://git@github.com/a/b',
   'https://h/a%2fb/c',
   'file:///a/b',
-])('%s names none', (url) => {
+])('finds no owner and repository in %s', (url) => {
   expect(gitHubRepository(url)).toBeNull()
 })

@@ -22,12 +22,11 @@ export async function createBranchByApi(
   options: CallOptions = {},
 ): Promise<ApiBranchOutcome> {
   const repository = gitHubRepository(remote.url)
-  if (!repository) return { kind: 'undecided', reason: 'the address is not of the form owner/name' }
+  if (!repository) return { kind: 'undecided', reason: 'the URL is not of the form owner/name' }
   const { credential, github } = remote
   if (!credential) return { kind: 'undecided', reason: 'the API needs a credential' }
   const restKey = createHash('sha256').update(`${github.apiUrl}\0${credential.password}`).digest('hex')
-  if ((resting.get(restKey) ?? 0) > Date.now())
-    return { kind: 'undecided', reason: 'its API asked to be left alone for a while' }
+  if ((resting.get(restKey) ?? 0) > Date.now()) return { kind: 'undecided', reason: 'the API asked for a pause' }
 
   // The rest of the caller's time is for the push.
   const timeoutMs = Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4)

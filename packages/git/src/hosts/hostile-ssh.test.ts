@@ -18,7 +18,7 @@ let temp: Awaited<ReturnType<typeof tempDir>>
 let origin: TestRepository
 let sshd: Sshd
 let knownHosts: string
-/** Whoever is asked here was asked because the host said so. */
+/** A request that arrives here was caused by the hostile host. */
 let canary: { url: string; asked: string[]; stop(): void }
 
 beforeAll(async () => {
@@ -69,8 +69,8 @@ const honest = 'eval "$SSH_ORIGINAL_COMMAND"'
 const speaks = (capabilities: string[], refs: string[]) =>
   `printf '${['version 2', ...capabilities].map(line).join('')}0000${refs.map(line).join('')}0000'; cat > /dev/null`
 
-describe.skipIf(!hasSshd)('what a host says', () => {
-  test('is shown without what moves a cursor or turns text around', async () => {
+describe.skipIf(!hasSshd)('messages of a hostile ssh host', () => {
+  test("removes cursor movements and text direction marks from the host's messages", async () => {
     const words = `fatal: \\033]0;owned\\007\\033[2J\\033[1;1H \\342\\200\\256gnp.exe \\302\\233 \\000 \\377 \\rOK`
     const remote = hostThat(`printf '${words}\\n' >&2; exit 1`)
     for (const reason of [
@@ -95,14 +95,14 @@ describe.skipIf(!hasSshd)('what a host says', () => {
     ['an error of the protocol with escapes', `printf '${line('ERR a[2Jb')}'; cat > /dev/null`],
     ['nothing', 'exit 0'],
     ['a version from the future', `printf '${line('version 9')}0000'; cat > /dev/null`],
-  ])('that is %s is an outcome, in a sentence', async (_, program) => {
+  ])('turns hostile output into an error message: %s', async (_, program) => {
     const found = await probeRemote(hostThat(program), { timeoutMs: 20_000 })
     expect(found.kind).toBe('unreachable')
     expect(found.reason!.length).toBeLessThanOrEqual(1_000)
     expect(found.reason).not.toMatch(/\p{Cc}/u)
   })
 
-  test('is waited for no longer than the caller waits', async () => {
+  test('waits for the host no longer than the caller does', async () => {
     for (const program of [
       'cat > /dev/null',
       'while echo x >&2; do :; done',
@@ -112,8 +112,8 @@ describe.skipIf(!hasSshd)('what a host says', () => {
   })
 })
 
-describe.skipIf(!hasSshd)('what a host offers', () => {
-  test('in refs whose names are options, paths or the service’s own makes no ref of ours', async () => {
+describe.skipIf(!hasSshd)('data of a hostile ssh host', () => {
+  test("ignores refs with names that are options, paths or the service's own", async () => {
     const sha = await origin.tip('main')
     const names = [
       '--upload-pack=touch owned',
@@ -144,7 +144,7 @@ describe.skipIf(!hasSshd)('what a host offers', () => {
     expect(existsSync(join(temp.path, 'owned'))).toBe(false)
   })
 
-  test('of commits it does not have is not taken for them', async () => {
+  test('does not accept commits that the host lists but does not have', async () => {
     const missing = 'd'.repeat(40)
     const remote = hostThat(speaks(['ls-refs', 'fetch', 'object-format=sha1'], [`${missing} refs/heads/main`]))
     const mirror = await openMirror(join(temp.path, 'missing.git'), remote)
@@ -153,7 +153,7 @@ describe.skipIf(!hasSshd)('what a host offers', () => {
     expect(await hasObjects(mirror, [missing])).toBe(false)
   })
 
-  test('to be fetched from elsewhere is not fetched', async () => {
+  test('does not fetch from a URL that the host suggests', async () => {
     const sha = await origin.tip('main')
     const remote = hostThat(
       speaks(
@@ -173,7 +173,7 @@ describe.skipIf(!hasSshd)('what a host offers', () => {
     expect(canary.asked).toEqual([])
   })
 
-  test('of an agent, a display or a port to forward is not on offer: it gets none of ours', async () => {
+  test('offers the host no agent, display or port to forward', async () => {
     const seen = join(temp.path, 'seen')
     const remote = hostThat(`env > ${seen}; ${honest}`)
     expect((await probeRemote(remote)).kind).toBe('writable')
@@ -181,7 +181,7 @@ describe.skipIf(!hasSshd)('what a host offers', () => {
   })
 })
 
-test.skipIf(!hasSshd)('a host that hangs up after any number of bytes leaves no half of a repository', async () => {
+test.skipIf(!hasSshd)('a host that disconnects after any number of bytes leaves no partial repository', async () => {
   const sha = await origin.tip('main')
   // Lengths of the greeting, of the refs and of the pack, and between them.
   for (const bytes of [0, 3, 90, 200, 330, 520]) {

@@ -83,7 +83,7 @@ export async function pushRefs(
 /** git's HTTP helper spells out the pattern again before it asks. */
 function refusedForNamesake(updates: RefUpdate[]): PushOutcome {
   const refs = updates.map(({ ref }): [string, RefPush] => {
-    const reason = `The host has a branch that is itself called ${ref}, and git cannot tell the two apart. Rename that branch on the host.`
+    const reason = `The host has a branch named ${ref}, which git cannot distinguish from the ref of that name. Rename that branch on the host.`
     return [ref, { kind: 'rejected', reason }]
   })
   return { kind: 'answered', refs: new Map(refs), remarks: [] }
@@ -156,7 +156,7 @@ const ownLoss =
 
 function notPacked(remote: Remote, stderr: string): string {
   const words = ownLoss.exec(stderr) ? stderr.slice(stderr.search(ownLoss)).split('\n')[0] : undefined
-  return `What was to be pushed could not be packed: ${hostMessages(words ?? stderr, remote)}`
+  return `The commits to push could not be packed: ${hostMessages(words ?? stderr, remote)}`
 }
 
 const checkedOutReason =

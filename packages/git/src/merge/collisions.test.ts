@@ -27,7 +27,7 @@ async function collide(repo: TestRepository, others: string[]) {
   return Object.fromEntries([...found].map(([sha, files]) => [heads.get(sha), files]))
 }
 
-test('names the heads that merge now and would not after, with their files', async () => {
+test('lists the heads that would conflict only after the merge, with their files', async () => {
   const repo = await repoOf({
     main: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' },
     work: { 'a.txt': 'work\n', 'b.txt': 'work\n' },
@@ -44,7 +44,7 @@ test('names the heads that merge now and would not after, with their files', asy
   expect((await readdir(repo.dir)).filter((name) => name.startsWith('svc-scratch'))).toEqual([])
 })
 
-test('a conflict that is there already is not its doing', async () => {
+test('does not report a conflict that already exists', async () => {
   const repo = await repoOf({
     main: { 'a.txt': 'a\n', 'b.txt': 'b\n' },
     work: { 'b.txt': 'work\n' },
@@ -55,7 +55,7 @@ test('a conflict that is there already is not its doing', async () => {
   expect(await collide(repo, ['stale', 'worse'])).toEqual({ worse: ['b.txt'] })
 })
 
-test('what does not merge itself collides with nothing', async () => {
+test('reports no collisions for a head that does not merge itself', async () => {
   const repo = await repoOf({ main: { 'a.txt': 'a\n' }, work: { 'a.txt': 'work\n' }, other: { 'a.txt': 'other\n' } })
   const main = await repo.tip('main')
   expect(await collide(repo, ['other'])).toEqual({ other: ['a.txt'] })
@@ -69,7 +69,7 @@ test('what does not merge itself collides with nothing', async () => {
   expect(old.size).toBe(0)
 })
 
-test('merges by the attributes the result has', async () => {
+test('applies the attributes of the merge result', async () => {
   const repo = await repoOf({
     main: { 'log.txt': 'begin\n', '.gitattributes': 'log.txt merge=union\n' },
     work: { 'log.txt': lines('begin', 'work') },
@@ -81,7 +81,7 @@ test('merges by the attributes the result has', async () => {
   expect(await collide(repo, ['other'])).toEqual({ other: ['log.txt'] })
 })
 
-test('odd ways to conflict are told as one by one', async () => {
+test('reports unusual conflicts like single merges do', async () => {
   const repo = await repoOf({
     main: { 'a.txt': lines('1', '2', '3', '4', '5'), 'dir/b.txt': 'b\n' },
     work: { 'a.txt': null, 'new.txt': lines('1', '2', '3', '4', '5'), thing: 'a file\n' },
@@ -105,7 +105,7 @@ test('odd ways to conflict are told as one by one', async () => {
   }
 })
 
-test('a merge made again is the same commit, and of other input another', async () => {
+test('repeating a merge produces the same commit, and other input another one', async () => {
   const repo = await repoOf({ main: { 'a.txt': 'a\n' }, work: { 'b.txt': 'b\n' } })
   await commit(repo, 'main', { 'c.txt': 'c\n' })
   const input = {

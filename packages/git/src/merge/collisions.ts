@@ -22,7 +22,7 @@ const known = new LRUCache<string, string[]>({
 const running = new SharedAnswers<Map<Sha, string[]>>(1, () => 1)
 
 /**
- * Which of `others` merge worse once head is merged into base, and in which files: those that conflict then but not
+ * The heads in `others` that merge worse once head is merged into base, with the files: those that conflict then but not
  * now. Heads without such files are left out; the result is empty when head itself does not merge.
  */
 export async function findCollisions(

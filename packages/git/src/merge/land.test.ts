@@ -20,7 +20,7 @@ describe('landMerge', () => {
     return { baseRef: 'main', baseSha, resultSha: result.resultSha }
   }
 
-  test('moves a managed branch once; asked again it says the same', async () => {
+  test('moves a managed branch once, and a repetition reports the same result', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const input = await planned(repo)
     expect(await landMerge(repo, input)).toEqual({ kind: 'landed' })
@@ -29,7 +29,7 @@ describe('landMerge', () => {
     expect(await landMerge(repo, input)).toEqual({ kind: 'landed' })
   })
 
-  test('of many at once exactly one wins and nothing is overwritten', async () => {
+  test('exactly one of many concurrent merges wins, and none overwrites another', async () => {
     const branches: Record<string, Files> = { main: { a: '1\n' } }
     for (let i = 0; i < 8; i++) branches[`w${i}`] = { [`f${i}`]: `${i}\n` }
     const repo = await repoWith(branches)
@@ -51,7 +51,7 @@ describe('landMerge', () => {
     expect(await repo.tip('main')).toBe(winner?.kind === 'merge-commit' ? winner.resultSha : '')
   })
 
-  test('a base that moved, was rewound or is gone is not touched', async () => {
+  test('leaves a base alone that moved, was rewound or is gone', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const first = await repo.tip('main')
     const input = await planned(repo)
@@ -64,7 +64,7 @@ describe('landMerge', () => {
     expect(await landMerge(repo, input)).toEqual({ kind: 'moved' })
   })
 
-  test('on an external host: landed, moved, rewound', async () => {
+  test('reports on an external host whether the merge landed, the base moved or was rewound', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const host = await serveHttpBackend(repo.dir)
     const temp = await tempDir()
@@ -92,7 +92,7 @@ describe('landMerge', () => {
     await temp.remove()
   })
 
-  test.each(['managed', 'on a host'])('nothing moves when what has to be done before cannot be: %s', async (kind) => {
+  test.each(['managed', 'on a host'])('moves no branch when the preceding step fails: %s', async (kind) => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const input = await planned(repo)
     const host = await serveHttpBackend(repo.dir)
@@ -110,7 +110,7 @@ describe('landMerge', () => {
     await temp.remove()
   })
 
-  test("a host's hook refuses in its own words, for good", async () => {
+  test("reports the message of a host's hook as a final refusal", async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     await Bun.write(join(repo.dir, 'hooks/pre-receive'), '#!/bin/sh\necho "main is frozen until Monday" >&2\nexit 1\n')
     Bun.spawnSync(['chmod', '+x', join(repo.dir, 'hooks/pre-receive')])
@@ -128,7 +128,7 @@ describe('landMerge', () => {
   })
 
   test.each(['http', 'file'])(
-    'what was lost before it could be pushed over %s is no refusal, and is there again for the next try',
+    'a lost object before a push over %s is not a refusal, and the next attempt has it again',
     async (protocol) => {
       const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
       const host = await serveHttpBackend(repo.dir)
@@ -153,7 +153,7 @@ describe('landMerge', () => {
     },
   )
 
-  test('a host that is away, hangs up before or after the push, or lets nobody in', async () => {
+  test('reports a host that is down, disconnects before or after the push, or refuses access', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const [baseSha, resultSha] = [await repo.tip('main'), await repo.tip('work')]
     let failing: 'none' | 'refuse' | 'hang-up' = 'none'
@@ -178,7 +178,7 @@ describe('landMerge', () => {
     await temp.remove()
   })
 
-  test('a plan survives its mirror being moved away and brought back', async () => {
+  test('a planned merge survives moving its mirror away and back', async () => {
     const { repo, baseSha, headSha } = await forked({ a: '1\n' }, { b: '2\n' }, { c: '3\n' })
     const temp = await tempDir()
     const remote = { url: `file://${repo.dir}`, credential: null, allowProtocols: ['file'] }

@@ -14,8 +14,8 @@ import { makeRepo, type TestRepository, yieldsToOthers } from '../testing.ts'
 const sha = 'a'.repeat(40)
 const paths = Array.from({ length: 40_000 }, (_, n) => `folder/of/files/f${String(n).padStart(6, '0')}`)
 
-describe('what a merge of 40,000 files says is read in turns with everybody else’s', () => {
-  test('its conflicts', async () => {
+describe('processing the output of a merge of 40,000 files', () => {
+  test('yields to other work while it reads conflicts', async () => {
     const records = paths.flatMap((path) => [1, 2, 3].map((stage) => `100644 ${sha} ${stage}\t${path}`))
     const messages = paths.flatMap((path) => ['1', path, 'CONFLICT (contents)', `CONFLICT (content): in ${path}\n`])
     let files: string[] = []
@@ -26,7 +26,7 @@ describe('what a merge of 40,000 files says is read in turns with everybody else
     expect(turns).toBeGreaterThan(5)
   })
 
-  test('and the check of its result', async () => {
+  test('yields to other work while it checks the result', async () => {
     const answer = (of: string[]) =>
       [sha, ...of.flatMap((path) => [`:100644 100644 ${sha} ${sha} M`, path])].map((field) => `${field}\0`).join('')
     const [byHead, byBase] = [paths.slice(0, 30_000), paths.slice(30_000)]
@@ -42,7 +42,7 @@ describe('what a merge of 40,000 files says is read in turns with everybody else
   })
 })
 
-describe('attributes without end', () => {
+describe('limits of .gitattributes', () => {
   let repo: TestRepository
   const blob = (text: string) => gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { input: text })
   const tree = (entries: string[]) => gitLine(repo.dir, ['mktree'], { input: `${entries.join('\n')}\n` })
@@ -77,7 +77,7 @@ describe('attributes without end', () => {
   }
   const merge = (pair: { baseSha: Sha; headSha: Sha }) => planMerge(repo, { ...pair, message: 'm', date: new Date(0) })
 
-  test('in more files than any repository has are refused before they are all listed', async () => {
+  test('refuses more .gitattributes files than any repository has before it lists all of them', async () => {
     const small = await tree([`100644 blob ${await blob('* merge=union\n')}\t.gitattributes`])
     const folders = (of: Sha, count: number) =>
       tree(Array.from({ length: count }, (_, n) => `040000 tree ${of}\td${n}`))
@@ -87,7 +87,7 @@ describe('attributes without end', () => {
       await threeWay([`100644 blob ${await blob('* merge=union\n')}\t.gitattributes`, `040000 tree ${many}\tmany`]),
     )
     await expect(refused).rejects.toThrow(`more than ${attributeFilesMax} .gitattributes files`)
-    // Of 16 billion, too.
+    // The limit also holds for 16 billion.
     let endless = many
     for (let level = 0; level < 2; level++) endless = await folders(endless, 500)
     const refusedToo = merge(
@@ -96,7 +96,7 @@ describe('attributes without end', () => {
     await expect(refusedToo).rejects.toThrow(/more than .* \.gitattributes files/)
   })
 
-  test('in one file are refused, and what is over the limit of an answer is not gathered', async () => {
+  test('refuses a .gitattributes file that is too large without buffering it', async () => {
     const large = await blob('[attr]a a\n*.x a\n'.repeat(2_000_000))
     const glued = spyOn(Buffer, 'concat')
     try {
@@ -113,7 +113,7 @@ describe('attributes without end', () => {
     )
   })
 
-  test('at the end of more folders than are worth making are refused', async () => {
+  test('refuses .gitattributes files below too many folders', async () => {
     const union = `100644 blob ${await blob('* merge=union\n')}\t.gitattributes`
     let deep = await tree([union])
     for (let level = 0; level < 99; level++) deep = await tree([`040000 tree ${deep}\td`])
@@ -122,7 +122,7 @@ describe('attributes without end', () => {
     await expect(refused).rejects.toThrow(`more than ${attributeFoldersMax} folders on the way to .gitattributes files`)
   })
 
-  test('so deep down that no work tree could hold them are left out, as git would', async () => {
+  test('ignores .gitattributes files that are too deep for a work tree, as git does', async () => {
     const union = `100644 blob ${await blob('* merge=union\n')}\t.gitattributes`
     let deep = await tree([union])
     for (let level = 0; level < 50; level++) deep = await tree([`040000 tree ${deep}\t${'d'.repeat(100)}`])
@@ -130,7 +130,7 @@ describe('attributes without end', () => {
     expect(made.kind).toBe('merge-commit')
   })
 
-  test('of a reasonable size are followed, in thousands of folders', async () => {
+  test('applies .gitattributes files of a reasonable size in thousands of folders', async () => {
     const small = await tree([
       `100644 blob ${await blob('* merge=union\n')}\t.gitattributes`,
       `100644 blob ${await blob('1\n')}\tfile`,

@@ -37,7 +37,7 @@ const lines = (...changed: [number, string][]) => {
 }
 
 describe('planMerge', () => {
-  test('a head that is merged already needs nothing', async () => {
+  test('plans nothing for a head that is already merged', async () => {
     const repo = await repoWith({ main: { a: '1\n' } })
     const old = await repo.tip('main')
     const now = await commit(repo, 'main', { a: '2\n' })
@@ -45,13 +45,13 @@ describe('planMerge', () => {
     expect(await plan(repo, now, now)).toEqual({ kind: 'up-to-date' })
   })
 
-  test('a head strictly ahead is a fast-forward to itself', async () => {
+  test('plans a fast-forward for a head that is strictly ahead', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const headSha = await repo.tip('work')
     expect(await plan(repo, await repo.tip('main'), headSha)).toEqual({ kind: 'fast-forward', resultSha: headSha })
   })
 
-  test('two changed sides become a commit with exactly the two tips as parents, in order', async () => {
+  test('plans a commit with exactly the two tips as parents, in order, when both sides changed', async () => {
     const { repo, baseSha, headSha } = await forked(
       { a: lines() },
       { a: lines([1, 'main']) },
@@ -77,7 +77,7 @@ describe('planMerge', () => {
     expect(await repo.tip('main')).toBe(baseSha)
   })
 
-  test('the same input gives the same commit, in another repository too', async () => {
+  test('plans the same commit for the same input in another repository', async () => {
     const { repo, baseSha, headSha } = await forked({ a: '1\n' }, { b: '2\n' }, { c: '3\n' })
     const temp = await tempDir()
     const copy = await openMirror(join(temp.path, 'copy.git'), {
@@ -90,14 +90,14 @@ describe('planMerge', () => {
     await temp.remove()
   })
 
-  test('a message may hold anything but is never an option', async () => {
+  test('accepts any text as a message, never as an option', async () => {
     const { repo, baseSha, headSha } = await forked({ a: '1\n' }, { b: '2\n' }, { c: '3\n' })
     const planned = await planMerge(repo, { baseSha, headSha, message: '--amend\0\n\n# ünï `x`\n\n', date })
     if (planned.kind !== 'merge-commit') throw new Error(planned.kind)
     expect(await gitLine(repo.dir, ['log', '-1', '--format=%B', planned.resultSha])).toBe('--amend\n\n# ünï `x`')
   })
 
-  test('a SHA-256 repository merges like any other', async () => {
+  test('merges in a SHA-256 repository', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } }, { format: 'sha256' })
     const baseSha = await commit(repo, 'main', { c: '3\n' })
     const planned = await plan(repo, baseSha, await repo.tip('work'))
@@ -108,7 +108,7 @@ describe('planMerge', () => {
     })
   })
 
-  test('only full ids get through', async () => {
+  test('accepts only full ids', async () => {
     const repo = await repoWith({ main: { a: '1\n' } })
     const sha = await repo.tip('main')
     for (const bad of ['main', 'HEAD', '--all', sha.slice(0, 39), `${sha}\n`, '']) {
@@ -116,44 +116,44 @@ describe('planMerge', () => {
     }
   })
 
-  test('an id of nothing is an error, not a conflict', async () => {
+  test('reports an unknown id as an error, not as a conflict', async () => {
     const repo = await repoWith({ main: { a: '1\n' } })
     await expect(plan(repo, await repo.tip('main'), 'f'.repeat(40))).rejects.toThrow(/merge-base failed/)
   })
 })
 
 describe('conflicts', () => {
-  test('the same lines changed differently', async () => {
+  test('conflicts when both sides change the same lines differently', async () => {
     const repo = await repoWith({ main: { 'dir/a.txt': '1\n' } })
     const { base, head } = await diverge(repo, 'work', 'dir/a.txt')
     expect(await plan(repo, base, head)).toEqual({ kind: 'conflicted', files: ['dir/a.txt'] })
   })
 
-  test('deleted on one side, changed on the other', async () => {
+  test('conflicts when one side deletes a file that the other changes', async () => {
     expect(await planFork({ a: lines(), b: '1\n' }, { a: null }, { a: lines([3, 'new']) })).toMatchObject({
       kind: 'conflicted',
       files: ['a'],
     })
   })
 
-  test('added differently on both sides', async () => {
+  test('conflicts when both sides add a file with different content', async () => {
     expect(await planFork({ x: '1\n' }, { a: 'one\n' }, { a: 'two\n' })).toMatchObject({
       kind: 'conflicted',
       files: ['a'],
     })
   })
 
-  test('renamed to two names', async () => {
+  test('conflicts when both sides rename a file to different names', async () => {
     const planned = await planFork({ a: lines() }, { a: null, b: lines() }, { a: null, c: lines() })
     expect(planned).toMatchObject({ kind: 'conflicted', files: ['a', 'b', 'c'] })
   })
 
-  test('renamed on one side, deleted on the other', async () => {
+  test('conflicts when one side renames a file that the other deletes', async () => {
     const planned = await planFork({ a: lines(), x: '1\n' }, { a: null, b: lines([3, 'kept']) }, { a: null })
     expect(planned).toMatchObject({ kind: 'conflicted', files: ['b'] })
   })
 
-  test('two files renamed to one name', async () => {
+  test('conflicts when both sides rename two files to one name', async () => {
     const planned = await planFork(
       { a: lines(), b: lines([0, 'other'], [5, 'x'], [6, 'y'], [7, 'z']) },
       { a: null, c: lines() },
@@ -162,17 +162,17 @@ describe('conflicts', () => {
     expect(planned).toMatchObject({ kind: 'conflicted', files: ['c'] })
   })
 
-  test('a file against a directory is named as the branches name it', async () => {
+  test('reports a conflict of a file with a directory under the names of the branches', async () => {
     const planned = await planFork({ x: '1\n' }, { thing: 'a file\n' }, { 'thing/inner': 'a folder\n' })
     expect(planned).toMatchObject({ kind: 'conflicted', files: ['thing'] })
   })
 
-  test('a file against a symbolic link is named as the branches name it', async () => {
+  test('reports a conflict of a file with a symbolic link under the names of the branches', async () => {
     const planned = await planFork({ x: '1\n' }, { thing: 'a file\n' }, { thing: { mode: '120000', content: 'x' } })
     expect(planned).toMatchObject({ kind: 'conflicted', files: ['thing'] })
   })
 
-  test('a symbolic link that points elsewhere on each side', async () => {
+  test('conflicts when both sides change the target of a symbolic link', async () => {
     const link = (content: string) => ({ mode: '120000' as const, content })
     expect(await planFork({ l: link('a') }, { l: link('b') }, { l: link('c') })).toMatchObject({
       kind: 'conflicted',
@@ -180,7 +180,7 @@ describe('conflicts', () => {
     })
   })
 
-  test('modes: one side makes it executable and that wins; added with two modes conflicts', async () => {
+  test('takes the executable mode of one side, and conflicts when a file is added with two modes', async () => {
     const executable = (content: string) => ({ mode: '100755' as const, content })
     expect(await planFork({ s: lines() }, { s: executable(lines()) }, { s: lines([3, 'x']) })).toMatchObject({
       kind: 'merge-commit',
@@ -191,14 +191,14 @@ describe('conflicts', () => {
     })
   })
 
-  test('binary files changed on both sides', async () => {
+  test('conflicts when both sides change a binary file', async () => {
     expect(await planFork({ b: 'a\0b\n' }, { b: 'a\0c\n' }, { b: 'a\0d\n' })).toMatchObject({
       kind: 'conflicted',
       files: ['b'],
     })
   })
 
-  test('a submodule moved on both sides', async () => {
+  test('conflicts when both sides move a submodule', async () => {
     const at = (digit: string) => ({ mode: '160000' as const, content: digit.repeat(40) })
     expect(await planFork({ m: at('1'), x: '1\n' }, { m: at('2') }, { m: at('3') })).toMatchObject({
       kind: 'conflicted',
@@ -209,7 +209,7 @@ describe('conflicts', () => {
     })
   })
 
-  test('a directory that was split names what could not be placed', async () => {
+  test('reports files that cannot be placed when a directory was split', async () => {
     const start: Files = {}
     for (let i = 0; i < 4; i++) start[`old/${i}.txt`] = lines([i, `file ${i}`])
     const split: Files = {}
@@ -223,7 +223,7 @@ describe('conflicts', () => {
     expect(planned.files.every((file) => file.startsWith('old'))).toBe(true)
   })
 
-  test('a file added to a directory that the other side renamed asks a person', async () => {
+  test('conflicts when a file is added to a directory that the other side renamed', async () => {
     const start: Files = {}
     for (let i = 0; i < 3; i++) start[`old/${i}.txt`] = lines([i, `file ${i}`])
     const moved: Files = {}
@@ -236,14 +236,14 @@ describe('conflicts', () => {
   })
 })
 
-describe('clean merges git is clever about', () => {
-  test('a change follows a file that the other side renamed', async () => {
+describe('clean merges with renames and unusual histories', () => {
+  test('applies a change to a file that the other side renamed', async () => {
     const planned = await planFork({ a: lines() }, { a: null, b: lines() }, { a: lines([5, 'changed']) })
     expect(planned.kind).toBe('merge-commit')
     expect(await planned.read('b')).toBe(lines([5, 'changed']))
   })
 
-  test('histories that have nothing in common are merged side by side', async () => {
+  test('merges unrelated histories side by side', async () => {
     const repo = await repoWith({ main: { a: '1\n' } })
     const baseSha = await repo.tip('main')
     const headSha = await commit(repo, 'other', { b: '2\n' }, { orphan: true })
@@ -258,7 +258,7 @@ describe('clean merges git is clever about', () => {
     expect(await plan(repo, baseSha, clashing)).toEqual({ kind: 'conflicted', files: ['a'] })
   })
 
-  test('a criss-cross has several ancestors, one is reported and the merge is the recursive one', async () => {
+  test('merges a criss-cross history recursively and reports one of its ancestors', async () => {
     const repo = await repoWith({ main: { a: lines() } })
     const left = await commit(repo, 'left', { a: lines([1, 'left']) })
     const right = await commit(repo, 'right', { a: lines([10, 'right']) })
@@ -275,7 +275,7 @@ describe('clean merges git is clever about', () => {
     expect(merged.stdout.toString()).toBe(lines([1, 'left'], [5, 'later'], [10, 'right']))
   })
 
-  test('line endings: attributes that ask to renormalise crash nothing', async () => {
+  test('attributes that renormalize line endings do not break the merge', async () => {
     const start = { '.gitattributes': '* text=auto eol=crlf\n', a: lines().replaceAll('\n', '\r\n') }
     const planned = await planFork(
       start,
@@ -285,7 +285,7 @@ describe('clean merges git is clever about', () => {
     expect(planned.kind).toBe('merge-commit')
   })
 
-  test('a large text file merges by lines, not as a binary', async () => {
+  test('merges a large text file by lines, not as a binary', async () => {
     const big = (first: string, last: string) =>
       `${first}\n${'0123456789 abcdefghijklmnopqrstuvwxyz\n'.repeat(60_000)}${last}\n`
     const planned = await planFork({ big: big('a', 'z') }, { big: big('A', 'z') }, { big: big('a', 'Z') })
@@ -303,7 +303,7 @@ describe('.gitattributes, which a bare repository ignores', () => {
     expect((await planned.read('log')).split('\n').sort()).toEqual(['', 'main', 'start', 'work'])
   })
 
-  test('-merge and binary refuse to mix what would mix', async () => {
+  test('-merge and binary conflict where lines would merge', async () => {
     for (const attribute of ['-merge', 'binary', 'merge=binary']) {
       const start = { data: lines(), '.gitattributes': `data ${attribute}\n` }
       const planned = await planFork(start, { data: lines([1, 'main']) }, { data: lines([10, 'work']) })
@@ -311,13 +311,13 @@ describe('.gitattributes, which a bare repository ignores', () => {
     }
   })
 
-  test('in nested folders, the nearest file wins', async () => {
+  test('the .gitattributes file of the nearest folder wins', async () => {
     const start = { 'p/q/log': 'start\n', '.gitattributes': 'log -merge\n', 'p/.gitattributes': 'log merge=union\n' }
     const planned = await planFork(start, { 'p/q/log': 'start\nmain\n' }, { 'p/q/log': 'start\nwork\n' })
     expect(planned.kind).toBe('merge-commit')
   })
 
-  test("what counts is base's file, as in a work tree on base", async () => {
+  test('uses the .gitattributes of the base, like a work tree on the base', async () => {
     const withUnion = { '.gitattributes': 'log merge=union\n' }
     expect(await planFork({ log: 'start\n' }, { ...sides[0], ...withUnion }, sides[1])).toMatchObject({
       kind: 'merge-commit',
@@ -328,17 +328,17 @@ describe('.gitattributes, which a bare repository ignores', () => {
     })
   })
 
-  test('a driver by name runs no program', async () => {
+  test('runs no program for a named merge driver', async () => {
     const start = { log: 'start\n', '.gitattributes': 'log merge=evil\n' }
     expect(await planFork(start, ...sides)).toMatchObject({ kind: 'conflicted', files: ['log'] })
   })
 
-  test('a symbolic link of that name is left alone', async () => {
+  test('ignores a .gitattributes that is a symbolic link', async () => {
     const start: Files = { log: 'start\n', '.gitattributes': { mode: '120000', content: '/etc/passwd' } }
     expect(await planFork(start, ...sides)).toMatchObject({ kind: 'conflicted', files: ['log'] })
   })
 
-  test('in a folder whose name is no UTF-8', async () => {
+  test('applies .gitattributes in a folder whose name is not UTF-8', async () => {
     const folder = '"caf\\351'
     const start = { [`${folder}/log"`]: 'start\n', [`${folder}/.gitattributes"`]: 'log merge=union\n' }
     expect(
@@ -347,7 +347,7 @@ describe('.gitattributes, which a bare repository ignores', () => {
   })
 })
 
-describe('odd names', () => {
+describe('odd file names', () => {
   const names = [
     'new\nline',
     'quo"te',
@@ -364,21 +364,21 @@ describe('odd names', () => {
     ':colon',
   ]
 
-  test.each(names)('%j conflicts under its own name', async (name) => {
+  test.each(names)('reports a conflict of %j under its own name', async (name) => {
     const repo = await repoWith({ main: { [name]: '1\n' } })
     const { base, head } = await diverge(repo, 'work', name)
     expect(await plan(repo, base, head)).toEqual({ kind: 'conflicted', files: [name] })
   })
 
-  test('a name that is no UTF-8 keeps its bytes, in the form git quotes it', async () => {
+  test('reports a name that is not UTF-8 as git quotes it', async () => {
     const repo = await repoWith({ main: { '"caf\\351.txt"': '1\n', '"caf\\350.txt"': '1\n' } })
     const { base, head } = await diverge(repo, 'work', '"caf\\351.txt"')
     expect(await plan(repo, base, head)).toEqual({ kind: 'conflicted', files: ['"caf\\351.txt"'] })
   })
 })
 
-describe('the check before anything moves', () => {
-  test('finds a result that was merged on the wrong ancestor', async () => {
+describe('verifying a merge before a branch moves', () => {
+  test('detects a result that was merged with a wrong ancestor', async () => {
     const { repo, baseSha, headSha } = await forked({ a: '1\n', b: '1\n' }, { a: '2\n' }, { b: '2\n' })
     const ancestor = (await mergeBase(repo, baseSha, headSha)) as Sha
     // head's whole tree, as if base had changed nothing: base's change is lost.

@@ -8,7 +8,7 @@ import { makeRepo, tempDir, type TestRepository } from '../testing.ts'
 import { buildCases, type MergeCase } from './testing-cases.ts'
 
 /**
- * Whatever two branches hold, our merge must be the one `git merge` makes in a clean work tree: the same tree, or the
+ * For any two branches, our merge must be the one that `git merge` makes in a clean work tree: the same tree, or the
  * same files in conflict. SVC_GIT_MERGES runs more of them, SVC_GIT_SEED others; a failure names its seed.
  */
 const count = Number(process.env.SVC_GIT_MERGES ?? 150)
@@ -30,7 +30,7 @@ afterAll(() => repo.remove(), 60_000)
 
 describe(`${count} generated merges from seed ${seed}`, () => {
   test(
-    'give the tree or the conflicts that git merge gives',
+    'gives the tree or the conflicts of git merge',
     async () => {
       const seen = { clean: 0, conflicted: 0 }
       for (const one of cases) {
@@ -93,7 +93,7 @@ async function mergeInWorkTree({ baseSha, headSha }: MergeCase): Promise<Outcome
 const folderConflicts =
   /(?:split\): Unclear where to (?:rename|place)|Cannot map more than one path to|Existing file\/dir at) (.+?)(?: to;| because directory|; implicit directory| in the way of)/g
 
-/** What git moved aside as `path~HEAD` or `path~<commit>`. No generated name holds a tilde. */
+/** Files that git moved aside as `path~HEAD` or `path~<commit>`. No generated name contains a tilde. */
 function originalName(path: string, headSha: Sha): string {
   return path.replace(new RegExp(`~(?:HEAD|${headSha})(?:_\\d+)?(?=/|$)`), '')
 }

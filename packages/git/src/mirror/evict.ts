@@ -66,7 +66,7 @@ export async function evictMirror(
   options: CallOptions = {},
 ): Promise<EvictOutcome> {
   const { dir } = repo
-  if (!repo.remote) throw new TypeError('A managed repository is the truth itself and cannot be fetched again.')
+  if (!repo.remote) throw new TypeError('A managed repository has no other copy, so it cannot be fetched again.')
   const isUnused = async (path: string) => {
     const at = await lastUsed(path)
     return at !== null && at <= unusedSince
@@ -85,7 +85,7 @@ export async function evictMirror(
   return withLock(dir, async () => {
     if (!(await isUnused(dir))) return { kind: 'used' }
     if (await stat(brokenPath(dir)).catch(() => null))
-      return { kind: 'needed', reason: 'a damaged store lies beside it' }
+      return { kind: 'needed', reason: 'a damaged copy is stored next to it' }
     const made = await makeBare(dir, 'main', await objectFormat(dir))
     await noteKeptRefs(made, kept)
     // Also where a rebuild puts a broken store: a server that finds the mirror missing looks there and puts it back.
@@ -114,13 +114,13 @@ async function whyNeeded(repo: Repository, kept: string[], options: CallOptions)
   if (live.kind === 'unreachable') return live.reason
   const tips = [...new Set(live.tips.values())]
   const missing = new Set(await missingObjects(repo, [...tips, ...kept]))
-  if (kept.some((sha) => missing.has(sha))) return 'commits of its merged changes are not here themselves'
+  if (kept.some((sha) => missing.has(sha))) return 'it lacks commits of merged change requests'
   const input = [...kept, ...tips.filter((sha) => !missing.has(sha)).map((sha) => `^${sha}`)].map((line) => `${line}\n`)
   const { stdout } = await git(repo.dir, ['rev-list', '--max-count=1', '--stdin'], {
     ...options,
     input: input.join(''),
   })
-  return stdout.length === 0 ? null : 'no branch of its host has all commits of its merged changes'
+  return stdout.length === 0 ? null : 'no branch of its host has all commits of its merged change requests'
 }
 
 /** ENOTEMPTY and EEXIST: another server put it back first. */

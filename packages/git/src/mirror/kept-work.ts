@@ -42,7 +42,7 @@ export async function keepWork(
     if (counted.isCut() || report.isTooLarge) return { kind: 'too-large' }
     if (report.unpack !== 'ok') return { kind: 'refused', reason: report.unpack }
     const reason = report.refs.get('refs/heads/work')
-    if (reason !== null) return { kind: 'refused', reason: reason ?? 'git did not say what became of it.' }
+    if (reason !== null) return { kind: 'refused', reason: reason ?? 'git did not report the result.' }
     // Completed with our objects that it builds on, the pack is larger than what was sent.
     const bytes = await sizeOf((await packFiles(room)).map((name) => join(room, 'objects/pack', name)))
     if (bytes > work.bytesMax) return { kind: 'too-large' }

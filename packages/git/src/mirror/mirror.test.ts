@@ -21,7 +21,7 @@ const freshDir = () => join(temp.path, `r${names++}.git`)
 const fileRemote = (dir: string): Remote => ({ url: `file://${dir}`, credential: null, allowProtocols: ['file'] })
 const httpRemote = (url: string): Remote => ({ url, credential: null, allowProtocols: ['http'] })
 
-test('servers that fetch into one folder at the same time do not take each other for a host that is away', async () => {
+test('servers that fetch into one folder at the same time do not report the host as down', async () => {
   const host = await makeRepo({ main: { a: '1\n' } })
   const mirror = await openMirror(freshDir(), fileRemote(host.dir))
   try {
@@ -37,8 +37,8 @@ test('servers that fetch into one folder at the same time do not take each other
   }
 })
 
-describe('opening', () => {
-  test('is idempotent, also when many open at once', async () => {
+describe('opening a mirror', () => {
+  test('opens a mirror once, also for concurrent callers', async () => {
     const dir = freshDir()
     const opened = await Promise.all(
       Array.from({ length: 8 }, () => createManagedRepository(dir, { defaultBranch: 'trunk' })),
@@ -55,7 +55,7 @@ describe('opening', () => {
     expect((await readdir(temp.path)).filter((name) => name.includes('.new-'))).toEqual([])
   })
 
-  test('sweeps what a killed process left behind, and nothing of a living one', async () => {
+  test('removes what a killed process left behind and nothing of a live one', async () => {
     const repo = await createManagedRepository(freshDir(), { defaultBranch: 'main' })
     const dead = Bun.spawnSync(['true']).pid
     await Bun.write(join(repo.dir, `svc-scratch-${dead}-abc/objects/x`), '')
@@ -66,15 +66,15 @@ describe('opening', () => {
     ])
   })
 
-  test('a default branch must be a branch name', async () => {
+  test('refuses a default branch that is no branch name', async () => {
     for (const defaultBranch of ['', 'a..b', 'a b', '.hidden', 'x.lock', 'a\nb', '/']) {
       await expect(createManagedRepository(freshDir(), { defaultBranch })).rejects.toThrow('branch name')
     }
   })
 })
 
-describe('bringing objects', () => {
-  test('brings their graph along when they are many, later too', async () => {
+describe('fetching objects', () => {
+  test('writes a commit graph after fetching many commits, and later ones too', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const host = await serveHttpBackend(origin.dir)
     const mirror = await openMirror(freshDir(), httpRemote(host.url))
@@ -97,7 +97,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('asks the host only when something is missing, and brings history along', async () => {
+  test('contacts the host only when a commit is missing, and fetches its history', async () => {
     const origin = await makeRepo({ main: { a: '1\n' }, work: { b: '2\n' } })
     const host = await serveHttpBackend(origin.dir)
     const mirror = await openMirror(freshDir(), httpRemote(host.url))
@@ -120,7 +120,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('a commit that is on no branch any more is asked for by its id', async () => {
+  test('fetches a commit by its id that is on no branch any more', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const first = await origin.tip('main')
     const gone = await commit(origin, 'main', { a: '2\n' })
@@ -132,7 +132,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('many at once fetch once', async () => {
+  test('fetches once for many concurrent callers', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const host = await serveHttpBackend(origin.dir)
     const mirror = await openMirror(freshDir(), httpRemote(host.url))
@@ -143,7 +143,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('a SHA-256 remote gets a SHA-256 mirror', async () => {
+  test('creates a SHA-256 mirror for a SHA-256 remote', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } }, { format: 'sha256' })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     const sha = await origin.tip('main')
@@ -153,7 +153,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('a fetch that fails takes nothing with it that another server on the folder made meanwhile', async () => {
+  test('a failed fetch keeps what another server fetched into the folder meanwhile', async () => {
     const origin = await makeRepo({ main: { 'a.txt': '1\n' } })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     await syncMirror(mirror)
@@ -175,7 +175,7 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('a shallow remote has what it has, and says so instead of pretending', async () => {
+  test('reports missing commits of a shallow remote', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     await commit(origin, 'main', { a: '2\n' })
     const shallow = freshDir()
@@ -187,15 +187,15 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
-  test('a managed repository is the truth and brings nothing', async () => {
+  test('fetches nothing for a managed repository', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     expect(await fetchObjects(repo, ['f'.repeat(40)])).toEqual({ kind: 'present' })
     await repo.remove()
   })
 })
 
-describe('following the host', () => {
-  test('branches cut, rewound, deleted and turned into folders, and another default branch', async () => {
+describe('following the branches of the host', () => {
+  test('follows branches that were created, rewound, deleted or replaced by folders, and a new default branch', async () => {
     const origin = await makeRepo({ main: { a: '1\n' }, work: { b: '2\n' }, thing: { c: '3\n' } })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     const same = async () => {
@@ -215,8 +215,8 @@ describe('following the host', () => {
   })
 })
 
-describe('damage', () => {
-  test('a broken mirror is made anew by the question that finds it, and keeps what only it holds', async () => {
+describe('repairing a mirror', () => {
+  test('rebuilds a broken mirror on the next request and keeps the refs that only it has', async () => {
     const origin = await makeRepo({ main: { a: '1\n' }, work: { b: '2\n' } })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     const pair = { baseSha: await origin.tip('main'), headSha: await origin.tip('work') }
@@ -237,7 +237,7 @@ describe('damage', () => {
     await origin.remove()
   })
 
-  test('rebuilding carries the kept refs over', async () => {
+  test('rebuilding copies the kept refs', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     const sha = await origin.tip('main')
@@ -254,7 +254,7 @@ describe('damage', () => {
     expect(await readKeptRef(mirror, 'wip/s1')).toBe(wip)
   })
 
-  test('a rebuild that was cut down between its renames is taken up again', async () => {
+  test('resumes a rebuild that was interrupted between its renames', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
     await fetchObjects(mirror, [await origin.tip('main')])
@@ -267,8 +267,8 @@ describe('damage', () => {
   })
 })
 
-describe('keeping', () => {
-  test('tidying loses nothing, not even commits no ref names', async () => {
+describe('keeping commits', () => {
+  test('maintenance keeps all commits, even those without a ref', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const first = await repo.tip('main')
     const gone = await commit(repo, 'main', { a: '2\n' })
@@ -284,7 +284,7 @@ describe('keeping', () => {
     await repo.remove()
   })
 
-  test('numbers and names are checked', async () => {
+  test('refuses invalid numbers and names of kept refs', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const sha = await repo.tip('main')
     for (const number of [0, -1, 1.5, Number.NaN])
@@ -309,7 +309,7 @@ describe('createBranch', () => {
   ]
 
   test.each(['managed', 'external'])(
-    '%s: cuts it, leaves an existing one alone, takes odd names',
+    'a %s repository: creates a branch, keeps an existing one, and accepts odd names',
     async (kind) => {
       const origin = await makeRepo({ main: { a: '1\n' } })
       const first = await origin.tip('main')
@@ -332,7 +332,7 @@ describe('createBranch', () => {
     120_000,
   )
 
-  test('many at once: one is created, the others see it', async () => {
+  test('one of many concurrent callers creates the branch, and the others see it', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const sha = await repo.tip('main')
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => createBranch(repo, { branch: 'same', sha })))
@@ -340,7 +340,7 @@ describe('createBranch', () => {
     await repo.remove()
   })
 
-  test('a host that refuses or is away', async () => {
+  test('reports a host that refuses or is down', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     const readOnly = await serveHttpBackend(origin.dir, { readOnly: true })
     const mirror = await openMirror(freshDir(), httpRemote(readOnly.url))
@@ -353,7 +353,7 @@ describe('createBranch', () => {
 })
 
 describe('probeRemote', () => {
-  test('tells what may be done, and changes nothing', async () => {
+  test('reports the permissions on a remote and changes nothing', async () => {
     const origin = await makeRepo({ trunk: { a: '1\n' } })
     const open = await serveHttpBackend(origin.dir)
     const readOnly = await serveHttpBackend(origin.dir, { readOnly: true })
@@ -384,7 +384,7 @@ describe('probeRemote', () => {
     await origin.remove()
   })
 
-  test('an empty repository is writable and empty', async () => {
+  test('reports an empty repository as empty and writable', async () => {
     const empty = await createManagedRepository(freshDir(), { defaultBranch: 'main' })
     expect(await probeRemote(fileRemote(empty.dir))).toEqual({
       kind: 'writable',

@@ -276,7 +276,7 @@ export async function fetchRefspecs(
 function failureOf(remote: Remote, error: GitError): FetchFailure {
   if (!isRefusalOfContent(error)) return { reason: hostMessages(error.stderr, remote), isOfContent: false }
   const words = error.failure === 'limit' ? overLimits : hostMessages(error.stderr, remote)
-  return { reason: words === overLimits ? words : `what its host sent was refused. ${words}`, isOfContent: true }
+  return { reason: words === overLimits ? words : `the data from its host was refused. ${words}`, isOfContent: true }
 }
 
 /** Another server on this folder fetched the same and moved one of the refs first. The host is not at fault. */

@@ -14,9 +14,9 @@ test.each([
   `error: index-pack died of signal 24\n${end}`,
   `fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)\n${end}`,
   'error: Could not read 1234\nfatal: http://host/a.git did not send all necessary objects',
-])('what was sent is refused: %j', (words) => expect(said(words)).toBe(true))
+])('the received data is refused: %j', (words) => expect(said(words)).toBe(true))
 
-test('a fetch that needed more than it may has met what was sent', () => expect(said('', 'limit')).toBe(true))
+test('a fetch over its limits counts as refused data', () => expect(said('', 'limit')).toBe(true))
 
 test.each<[string, GitFailure]>([
   [`error: RPC failed; curl 18 transfer closed with outstanding read data remaining\nfatal: early EOF\n${end}`, 'exit'],
@@ -28,4 +28,6 @@ test.each<[string, GitFailure]>([
   ['', 'timeout'],
   ['', 'killed'],
   ['', 'aborted'],
-])('the way to the host failed, or somebody ended it: %j', (words, failure) => expect(said(words, failure)).toBe(false))
+])('a network failure or an abort is not refused data: %j', (words, failure) =>
+  expect(said(words, failure)).toBe(false),
+)

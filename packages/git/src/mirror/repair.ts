@@ -56,7 +56,7 @@ async function isSound(repo: Repository): Promise<boolean> {
 /** Replaces a broken mirror by a fresh one. Keeps our own refs (`refs/svc/*`) as far as they are readable. */
 export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<FetchOutcome> {
   const { remote } = repo
-  if (!remote) throw new TypeError('A managed repository is the truth itself and cannot be rebuilt from anywhere.')
+  if (!remote) throw new TypeError('A managed repository has no other copy, so it cannot be rebuilt.')
   return withLock(repo.dir, async () => {
     // A store whose settings are lost most likely had the usual format.
     const format = await objectFormat(repo.dir).catch(() => 'sha1' as const)

@@ -40,7 +40,7 @@ async function sandboxOf(store: TestRepository) {
   }
 }
 
-describe('snapshots that were replaced', () => {
+describe('removing replaced snapshots', () => {
   let store: TestRepository
   let first: string
   let second: string
@@ -63,7 +63,7 @@ describe('snapshots that were replaced', () => {
     await noteReplacedWork(store, [first], new Date(Date.now() - 1000))
   })
 
-  test('go, with what only they lead to; the newest stays whole', async () => {
+  test('removes replaced snapshots and their objects, and keeps the newest one whole', async () => {
     expect(await pruneReplacedWork(store, later())).toBeGreaterThanOrEqual(3)
     expect([await has(store, first), await has(store, alone)]).toEqual([false, false])
     expect([await has(store, second), await has(store, shared), await has(store, pushed)]).toEqual([true, true, true])
@@ -73,7 +73,7 @@ describe('snapshots that were replaced', () => {
     expect(await readFile(join(store.dir, 'svc-replaced-work'), 'utf8')).toBe('')
   })
 
-  test('stay until their time has come, and while their pack is in use', async () => {
+  test('keeps replaced snapshots until their time is over and their pack is unused', async () => {
     expect(await pruneReplacedWork(store, new Date(Date.now() - 60_000))).toBe(0)
     const packs = (await packFiles(store.dir)).filter((name) => name.endsWith('.pack'))
     const soon = new Date(Date.now() + 7_200_000)
@@ -84,7 +84,7 @@ describe('snapshots that were replaced', () => {
     expect(await pruneReplacedWork(store, later())).toBeGreaterThanOrEqual(3)
   })
 
-  test('are never what a ref still names, whatever was noted', async () => {
+  test('never removes what a ref still names, whatever was recorded', async () => {
     await noteReplacedWork(store, [second, await store.tip('main')], new Date(Date.now() - 1000))
     await pruneReplacedWork(store, later())
     expect([await has(store, first), await has(store, second), await has(store, await store.tip('main'))]).toEqual([
@@ -95,7 +95,7 @@ describe('snapshots that were replaced', () => {
     await git(store.dir, ['fsck', '--full', '--no-dangling'])
   })
 
-  test('go while the newest is being read, and it is read to its end', async () => {
+  test('removes replaced snapshots while the newest one is being read completely', async () => {
     const { signal } = new AbortController()
     const bundle = await bundleWork(store, { name: 'wip/s1', commit: second, have: [second], signal })
     await pruneReplacedWork(store, later())
@@ -105,14 +105,14 @@ describe('snapshots that were replaced', () => {
     expect((await stat(path)).size).toBeGreaterThan(100)
   })
 
-  test('are no bundle under a name that has another commit, or none', async () => {
+  test('bundles no snapshot under a name that has another commit or none', async () => {
     const { signal } = new AbortController()
     const read = (name: string, commit: string) => bundleWork(store, { name, commit, have: [], signal })
     expect(await read('wip/s1', first)).toBeNull()
     expect(await read('wip/nobody', second)).toBeNull()
   })
 
-  test('joined with other packs, are taken out of those', async () => {
+  test('removes replaced snapshots from packs that were joined', async () => {
     await git(store.dir, ['repack', '--geometric=2', '-d', '--quiet'])
     await git(store.dir, ['commit-graph', 'write', '--reachable'])
     expect(await has(store, first)).toBe(true)

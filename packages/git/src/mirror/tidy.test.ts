@@ -52,7 +52,7 @@ async function expectAllThere(): Promise<void> {
   expect(stdout.toString().trim().split('\n')).toEqual(blobs)
 }
 
-test('many packs are joined, and large ones stay as they are', async () => {
+test('joins small packs and keeps large ones', async () => {
   const large = await addPacks(3, 20_000)
   const small = await addPacks(51, 100)
   await tidyAfter(repo, 0, { largePackBytes: 20_000 })
@@ -64,7 +64,7 @@ test('many packs are joined, and large ones stay as they are', async () => {
   expect(await refsArePacked()).toBe(true)
 })
 
-test('files of many megabytes are not compared with each other, smaller ones are', async () => {
+test('computes no deltas between very large files, but between smaller ones', async () => {
   const add = async (bytes: number) => {
     const first = randomBytes(bytes)
     const second = Buffer.concat([first.subarray(0, -1), Buffer.from([first.at(-1)! ^ 1])])
@@ -86,7 +86,7 @@ test('files of many megabytes are not compared with each other, smaller ones are
   await expectAllThere()
 })
 
-test('however many large packs there are, they are no reason to tidy', async () => {
+test('does not start because of large packs, however many there are', async () => {
   const large = await addPacks(51, 100)
   await tidyAfter(repo, 0, { largePackBytes: 100 })
   expect(new Set(await packs())).toEqual(new Set(large))
@@ -96,7 +96,7 @@ test('however many large packs there are, they are no reason to tidy', async () 
   await expectAllThere()
 })
 
-test('what could not be joined is not tried again by the next push, whose graph is made all the same', async () => {
+test('does not retry a failed join after the next push, but writes its commit graph', async () => {
   const all = await addPacks(51, 100)
   // git waits for a writer at this pipe, so it never ends within its time, however little it has to join.
   const pipe = join(repo.dir, 'objects/info/alternates')
@@ -112,7 +112,7 @@ test('what could not be joined is not tried again by the next push, whose graph 
   await expectAllThere()
 })
 
-test('a fetch has gone well where only the tidying after it did not', async () => {
+test('a fetch succeeds when only the maintenance after it fails', async () => {
   const host = repo
   const remote = { url: `file://${host.dir}`, credential: null, allowProtocols: ['file'] }
   const temp = await tempDir()

@@ -4,7 +4,7 @@ import { SharedAnswers } from './shared-results.ts'
 
 const answers = (bytesMax: number) => new SharedAnswers<{ text: string }>(bytesMax, ({ text }) => text.length)
 
-test('however many ask at once, it is worked out once', async () => {
+test('concurrent callers share one computation', async () => {
   const shared = answers(1000)
   const { promise, resolve } = Promise.withResolvers<{ text: string }>()
   let worked = 0
@@ -16,7 +16,7 @@ test('however many ask at once, it is worked out once', async () => {
   expect(worked).toBe(1)
 })
 
-test('what is kept stays within its bytes: the one that was asked for longest ago goes first', async () => {
+test('stays within its size limit by dropping the least recently used result', async () => {
   const shared = answers(100)
   let worked = 0
   const ask = (key: string, bytes = 40) => shared.get(key, {}, async () => (worked++, { text: 'x'.repeat(bytes) }))
@@ -35,7 +35,7 @@ test('what is kept stays within its bytes: the one that was asked for longest ag
   expect(worked).toBe(6)
 })
 
-test('who gives up leaves the work to the others, and a failure is nobody’s answer the next time', async () => {
+test('an aborted caller leaves the computation to the others, and a failure is not cached', async () => {
   const shared = answers(100)
   const { promise, resolve } = Promise.withResolvers<{ text: string }>()
   const leaving = new AbortController()
@@ -50,7 +50,7 @@ test('who gives up leaves the work to the others, and a failure is nobody’s an
   expect(await shared.get('b', {}, async () => ({ text: 'y' }))).toEqual({ text: 'y' })
 })
 
-test('what took more than a child may use is refused in the same words for a while, and not begun again', async () => {
+test('caches the refusal of an expensive computation for a while instead of starting it again', async () => {
   const shared = answers(100)
   let worked = 0
   const ask = (failure: 'limit' | 'output' | 'killed') =>

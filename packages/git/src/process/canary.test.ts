@@ -62,7 +62,7 @@ async function useEverything(remote: Remote): Promise<string[]> {
   return outcomes.map((outcome): string => outcome.kind)
 }
 
-describe('a redirect is not followed', () => {
+describe('redirects', () => {
   let host: HttpBackend
   let bait: Awaited<ReturnType<typeof canary>>
   let to: string | ((path: string) => string | undefined)
@@ -82,19 +82,24 @@ describe('a redirect is not followed', () => {
     allowProtocols: ['http'],
   })
 
-  test.each(['127.0.0.1', '127.1', '2130706433', 'localhost', '[::ffff:127.0.0.1]'])('to %s', async (name) => {
-    to = `http://${name}:${bait.port}`
-    expect((await useEverything(remote())).filter((kind) => kind !== 'unreachable' && kind !== 'rejected')).toEqual([])
-    expect(bait.visits()).toBe(0)
-  })
+  test.each(['127.0.0.1', '127.1', '2130706433', 'localhost', '[::ffff:127.0.0.1]'])(
+    'does not follow a redirect to %s',
+    async (name) => {
+      to = `http://${name}:${bait.port}`
+      expect((await useEverything(remote())).filter((kind) => kind !== 'unreachable' && kind !== 'rejected')).toEqual(
+        [],
+      )
+      expect(bait.visits()).toBe(0)
+    },
+  )
 
-  test('not even when only the later requests are sent away', async () => {
+  test('does not follow a redirect of later requests only', async () => {
     to = (path) => (path.includes('info/refs') ? undefined : `http://127.0.0.1:${bait.port}${path}`)
     await useEverything(remote())
     expect(bait.visits()).toBe(0)
   })
 
-  test('nor to another protocol', async () => {
+  test('does not follow a redirect to another protocol', async () => {
     for (const target of ['file:///etc', 'ext::sh -c id', 'git://127.0.0.1/x', `ftp://127.0.0.1:${bait.port}/x`]) {
       to = () => target
       await useEverything(remote())
@@ -103,8 +108,8 @@ describe('a redirect is not followed', () => {
   })
 })
 
-describe('a name that leads elsewhere after it was judged', () => {
-  test('is dialled at the addresses that were judged, by git and by our own client', async () => {
+describe('a host name that resolves differently after the check', () => {
+  test('connects git and our own client only to the checked addresses', async () => {
     const backend = await serveHttpBackend(origin.dir)
     const real = await listen('127.0.0.2', 0, (socket) => {
       const onward = connect(Number(new URL(backend.url).port), '127.0.0.1')
@@ -125,7 +130,7 @@ describe('a name that leads elsewhere after it was judged', () => {
     await bait.close()
   })
 
-  test('is refused when any of its answers is private, and asked for once', async () => {
+  test('refuses a name when any of its addresses is private, and resolves it once', async () => {
     const asked: string[] = []
     for (const answers of [
       ['127.0.0.1'],
@@ -148,7 +153,7 @@ describe('a name that leads elsewhere after it was judged', () => {
   })
 })
 
-test('a transport that is not allowed runs nothing, whatever the address says', async () => {
+test('runs nothing for a transport that is not allowed, whatever the URL says', async () => {
   const mark = join(temp.path, 'touched')
   for (const url of [`ext::sh -c "touch ${mark}"`, `ext::touch ${mark}`, `--upload-pack=touch ${mark}`, `fd::1`]) {
     const remote: Remote = { url, credential: null, allowProtocols: ['https'] }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { LaneBusy, type LaneLimits, LaneQueue } from './child-queue.ts'
 
-/** What entered, in order, and how each leaves. */
+/** The entries in order, each with a function that ends it. */
 function lane(limits: Partial<LaneLimits>) {
   const queue = new LaneQueue({ width: 6, share: 6, waiting: 100, ...limits })
   const entered: string[] = []
@@ -25,8 +25,8 @@ function lane(limits: Partial<LaneLimits>) {
 }
 const names = (key: string, count: number) => Array.from({ length: count }, (_, index) => `${key}${index}`)
 
-describe('a lane', () => {
-  test('takes as many as it is wide; the rest wait in order and all get their turn', async () => {
+describe('the queue of git processes', () => {
+  test('runs as many processes as the lane allows; the others wait in order', async () => {
     const { enter, entered, leave, settle } = lane({})
     const all = names('a', 20).map((name) => enter(name))
     await settle()
@@ -36,7 +36,7 @@ describe('a lane', () => {
     expect(entered).toEqual(names('a', 20))
   })
 
-  test('gives one key its share and no more, and others pass those of it that wait', async () => {
+  test('limits each key to its share, and other keys pass its waiting processes', async () => {
     const { enter, entered, leave, settle } = lane({ share: 4 })
     const all = [...names('a', 10), ...names('b', 2)].map((name) => enter(name))
     await settle()
@@ -49,7 +49,7 @@ describe('a lane', () => {
     await Promise.all(all)
   })
 
-  test('gives a free place to the key that holds the fewest, in turn among equals', async () => {
+  test('gives a free place to the key with the fewest processes, in turn among equals', async () => {
     const { enter, entered, leave, settle } = lane({ width: 4, share: 2 })
     const all = [...names('a', 6), ...names('b', 6), 'c0', 'd0'].map((name) => enter(name))
     await settle()
@@ -65,7 +65,7 @@ describe('a lane', () => {
     await Promise.all(all)
   })
 
-  test('gives the keys of one group their share together, and a free place to the group that holds the fewest', async () => {
+  test('limits the keys of a group to a common share, and gives a free place to the group with the fewest processes', async () => {
     const { enter, entered, leave, settle } = lane({ share: 2, groupShare: 4 })
     const keys = ['x-a', 'x-b', 'x-c', 'x-d', 'x-e', 'x-f']
     const all = keys.flatMap((key) => names(key, 2).map((name) => enter(name)))
@@ -82,7 +82,7 @@ describe('a lane', () => {
     await Promise.all(all)
   })
 
-  test('refuses one more of a group with a full line, and takes those of others', async () => {
+  test('refuses a process of a group whose line is full, and accepts those of others', async () => {
     const { enter, entered, leave, settle } = lane({ width: 3, share: 1, groupShare: 2, waiting: 3, groupWaiting: 2 })
     const all = ['x-a0', 'x-b0', 'x-c0', 'x-d0'].map((name) => enter(name))
     await settle()
@@ -93,7 +93,7 @@ describe('a lane', () => {
     await Promise.all(all)
   })
 
-  test('refuses one more of a key with a full line, and takes those of others', async () => {
+  test('refuses a process of a key whose line is full, and accepts those of others', async () => {
     const { enter, entered, leave, settle } = lane({ width: 2, share: 1, waiting: 3 })
     const all = names('a', 4).map((name) => enter(name))
     await settle()
@@ -104,7 +104,7 @@ describe('a lane', () => {
     await Promise.all(all)
   })
 
-  test('refuses those that waited for too long, and forgets those that left the line', async () => {
+  test('refuses processes that waited too long, and forgets aborted ones', async () => {
     const { enter, entered, leave } = lane({ share: 1, waitMs: 20 })
     await enter('a0')
     expect(await enter('a1').catch((error: unknown) => error)).toBeInstanceOf(LaneBusy)

@@ -23,8 +23,8 @@ const failureOf = (promise: Promise<unknown>) =>
     (error: unknown) => error as GitError,
   )
 
-describe('the closed environment', () => {
-  test('nothing of this process leaks into a child', async () => {
+describe('the environment of git', () => {
+  test('passes no variable of this process to a child', async () => {
     process.env.BUN_OPTIONS = '--preload=/nowhere'
     process.env.GIT_DIR = '/nowhere'
     process.env.GIT_SSH_COMMAND = 'false'
@@ -48,7 +48,7 @@ describe('the closed environment', () => {
     }
   })
 
-  test('no transport works unless the remote names it', async () => {
+  test('allows no transport that the remote does not need', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const refused = await failureOf(git(null, ['ls-remote', '--', `file://${repo.dir}`]))
     expect(refused?.stderr).toContain("transport 'file' not allowed")
@@ -61,7 +61,7 @@ describe('the closed environment', () => {
     await repo.remove()
   })
 
-  test("a repository's own hooks and helpers do not run", async () => {
+  test('runs no hooks or helpers of a repository', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const trap = join(temp.path, 'sprung')
     const script = `#!/bin/sh\ntouch ${trap}\n`
@@ -84,7 +84,7 @@ describe('the closed environment', () => {
     await repo.remove()
   })
 
-  test('a credential is bound to its origin and never part of an argument', () => {
+  test('limits a credential to its origin and never passes it as an argument', () => {
     const remote = {
       url: 'https://git.example.com:8443/a/b.git',
       credential: { username: 'u', password: 's3cret' },
@@ -105,8 +105,8 @@ describe('the closed environment', () => {
   })
 })
 
-describe('limits', () => {
-  test('a timeout ends the whole group, helpers included', async () => {
+describe('limits of git processes', () => {
+  test('a timeout ends the whole process group, including helpers', async () => {
     const pidFile = join(temp.path, 'helper.pid')
     const alias = await asAlias(`sh -c 'trap "" TERM; echo $$ > ${pidFile}; while :; do sleep 1; done' & wait`)
     // On a busy machine the helper may not have begun by then: it gets more time.
@@ -121,7 +121,7 @@ describe('limits', () => {
     expect(alive()).toBe(false)
   })
 
-  test('an abort ends it, running or waiting', async () => {
+  test('an abort ends a running or waiting process', async () => {
     const alias = await asAlias('exec sleep 60')
     const giveUp = new AbortController()
     const running = failureOf(git(null, ['run'], { ...alias, signal: giveUp.signal }))
@@ -130,14 +130,14 @@ describe('limits', () => {
     expect(await failureOf(git(null, ['version'], { signal: giveUp.signal }))).toMatchObject({ failure: 'aborted' })
   })
 
-  test('output past its limit is an error, or a cut answer where that is asked for', async () => {
+  test('output over its limit is an error, or is truncated on request', async () => {
     const alias = await asAlias('yes')
     expect(await failureOf(git(null, ['run'], { ...alias, bytesMax: 1000 }))).toMatchObject({ failure: 'output' })
     const cut = await git(null, ['run'], { ...alias, bytesMax: 1000, overflow: 'cut' })
     expect([cut.stdout.length, cut.cut]).toEqual([1000, true])
   })
 
-  test.skipIf(!Bun.which('prlimit'))('processor time, memory and file size', async () => {
+  test.skipIf(!Bun.which('prlimit'))('limits processor time, memory and file size', async () => {
     expect(
       await failureOf(git(null, ['run'], { ...(await asAlias('while :; do :; done')), limits: { cpuSeconds: 1 } })),
     ).toBeInstanceOf(GitError)
@@ -155,14 +155,14 @@ describe('limits', () => {
     await repo.remove()
   })
 
-  test('are not blamed when somebody else ends a git', async () => {
+  test('blames no limit when another process kills git', async () => {
     for (const signal of ['KILL', 'TERM'])
       expect(await failureOf(git(null, ['run'], await asAlias(`kill -${signal} $PPID`)))).toMatchObject({
         failure: 'killed',
       })
   })
 
-  test.skipIf(!Bun.which('prlimit'))('hold from the first moment, for helpers too', async () => {
+  test.skipIf(!Bun.which('prlimit'))('applies the limits from the start, also to helpers', async () => {
     const alias = await asAlias('ulimit -t; ulimit -f; ulimit -c')
     const seen = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -172,15 +172,15 @@ describe('limits', () => {
     for (const { stdout } of seen) expect(stdout.toString()).toBe('7\n2048\n0\n')
   })
 
-  test('a failed start gives its place back', async () => {
+  test('a failed start frees its place in the queue', async () => {
     for (let i = 0; i < 10; i++)
       expect(await failureOf(git(null, ['version'], { cwd: '/nowhere' }))).toMatchObject({ failure: 'start' })
     expect((await git(null, ['version'])).code).toBe(0)
   })
 })
 
-describe('answers', () => {
-  test('only accepted exit codes are answers; an error says what happened', async () => {
+describe('results of git processes', () => {
+  test('accepts only the named exit codes, and an error says what happened', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     expect((await git(repo.dir, ['symbolic-ref', '--quiet', 'refs/heads/main'], { accept: [0, 1] })).code).toBe(1)
     const failed = await failureOf(git(repo.dir, ['cat-file', '-t', 'f'.repeat(40)]))
@@ -189,12 +189,12 @@ describe('answers', () => {
     await repo.remove()
   })
 
-  test('a child that never reads its input does not hang or crash the caller', async () => {
+  test('a child that never reads its input neither blocks nor crashes the caller', async () => {
     const result = await git(null, ['run'], { ...(await asAlias('exit 0')), input: new Uint8Array(5_000_000) })
     expect(result.code).toBe(0)
   })
 
-  test('a stream can be ended from outside', async () => {
+  test('a stream can be aborted', async () => {
     const child = await startGit(null, ['run'], await asAlias('yes'))
     child.stdin.end()
     for await (const _chunk of child.stdout) break
@@ -204,7 +204,7 @@ describe('answers', () => {
 })
 
 test.each([10, 30_000, 100_000, 300_000])(
-  'what a child said in %d bytes is read whole, however late and slowly',
+  'reads %d bytes of output completely, however late and slowly',
   async (size) => {
     const repo = await makeRepo({ main: { a: 'x'.repeat(size) } })
     for (const isLate of [false, true]) {

@@ -59,20 +59,20 @@ onLinux('a git that stays', () => {
     }
   })
 
-  test('sees what came after it was started', async () => {
+  test('sees changes after its start', async () => {
     await ask(repo, `info ${root}\n`)
     const later = await commit(repo, 'later', { 'b.txt': '1\n' })
     expect(await ask(repo, `info ${later}\n`)).toStartWith(`${later} commit `)
   })
 
-  test('that was killed is replaced, and its question is answered by another', async () => {
+  test('answers a question with another process when the first is killed', async () => {
     await ask(repo, `info ${root}\n`)
     for (const { pid, argv } of await processesIn(repo.dir)) if (argv.includes('cat-file')) process.kill(pid, 'SIGKILL')
     expect([null, `${root} commit`]).toContain((await ask(repo, `info ${root}\n`))?.slice(0, 47) ?? null)
     expect(await ask(repo, `info ${root}\n`)).toStartWith(`${root} commit `)
   })
 
-  test('that answers otherwise than it was asked is not believed, nor asked again', async () => {
+  test('rejects an unexpected answer and does not use the process again', async () => {
     const wrong = queryPooledGit(repo, reader, `info ${root}\n`, () => {
       throw new Error('nonsense')
     })
@@ -80,7 +80,7 @@ onLinux('a git that stays', () => {
     expect(await ask(repo, `info ${root}\n`)).toStartWith(`${root} commit `)
   })
 
-  test('is not asked about another repository at its place', async () => {
+  test('does not answer about another repository in the same place', async () => {
     const other = await makeRepo({ main: { 'other.txt': '1\n' } })
     const here = await makeRepo({ main: { 'a.txt': '2\n' } })
     const [mine, theirs] = [await here.tip('main'), await other.tip('main')]
@@ -92,7 +92,7 @@ onLinux('a git that stays', () => {
     await Promise.all([here.remove(), other.remove()])
   })
 
-  test('leaves no process and no folder when it is ended', async () => {
+  test('leaves no process and no folder when it ends', async () => {
     await mergeInPooledGit(repo, await pair(), null)
     expect((await readdir(repo.dir)).some((name) => name.startsWith('svc-standing-'))).toBe(true)
     await endPooledGit()
@@ -101,8 +101,8 @@ onLinux('a git that stays', () => {
   })
 })
 
-describe('a merge by a git that stays', () => {
-  test('is the merge a git of its own makes, one after the other and many at once', async () => {
+describe('merges by a pooled git process', () => {
+  test('produces the same merges as separate processes, one by one and concurrently', async () => {
     const asked = await Promise.all(Array.from({ length: 8 }, () => pair()))
     for (const one of asked) {
       const plan = await planMerge(repo, { ...one, message: 'm', date: new Date(0) })
@@ -113,7 +113,7 @@ describe('a merge by a git that stays', () => {
     expect(again.every((result) => result?.kind === 'clean')).toBe(true)
   })
 
-  test('names the conflicts of the pair it was asked for', async () => {
+  test('reports the conflicts of the requested pair', async () => {
     const clean = await pair()
     const clash = await pair({ head: { 'c.txt': 'head\n' }, base: { 'c.txt': 'base\n' } })
     for (let n = 0; n < 3; n++) {
@@ -122,7 +122,7 @@ describe('a merge by a git that stays', () => {
     }
   })
 
-  test('leaves the objects of a preview out of the repository', async () => {
+  test('writes no objects of a preview into the repository', async () => {
     const one = await pair()
     const result = await mergeInPooledGit(repo, one, null)
     const tree = result?.kind === 'clean' ? result.treeSha : ''
@@ -132,7 +132,7 @@ describe('a merge by a git that stays', () => {
     expect(await ask(repo, `info ${tree}\n`)).toStartWith(`${tree} tree`)
   })
 
-  test('that is killed at any moment loses nothing of a result', async () => {
+  test('loses no part of a result when it is killed at any moment', async () => {
     const results: Sha[] = []
     for (let n = 0; n < 8; n++) {
       const planning = planMerge(repo, { ...(await pair()), message: 'm', date: new Date(0) })
@@ -146,7 +146,7 @@ describe('a merge by a git that stays', () => {
     await git(repo.dir, ['fsck', '--full', ...results])
   })
 
-  test('is left to another where attributes may have a say, at any depth', async () => {
+  test('leaves merges to a separate process when attributes may apply, at any depth', async () => {
     const deep = { 'd/e/f.txt': text }
     const start = await commit(repo, 'deep', deep, { from: root })
     const branch = (name: string, files: object) => commit(repo, name, { ...files }, { from: start })
@@ -160,7 +160,7 @@ describe('a merge by a git that stays', () => {
     expect(await merged(await baseWith('d3', 'x/.gitattributes', '*.txt -merge\n'))).toBe('clean')
   })
 
-  test('reads several objects at once, and those that are not there', async () => {
+  test('reads several objects at once, including missing ones', async () => {
     expect(await readBlobs(repo, [`${root}:a.txt`, `${root}:none/x`])).toEqual([Buffer.from(text), null])
   })
 })

@@ -27,8 +27,8 @@ beforeAll(async () => {
 })
 afterAll(() => temp.remove())
 
-describe('a private key', () => {
-  test.each(['ed25519', 'rsa', 'ecdsa'] as const)('of type %s is taken as ssh-keygen writes it', (type) => {
+describe('private keys', () => {
+  test.each(['ed25519', 'rsa', 'ecdsa'] as const)('accepts a key of type %s as ssh-keygen writes it', (type) => {
     const { privateKey } = makeSshKey(temp.path, { type })
     expect(looksLikePrivateKey(privateKey)).toBeTrue()
     expect(readPrivateKey(privateKey)).toEqual({ kind: 'key', key: privateKey })
@@ -38,13 +38,13 @@ describe('a private key', () => {
     })
   })
 
-  test('in the older form is taken too', () => {
+  test('accepts a key in the older format', () => {
     const { privateKey } = makeSshKey(temp.path, { type: 'rsa', pem: true })
     expect(privateKey).toStartWith('-----BEGIN RSA PRIVATE KEY-----')
     expect(readPrivateKey(privateKey)).toEqual({ kind: 'key', key: privateKey })
   })
 
-  test('under a passphrase is refused: nobody is there to type it', () => {
+  test('refuses a key with a passphrase', () => {
     for (const form of [{}, { type: 'rsa' as const, pem: true }]) {
       const { privateKey } = makeSshKey(temp.path, { ...form, passphrase: 'secret phrase' })
       expect(readPrivateKey(privateKey)).toEqual({ kind: 'refused', reason: expect.stringContaining('passphrase') })
@@ -53,7 +53,7 @@ describe('a private key', () => {
     expect(readPrivateKey(pkcs8)).toEqual({ kind: 'refused', reason: expect.stringContaining('passphrase') })
   })
 
-  test('that is something else is refused', () => {
+  test('refuses text that is no private key', () => {
     const half = key.privateKey.slice(0, 120)
     const swapped = key.privateKey.replace('b3BlbnNzaC1rZXk', 'AAAAAAAAAAAAAAA')
     const mixed = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----'
@@ -63,7 +63,7 @@ describe('a private key', () => {
   })
 })
 
-describe('what ssh is started with', () => {
+describe('the arguments of ssh', () => {
   const remote = (more: Partial<Remote> = {}): Remote => ({
     url: 'ssh://git@git.test:2222/a/b.git',
     credential: null,
@@ -77,7 +77,7 @@ describe('what ssh is started with', () => {
     return { command, env }
   }
 
-  test('is the project’s key, the pinned address and no configuration', () => {
+  test("starts ssh with the project's key, the pinned address and no configuration", () => {
     const ssh = { key: key.privateKey, knownHosts: 'git-host ssh-ed25519 AAAA\n' }
     const { command, env } = commandFor(remote({ ssh, pin: ['192.0.2.7', '192.0.2.8'] }))
     for (const word of [
@@ -93,17 +93,17 @@ describe('what ssh is started with', () => {
     expect(env.GIT_ALLOW_PROTOCOL).toBe('ssh')
   })
 
-  test('takes down a host’s key only when none is known', () => {
+  test('records a host key only when none is known', () => {
     const { command } = commandFor(remote({ ssh: { key: key.privateKey, knownHosts: null } }))
     expect(command).toContain('-oStrictHostKeyChecking=accept-new')
   })
 
-  test('holds no name or pin that a shell would read otherwise', () => {
+  test('refuses names and pins that a shell could misread', () => {
     for (const pin of ['$(id)', '1;id', "1'", '-oProxyCommand=id'])
       expect(commandFor(remote({ pin: [pin], ssh: { key: 'k', knownHosts: '' } })).command).not.toContain('HostName')
   })
 
-  test('is gone from the disk before it is used', () => {
+  test('deletes the key file before it is used', () => {
     // A temporary folder of its own: in the usual one other tests come and go.
     const usual = process.env.TMPDIR
     const folder = mkdtempSync(join(tmpdir(), 'svc-own-'))
@@ -124,7 +124,7 @@ describe('what ssh is started with', () => {
   })
 })
 
-describe.skipIf(!hasSshd)('a real sshd', () => {
+describe.skipIf(!hasSshd)('with a real sshd', () => {
   let origin: TestRepository
   let sshd: Sshd
   let reader: typeof key
@@ -154,13 +154,13 @@ describe.skipIf(!hasSshd)('a real sshd', () => {
     return remoteWith(privateKey, met.knownHosts)
   }
 
-  test('is known by its key from the first meeting on, whether it lets us in or not', async () => {
+  test('pins the host key at the first contact, with or without access', async () => {
     const met = await learnHostKey(remoteWith(key.privateKey))
     expect(met).toEqual({ kind: 'learnt', knownHosts: expect.stringMatching(/^git-host ssh-ed25519 \S+\n$/) })
     expect(await learnHostKey(remoteWith(stranger.privateKey))).toEqual(met)
   })
 
-  test('is read, mirrored and written with the project’s key', async () => {
+  test("reads, mirrors and writes a repository with the project's key", async () => {
     const remote = await trusted(key.privateKey)
     expect(await probeRemote(remote)).toEqual({ kind: 'writable', reason: null, defaultBranch: 'main', empty: false })
     const mirror = await openMirror(join(temp.path, 'mirror.git'), remote)
@@ -174,34 +174,34 @@ describe.skipIf(!hasSshd)('a real sshd', () => {
     expect(await readTips(mirror, ['work'])).toMatchObject({ tips: new Map([['work', await origin.tip('work')]]) })
   })
 
-  test('is reached by the pinned address, which no name server was asked for', async () => {
+  test('connects to the pinned address without a name lookup', async () => {
     const remote = await trusted(key.privateKey)
     const url = remote.url.replace('127.0.0.1', 'git.test')
     expect((await probeRemote({ ...remote, url, pin: ['127.0.0.1'] })).kind).toBe('writable')
   })
 
-  test('says in its own words what a reader may not do, and whom it does not know', async () => {
+  test("reports a read-only key and an unknown key with the host's message", async () => {
     expect(await probeRemote(await trusted(reader.privateKey))).toMatchObject({
       kind: 'readable',
       reason: expect.stringContaining('marked as read only'),
     })
     expect(await probeRemote(await trusted(stranger.privateKey))).toMatchObject({
       kind: 'unauthorized',
-      reason: 'The git host does not accept the ssh key it was shown.',
+      reason: 'The git host does not accept the ssh key.',
     })
   })
 
-  test('with another host key is not spoken to', async () => {
+  test('does not talk to a host with another host key', async () => {
     const before = await trusted(key.privateKey)
     await sshd.changeHostKey()
-    const reason = expect.stringContaining('shows another ssh key')
+    const reason = expect.stringContaining('ssh host key of the git host changed')
     expect(await probeRemote(before)).toMatchObject({ kind: 'unreachable', reason })
     const mirror = await openMirror(join(temp.path, 'changed.git'), before)
     expect(await readTips(mirror, 'all')).toEqual({ kind: 'unreachable', reason: reason as unknown as string })
     expect((await probeRemote(await trusted(key.privateKey))).kind).toBe('writable')
   })
 
-  test('that is away is away', async () => {
+  test('reports a host that is down', async () => {
     const remote = { ...remoteWith(key.privateKey), url: 'ssh://git@127.0.0.1:1/x' }
     expect(await learnHostKey(remote)).toEqual({ kind: 'unreachable', reason: 'The git host refuses connections.' })
   })

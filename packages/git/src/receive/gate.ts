@@ -54,7 +54,7 @@ function refuseOne(
   options: { allowDelete?: boolean; allowAnyRef?: boolean; idLength: number },
 ): string | null {
   if (!isRefName(ref)) return 'The push names a ref that is not a full and valid ref name.'
-  if (!isSha(oldSha) || !isSha(newSha)) return 'The push holds an id that is not a full object id.'
+  if (!isSha(oldSha) || !isSha(newSha)) return 'The push contains an id that is not a full object id.'
   if (oldSha.length !== options.idLength || newSha.length !== options.idLength)
     return 'The push uses another object format than the repository.'
   if (hiddenRefs.some((hidden) => ref.toLowerCase() === hidden || ref.toLowerCase().startsWith(`${hidden}/`))) {

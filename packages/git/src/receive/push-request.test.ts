@@ -265,7 +265,7 @@ const malformed: [string, () => string][] = [
   ['an empty list, then a real one', () => `0000${pkt(`${main} ${ahead} refs/heads/main${caps}`)}0000`],
 ]
 
-describe('whoever may push everything else still hears why not', () => {
+describe('refusing a push that may otherwise push everything', () => {
   const branches = (count: number) =>
     Array.from({ length: count }, (_, index) => `${zero} ${ahead} refs/heads/b${index}${index === 0 ? caps : ''}`)
   const service: [string, () => string[], string][] = hiddenRefs.flatMap((hidden) => [
@@ -292,7 +292,7 @@ describe('whoever may push everything else still hears why not', () => {
     ],
     ['one ref twice', () => [`${zero} ${ahead} refs/heads/new${caps}`, `${zero} ${ahead} refs/heads/new`], 'twice'],
     ['one too many', () => branches(updatesMax + 1), `at most ${updatesMax} refs`],
-  ])('%s', async (_name, list, reason) => {
+  ])('refuses a push of %s with the reason', async (_name, list, reason) => {
     const before = await refs()
     const { text } = await push(list(), { gate: () => null, serve: { allowDelete: true, allowAnyRef: true } })
     expect(text).toContain(reason)
@@ -312,7 +312,7 @@ describe('whoever may push everything else still hears why not', () => {
     ['a note', to('refs/notes/commits'), 'Only branches and tags can be pushed, not refs/notes/commits'],
     ['a name that only begins like branches', to('refs/headsup/x'), 'Only branches and tags'],
     ['a name that only ends like a tag', to('refs/x/refs/tags'), 'Only branches and tags'],
-  ])('%s, unless that was allowed', async (_name, list, reason) => {
+  ])('refuses a push of %s unless it is allowed', async (_name, list, reason) => {
     const before = await refs()
     const { text } = await push(list(), { gate: () => null })
     expect(text).toContain(reason)
@@ -327,7 +327,7 @@ describe('whoever may push everything else still hears why not', () => {
       'not UTF-8',
     ],
     ['capabilities twice', () => [`${own()}${caps}`, `${zero} ${ahead} refs/heads/n${caps}`], 'Only the first command'],
-    ['a zero byte in capabilities', () => [`${own()}${caps}\0x`], 'hold a zero byte'],
+    ['a zero byte in capabilities', () => [`${own()}${caps}\0x`], 'contain a NUL character'],
     ['what was not offered', () => [`${own()}\0 report-status push-options`], '"push-options", which was not offered'],
     ['a shallow clone', () => [`shallow ${main}`, `${own()}${caps}`], 'git fetch --unshallow'],
     ['a certificate', () => [`push-cert\0${caps}`], 'git fetch --unshallow'],
@@ -346,14 +346,14 @@ describe('whoever may push everything else still hears why not', () => {
 
   test.each([
     ['a list that does not end', () => pkt(`${own()}${caps}`), 'does not end'],
-    ['a packet of another kind', () => `0001${pkt(`${own()}${caps}`)}0000`, 'does not belong there'],
-  ])('%s is not understood', async (_name, bytes, reason) => {
+    ['a packet of another kind', () => `0001${pkt(`${own()}${caps}`)}0000`, 'unexpected packet'],
+  ])('refuses %s', async (_name, bytes, reason) => {
     const { status, text } = await push([Buffer.from(bytes()).toString('latin1')], { raw: true, pack: Buffer.alloc(0) })
     expect([status, text]).toEqual([400, expect.stringContaining(reason) as unknown as string])
   })
 
   test.each(['side-band', 'side-band-64k', 'report-status-v2 delete-refs quiet atomic ofs-delta no-thin session-id=x'])(
-    'git may ask for what is offered: %s',
+    'accepts offered capabilities: %s',
     async (words) => {
       const list = [`${zero} ${ahead} refs/heads/asked\0 report-status ${words} object-format=sha1`]
       const { status, text } = await push(list, { gate: () => null })
@@ -362,7 +362,7 @@ describe('whoever may push everything else still hears why not', () => {
     },
   )
 
-  test('git may ask with an empty list whether it may push', async () => {
+  test('accepts an empty list, by which git asks whether it may push', async () => {
     for (const list of ['0000', '']) {
       const { status, text } = await push([list], { raw: true, pack: Buffer.alloc(0) })
       expect([status, text]).toEqual([200, ''])
@@ -370,12 +370,12 @@ describe('whoever may push everything else still hears why not', () => {
   })
 })
 
-describe('a hostile command list moves nothing', () => {
-  test(`there are at least sixty of them`, () => {
+describe('hostile command lists', () => {
+  test('there are at least sixty hostile command lists', () => {
     expect(hostile.length + malformed.length).toBeGreaterThanOrEqual(60)
   })
 
-  test.each(hostile)('%s', async (_name, list) => {
+  test.each(hostile)('refuses the hostile push: %s', async (_name, list) => {
     const before = await refs()
     const { status, text } = await push(list())
     expect(await refs()).toBe(before)
@@ -384,7 +384,7 @@ describe('a hostile command list moves nothing', () => {
     if (status === 200) expect(text).not.toContain('ok refs/')
   })
 
-  test.each(malformed)('%s', async (_name, bytes) => {
+  test.each(malformed)('refuses the malformed push: %s', async (_name, bytes) => {
     const before = await refs()
     const { status, text } = await push([bytes()], { raw: true, pack: Buffer.alloc(0) })
     expect(await refs()).toBe(before)
@@ -392,7 +392,7 @@ describe('a hostile command list moves nothing', () => {
     else expect(status).toBe(400)
   })
 
-  test('a right list with a pack that is none, cut short, or of something else', async () => {
+  test('refuses a valid list with a pack that is invalid, cut short or incomplete', async () => {
     const before = await refs()
     const flipped = Buffer.from(pack)
     flipped[20] = (flipped[20] ?? 0) ^ 0xff
@@ -410,7 +410,7 @@ describe('a hostile command list moves nothing', () => {
     }
   })
 
-  test('noise of every kind', async () => {
+  test('refuses random input', async () => {
     const before = await refs()
     for (let round = 0; round < 200; round++) {
       const valid = Buffer.from(pkt(`${main} ${ahead} refs/heads/main${caps}`)).toString('latin1')
@@ -422,7 +422,7 @@ describe('a hostile command list moves nothing', () => {
     expect(await refs()).toBe(before)
   }, 60_000)
 
-  test('and after all that, the one thing it may do works', async () => {
+  test('the repository still accepts an allowed push afterwards', async () => {
     const { status, text } = await push([`${own()}${caps}`])
     expect(status).toBe(200)
     expect(text).toContain('ok refs/heads/work')

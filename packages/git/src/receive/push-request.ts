@@ -38,8 +38,7 @@ export async function readPushRequest(body: AsyncIterable<Uint8Array>): Promise<
     if (line === null && updates.length === 0) break
     if (line === null) throw new PktError('The command list of the push does not end.')
     if (line.kind === 'flush') break
-    if (line.kind !== 'data')
-      throw new PktError('The command list of the push holds a packet that does not belong there.')
+    if (line.kind !== 'data') throw new PktError('The command list of the push contains an unexpected packet.')
     if (updates.length > updatesMax) throw new PktError(`A push may update at most ${updatesMax} refs at once.`)
     const command = parseCommand(line.bytes, updates.length === 0)
     if (command.capabilities) capabilities = command.capabilities
@@ -68,10 +67,10 @@ function parseCommand(bytes: Buffer, first: boolean): { update: RefUpdate; capab
 }
 
 function parseCapabilities(text: string): Set<string> {
-  if (text.includes('\0')) throw new PktError('The capabilities of the push hold a zero byte.')
+  if (text.includes('\0')) throw new PktError('The capabilities of the push contain a NUL character.')
   const words = text.replace(/\n$/, '').split(' ').filter(Boolean)
   const strange = words.find((word) => !known.has(word) && !knownKeys.has(word.split('=')[0] ?? ''))
-  if (strange) throw new PktError(`The push asks for ${JSON.stringify(strange.slice(0, 100))}, which was not offered.`)
+  if (strange) throw new PktError(`The push requests ${JSON.stringify(strange.slice(0, 100))}, which was not offered.`)
   return new Set(words)
 }
 

@@ -64,7 +64,7 @@ async function greet(remote: Remote, timeoutMs: number): Promise<{ abilities: Ho
   })
   if (answer.status !== 200) throw new HostRefusal(refusedBy(remote, answer))
   if (!answer.contentType.startsWith('application/x-git-upload-pack-advertisement')) {
-    const reason = 'The address does not answer like a git repository. Check the path of the URL.'
+    const reason = 'The URL does not respond like a git repository. Check its path.'
     throw new HostRefusal({ kind: 'unreachable', reason, status: answer.status })
   }
   const known = { abilities: parseGreeting(answer.body) }
@@ -154,7 +154,7 @@ export function refusedBy(remote: Remote, answer: HttpAnswer): RemoteRefs & { ki
 }
 
 function statusReason(remote: Remote, { status, location }: HttpAnswer): string {
-  if (status === 401) return 'The git host asks for a credential, or does not accept the one it was given.'
+  if (status === 401) return 'The git host requires a credential, or does not accept the given one.'
   if (status === 403) return 'The git host refuses this credential for the repository.'
   if (status === 404) return 'The git host has no repository at this address, or hides it from this credential.'
   if (status >= 300 && status < 400)

@@ -31,8 +31,8 @@ async function workIn(repo: TestRepository, args = ['update-ref', '--stdin']) {
   }
 }
 
-describe('a lock whose git is gone', () => {
-  test('is not taken for the lock of a git that only reads', async () => {
+describe('orphaned locks of git', () => {
+  test('does not mistake a git that only reads for the owner of a lock', async () => {
     const repo = await repository()
     const stop = await workIn(repo, ['cat-file', '--batch-check'])
     const [oldSha, newSha] = [await repo.tip('main'), await repo.tip('work')]
@@ -41,7 +41,7 @@ describe('a lock whose git is gone', () => {
     await stop()
   })
 
-  test('does not stop a branch from moving, however young it is', async () => {
+  test('moves a branch despite an orphaned lock, however recent', async () => {
     const repo = await repository()
     const [oldSha, newSha] = [await repo.tip('main'), await repo.tip('work')]
     const lock = join(repo.dir, 'refs/heads/main.lock')
@@ -50,7 +50,7 @@ describe('a lock whose git is gone', () => {
     expect(existsSync(lock)).toBe(false)
   }, 120_000)
 
-  test('stops neither a fetch into a mirror, nor tidying it', async () => {
+  test('fetches into a mirror and maintains it despite orphaned locks', async () => {
     const repo = await repository()
     const temp = await tempDir()
     cleanups.push(temp.remove)
@@ -64,7 +64,7 @@ describe('a lock whose git is gone', () => {
     await tidyRepository(mirror)
   }, 60_000)
 
-  test('is found wherever a crash leaves one, and nothing else is touched', async () => {
+  test('finds every lock that a crash can leave and touches nothing else', async () => {
     const repo = await repository()
     const locks = ['HEAD.lock', 'packed-refs.lock', 'refs/heads/a/b.lock', 'objects/info/commit-graphs/x.lock']
     await mkdir(join(repo.dir, 'refs/heads/a'), { recursive: true })
@@ -76,10 +76,10 @@ describe('a lock whose git is gone', () => {
   })
 })
 
-describe('an object that is not written to its end', () => {
+describe('partially written objects', () => {
   const draftOf = (pid: number) => `objects/ab/tmp_obj_svc-${pid}-0123456789ab`
 
-  test('stays while the server or the git lives that may be writing it', async () => {
+  test('keeps a partial object while the server or git that may write it is alive', async () => {
     const repo = await repository()
     const other = Bun.spawn(['sleep', '60'])
     const stop = await workIn(repo, ['merge-tree', '--stdin', '--write-tree'])
@@ -94,22 +94,25 @@ describe('an object that is not written to its end', () => {
   }, 120_000)
 })
 
-describe('a lock that some git may hold', () => {
-  test('is left alone, and a merge is told to come again, without a path of this machine', async () => {
+describe('locks that a live git may own', () => {
+  test('keeps the lock, and asks the caller of a merge to retry without showing a local path', async () => {
     const repo = await repository()
     const stop = await workIn(repo)
     const lock = join(repo.dir, 'refs/heads/main.lock')
     await Bun.write(lock, '')
     const [baseSha, resultSha] = [await repo.tip('main'), await repo.tip('work')]
     const outcome = await landMerge(repo, { baseRef: 'main', baseSha, resultSha })
-    expect(outcome).toEqual({ kind: 'unknown', reason: 'Another git keeps the branches of the repository locked.' })
+    expect(outcome).toEqual({
+      kind: 'unknown',
+      reason: 'Another git process has locked the branches of the repository.',
+    })
     expect(existsSync(lock)).toBe(true)
     expect(await repo.tip('main')).toBe(baseSha)
     await stop()
     expect(await removeOrphanedLocks(repo.dir)).toEqual([lock])
   }, 120_000)
 
-  test('is waited for, longer than git does by itself', async () => {
+  test('waits for the lock longer than git does', async () => {
     const repo = await repository()
     const stop = await workIn(repo)
     const lock = join(repo.dir, 'refs/heads/main.lock')

@@ -42,15 +42,15 @@ async function updaters(): Promise<number[]> {
       (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('update-ref') &&
       (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''))
         .replaceAll('\0', '\n')
-        // It alone is told to sync nothing.
+        // Only this process gets the setting that turns syncing off.
         .match(/^GIT_CONFIG_VALUE_\d+=none$/m)
     )
       found.push(Number(pid))
   return found
 }
 
-describe.skipIf(process.platform !== 'linux')('moving a branch by a git that stays', () => {
-  test('takes one process for many moves, and sees what others do to the refs in between', async () => {
+describe.skipIf(process.platform !== 'linux')('moving a branch by a pooled git process', () => {
+  test('uses one process for many moves and sees changes by others in between', async () => {
     await place('many', commits[0]!)
     expect(await land('many', 0)).toEqual({ kind: 'landed' })
     const first = await updaters()
@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await gitLine(repo.dir, ['rev-parse', 'refs/svc/cr/7/head'])).toBe(commits[6]!)
   })
 
-  test('moves nothing, and keeps nothing, when the branch is elsewhere', async () => {
+  test('moves and keeps nothing when the branch is elsewhere', async () => {
     await place('elsewhere', commits[3]!)
     const outcome = await landMerge(repo, {
       baseRef: 'elsewhere',
@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('elsewhere', 3)).toEqual({ kind: 'landed' })
   })
 
-  test('that is another name of a branch is left to a git of its own, which moves that branch', async () => {
+  test('leaves a symbolic branch to a separate process, which moves its target', async () => {
     await place('named', commits[0]!)
     await git(repo.dir, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/named'])
     expect(await land('alias', 0)).toEqual({ kind: 'landed' })
@@ -91,7 +91,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('named', 1)).toEqual({ kind: 'landed' })
   })
 
-  test('of several for one place lets one through', async () => {
+  test('lets one of several concurrent moves through', async () => {
     await place('race', commits[0]!)
     const beside: Sha[] = []
     for (let n = 0; n < 5; n++) beside.push(await commit(repo, `race-${n}`, { b: `${n}\n` }, { from: commits[0]! }))
@@ -103,7 +103,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(outcomes.filter(({ kind }) => kind === 'moved')).toHaveLength(4)
   })
 
-  test('waits for what has to be done before, and locks nothing for long meanwhile', async () => {
+  test('waits for the preceding step without holding a lock', async () => {
     await place('later', commits[0]!)
     expect(await land('later', 0)).toEqual({ kind: 'landed' })
     const landing = (from: number, before: () => Promise<unknown>) =>
@@ -130,11 +130,11 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('later', 3)).toEqual({ kind: 'landed' })
   })
 
-  test('does not move it when somebody else did while that was done', async () => {
+  test('does not move the branch when another process moved it during the preceding step', async () => {
     await place('overtaken', commits[0]!)
     const apart = await commit(repo, 'apart', { b: 'apart\n' }, { from: commits[0]! })
     const before = async () => {
-      // Whoever waits here for longer than the branch stays locked finds it free.
+      // A caller that waits here for longer than the lock lasts finds the branch free.
       for (const deadline = Date.now() + 30_000; ;)
         try {
           return await place('overtaken', apart)
@@ -147,7 +147,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await repo.tip('overtaken')).toBe(apart)
   })
 
-  test('goes on when that git was killed, at any moment', async () => {
+  test('works after its process was killed at any moment', async () => {
     await place('killed', commits[0]!)
     for (let n = 0; n < 10; n++) {
       const landing = land('killed', n)
@@ -158,7 +158,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     }
   }, 120_000)
 
-  test('is no reason to believe in a lock that a crash left behind', async () => {
+  test('does not trust a lock that a crash left behind', async () => {
     // The first may be for the one that was killed just now.
     for (const sha of [commits[0]!, commits[1]!]) await keepRef(repo, 'here', sha)
     const [old] = await updaters()

@@ -120,7 +120,7 @@ export type MoveOutcome =
   | { kind: 'refused'; reason: string }
 
 /** The message about a lock, without its path on the server. */
-export const busyReason = 'Another git keeps the branches of the repository locked.'
+export const busyReason = 'Another git process has locked the branches of the repository.'
 
 /** A person in a reflog. */
 export interface Person {

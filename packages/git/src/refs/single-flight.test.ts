@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LiveFlights } from './single-flight.ts'
 
-/** Flights of one key that end when they are told to, with the time they started as their answer. */
+/** Flights of one key that end on request and return the time at which they started. */
 function flightsByHand(isDear: boolean) {
   let clock = 0
   const running: ((answer: number) => void)[] = []
@@ -37,7 +37,7 @@ async function until(what: () => boolean): Promise<void> {
 }
 
 for (const isDear of [false, true])
-  test(`one flight at a time, never an answer older than its question, ${isDear ? 'gathering' : 'at once'}`, async () => {
+  test(`runs one request at a time and never returns an answer older than the question, ${isDear ? 'gathering' : 'at once'}`, async () => {
     const host = flightsByHand(isDear)
     const readers = Array.from({ length: 20 }, async () => {
       for (let n = 0; n < 5; n++) await host.ask()
@@ -55,7 +55,7 @@ for (const isDear of [false, true])
     if (isDear) expect(host.started.length).toBeLessThanOrEqual(1 + 5 + 5)
   })
 
-test('a few askers are never made to wait for more', async () => {
+test('starts at once for a few callers', async () => {
   const host = flightsByHand(true)
   const first = host.ask()
   await until(() => host.inFlight() === 1)
@@ -71,7 +71,7 @@ test('a few askers are never made to wait for more', async () => {
   await next
 })
 
-test('all who come in one turn of the event loop leave together', async () => {
+test('sends the callers of one turn of the event loop together', async () => {
   const host = flightsByHand(false)
   const all = Array.from({ length: 20 }, () => host.ask())
   await until(() => host.inFlight() === 1)
@@ -80,7 +80,7 @@ test('all who come in one turn of the event loop leave together', async () => {
   expect(host.started.length).toBe(1)
 })
 
-test('a crowd that does not come back is not waited for long', async () => {
+test('does not wait long for callers that do not come back', async () => {
   const host = flightsByHand(true)
   const all = Array.from({ length: 12 }, () => host.ask())
   await until(() => host.inFlight() === 1)
@@ -92,7 +92,7 @@ test('a crowd that does not come back is not waited for long', async () => {
   await late
 })
 
-test('what one flight throws is told to those who were in it, and the next one goes', async () => {
+test('an error reaches only the callers of its request, and the next request starts', async () => {
   let calls = 0
   const flights = new LiveFlights<string, string>(
     async (question) => {

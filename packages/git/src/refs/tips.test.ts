@@ -35,8 +35,8 @@ async function truth() {
   )
 }
 
-describe('every way to a repository gives the same tips', () => {
-  test('on disk: loose, packed, packed and moved since, deleted', async () => {
+describe('reading tips', () => {
+  test('reads tips on disk: loose, packed, moved after packing, deleted', async () => {
     expect(await readTips(repo, 'all')).toEqual({
       kind: 'tips',
       tips: await truth(),
@@ -79,7 +79,7 @@ describe('every way to a repository gives the same tips', () => {
     })
   })
 
-  test('through a symbolic branch', async () => {
+  test('reads a tip through a symbolic branch', async () => {
     await git(repo.dir, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/work'])
     const aliases = new Map([['alias', 'work']])
     const tips = new Map([['alias', await repo.tip('work')]])
@@ -94,7 +94,7 @@ describe('every way to a repository gives the same tips', () => {
     await git(repo.dir, ['symbolic-ref', '-d', 'refs/heads/alias'])
   })
 
-  test('over HTTP with protocol v2, without fetching anything', async () => {
+  test('reads tips over HTTP with protocol v2 without fetching anything', async () => {
     const host = await serveHttpBackend(repo.dir)
     const mirror = mirrorOf(remoteOf(host.url, 'http'))
     expect(await readTips(mirror, 'all')).toEqual({
@@ -113,7 +113,7 @@ describe('every way to a repository gives the same tips', () => {
     await host.close()
   })
 
-  test('over HTTP from a host that speaks version 0 or 1 only', async () => {
+  test('reads tips over HTTP from a host with protocol version 0 or 1', async () => {
     for (const protocol of [0, 1] as const) {
       const host = await serveHttpBackend(repo.dir, { protocol })
       expect(await readTips(mirrorOf(remoteOf(host.url, 'http')), 'all')).toEqual({
@@ -126,7 +126,7 @@ describe('every way to a repository gives the same tips', () => {
     }
   })
 
-  test('over HTTP with a credential, which never shows in the argument list', async () => {
+  test('reads tips over HTTP with a credential that never appears in the arguments', async () => {
     const auth = { username: 'x-token', password: 'p:ä"ss' }
     for (const protocol of [0, 2] as const) {
       const host = await serveHttpBackend(repo.dir, { auth, protocol })
@@ -141,7 +141,7 @@ describe('every way to a repository gives the same tips', () => {
     }
   })
 
-  test('a folder: bare, with a work tree, linked, named without .git', async () => {
+  test('reads tips of a folder: bare, with a work tree, linked, or named without .git', async () => {
     const clone = join(temp.path, 'clone')
     await git(null, ['clone', '--quiet', '--', `file://${repo.dir}`, clone], { remote: remoteOf('file:///', 'file') })
     await symlink(repo.dir, join(temp.path, 'linked.git'))
@@ -161,7 +161,7 @@ describe('every way to a repository gives the same tips', () => {
     })
   })
 
-  test('over ssh', async () => {
+  test('reads tips over ssh', async () => {
     // Runs what it is asked to run on the other side, here.
     const bin = join(temp.path, 'bin')
     await mkdir(bin, { recursive: true })
@@ -184,7 +184,7 @@ describe('every way to a repository gives the same tips', () => {
     }
   })
 
-  test('an empty repository has no tips but a branch to begin with', async () => {
+  test('an empty repository has no tips, but an initial branch', async () => {
     const empty = await createManagedRepository(join(temp.path, 'empty.git'), { defaultBranch: 'trunk' })
     expect(await readTips(empty, 'all')).toEqual({
       kind: 'tips',
@@ -202,7 +202,7 @@ describe('every way to a repository gives the same tips', () => {
     await host.close()
   })
 
-  test('odd but legal branch names', async () => {
+  test('reads branches with odd but legal names', async () => {
     const odd = await makeRepo({ main: { a: '1\n' } })
     const sha = await odd.tip('main')
     const names = [
@@ -242,7 +242,7 @@ describe('every way to a repository gives the same tips', () => {
   })
 })
 
-describe('hosts that do not answer as they should', () => {
+describe('hosts with invalid replies', () => {
   async function strangeHost(
     answer: (path: string) => { status: number; headers?: Record<string, string>; body?: string } | null,
   ) {
@@ -267,32 +267,32 @@ describe('hosts that do not answer as they should', () => {
     [
       'a web page',
       { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-      'not answer like a git repository',
+      'not respond like a git repository',
     ],
     ['nonsense', { status: 200, headers: greeting, body: 'zzzz' }, 'does not speak the git protocol'],
     ['a cut packet', { status: 200, headers: greeting, body: '00ffversion 2' }, 'is truncated'],
     ['an error packet', { status: 200, headers: greeting, body: '' }, ''],
-  ])('%s', async (_name, said, reason) => {
+  ])('reports a host with this reply: %s', async (_name, said, reason) => {
     const host = await strangeHost(() => said)
     const outcome = await readTips(mirrorOf(remoteOf(host.url, 'http')), ['main'], { timeoutMs: 30_000 })
     expect(outcome).toMatchObject({ kind: 'unreachable', reason: expect.stringContaining(reason) })
     host.close()
   })
 
-  test('a host that is silent costs a reader no more than it wants to wait', async () => {
+  test("a silent host delays a reader only up to the reader's limit", async () => {
     const host = await strangeHost(() => null)
     const outcome = await readTips(mirrorOf(remoteOf(host.url, 'http')), ['main'], { timeoutMs: 200 })
     expect(outcome).toEqual({ kind: 'unreachable', reason: 'The repository gave no answer within 200 ms.' })
     host.close()
   })
 
-  test('a host that is not there', async () => {
+  test('reports a host that does not exist', async () => {
     expect(await readTips(mirrorOf(remoteOf('http://127.0.0.1:1/x.git', 'http')), ['main'])).toMatchObject({
       kind: 'unreachable',
     })
   })
 
-  test('a pinned name is dialled at its checked address and nowhere else', async () => {
+  test('connects to the checked address of a pinned name and to no other', async () => {
     const host = await serveHttpBackend(repo.dir)
     const url = host.url.replace('127.0.0.1', 'git.example.test')
     const pinned = { ...remoteOf(url, 'http'), pin: ['127.0.0.1'] }
@@ -315,11 +315,11 @@ describe('hosts that do not answer as they should', () => {
   })
 })
 
-describe('sharing one question', () => {
+describe('sharing one request', () => {
   /** A flight leaves at the end of the turn it was asked for in. */
   const left = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-  test('a reader never gets an answer that was asked for before it came', async () => {
+  test('a reader never gets an answer that was requested before its own question', async () => {
     let asked = 0
     const release: (() => void)[] = []
     const flights = new LiveFlights<string[], { asked: number; names: string[] }>(
@@ -348,7 +348,7 @@ describe('sharing one question', () => {
     expect(await later).toEqual({ asked: 3, names: ['d'] })
   })
 
-  test('a flight that crashes takes only its own readers with it', async () => {
+  test('a failed request fails only for its own readers', async () => {
     let asked = 0
     const flights = new LiveFlights<null, number>(
       async () => {
@@ -365,7 +365,7 @@ describe('sharing one question', () => {
     expect(await flights.ask('k', null)).toBe(3)
   })
 
-  test('fifty readers cost the host two questions, and all see a push that came before them', async () => {
+  test('fifty readers cost the host two requests, and all see an earlier push', async () => {
     const host = await serveHttpBackend(repo.dir)
     const mirror = mirrorOf(remoteOf(host.url, 'http'))
     await readTips(mirror, ['main'])
@@ -379,7 +379,7 @@ describe('sharing one question', () => {
     await host.close()
   })
 
-  test('a mirror folder is never needed for reading tips', async () => {
+  test('reading tips needs no mirror folder', async () => {
     const host = await serveHttpBackend(repo.dir)
     const mirror = await openMirror(join(temp.path, 'fresh.git'), remoteOf(host.url, 'http'))
     await readTips(mirror, 'all')

@@ -23,7 +23,7 @@ afterAll(async () => {
 const judge = (path: string, policy: Partial<LocalPolicy> = {}) =>
   judgeLocalRepository(path, { roots: 'owned', closed: [], ...policy })
 
-test('a repository of our own is taken by its real path', async () => {
+test("resolves a repository of the server's user to its real path", async () => {
   const link = join(place.path, 'link')
   symlinkSync(repo.dir, link)
   const url = `file://${repo.dir}`
@@ -32,7 +32,7 @@ test('a repository of our own is taken by its real path', async () => {
   )
 })
 
-test('a work tree of its own folder is taken, and judged with the repository it belongs to', async () => {
+test('resolves a work tree with its own folder, and checks the repository behind it', async () => {
   const tree = join(place.path, 'tree')
   execFileSync('git', ['--git-dir', repo.dir, 'worktree', 'add', '--quiet', tree, 'main'])
   expect(await judge(tree)).toEqual({ kind: 'allowed', url: `file://${tree}` })
@@ -40,15 +40,15 @@ test('a work tree of its own folder is taken, and judged with the repository it 
   expect((await judge(tree, { roots: [place.path] })).kind).toBe('refused')
 })
 
-test('a folder that is no repository is refused', async () => {
+test('refuses a folder that is no repository', async () => {
   const empty = join(place.path, 'empty')
   mkdirSync(empty)
   for (const path of [empty, join(empty, 'none'), '/', '/etc'])
     expect([path, (await judge(path)).kind]).toEqual([path, 'refused'])
 })
 
-describe.skipIf(!isRoot)('in other namespaces', () => {
-  test('the workspace of a sandbox is refused by every path of its process, with its hooks', async () => {
+describe.skipIf(!isRoot)('repositories in other namespaces', () => {
+  test('refuses the workspace of a sandbox by every path of its process, and runs none of its hooks', async () => {
     const script = `mount -t tmpfs none ${place.path} && mkdir ${place.path}/workspace && cd ${place.path}/workspace &&
       git init --quiet && printf '#!/bin/sh\\ntouch /tmp/hooked' > .git/hooks/post-update && echo ready && exec cat`
     const child = spawn('unshare', ['--mount', '--propagation', 'private', '/bin/sh', '-c', script], {
@@ -73,7 +73,7 @@ describe.skipIf(!isRoot)('in other namespaces', () => {
     }
   })
 
-  test('a closed folder is closed by its bind mounts too', () => {
+  test('refuses a forbidden folder by its bind mounts, too', () => {
     const closed = join(repo.dir, '..')
     const bound = join(place.path, 'bound')
     mkdirSync(bound)

@@ -21,7 +21,8 @@ const pseudoTypes = new Set([
 /** git follows at most five alternates in a row. */
 const alternatesDepthMax = 5
 
-const notOnDisk = 'This path is not on a disk: processes, devices and sandboxes show it, and it can change at any time.'
+const notOnDisk =
+  'This path is not on a disk: it belongs to a process, a device or a sandbox and can change at any time.'
 
 class Refused extends Error {}
 
@@ -89,14 +90,14 @@ async function alternatesOf(objects: string, depth: number): Promise<string[]> {
   const named = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   if (named.length > 0 && depth === alternatesDepthMax)
     throw new Refused(
-      'This repository borrows objects through more than five others (objects/info/alternates). Give a clone of it.',
+      'This repository borrows objects through more than five others (objects/info/alternates). Use a clone of it.',
     )
   const found: string[] = []
   for (const line of named) {
     // git parses a quoted line as a C string.
     if (line.startsWith('"'))
       throw new Refused(
-        'This repository borrows objects from a quoted path (objects/info/alternates). Give a clone of it.',
+        'This repository borrows objects from a quoted path (objects/info/alternates). Use a clone of it.',
       )
     const real = await realOr(resolve(objects, line))
     found.push(real, ...(await alternatesOf(real, depth + 1)))
@@ -149,7 +150,7 @@ async function refuseForeign(place: string, root: string, isOwn: boolean): Promi
       throw new Refused(
         isOpen
           ? `Every user of this machine can write to ${at}, so the repository could be replaced. Move it, or run chmod o-w on that folder.`
-          : `The server runs as another user than the owner of ${at}. Give a clone that belongs to the server's user.`,
+          : `The server runs as another user than the owner of ${at}. Use a clone that belongs to the server's user.`,
       )
   }
 }

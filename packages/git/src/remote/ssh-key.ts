@@ -12,13 +12,14 @@ export function looksLikePrivateKey(text: string): boolean {
 export function readPrivateKey(text: string): PrivateKey {
   const key = text.replaceAll('\r\n', '\n').trim()
   const [, type = '', body = ''] = shape.exec(key) ?? []
-  if (body === '') return { kind: 'refused', reason: 'is no private key as ssh-keygen writes it' }
-  const locked = { kind: 'refused' as const, reason: 'is locked by a passphrase; give a key without one' }
+  if (body === '') return { kind: 'refused', reason: 'is not a private key in the format of ssh-keygen' }
+  const locked = { kind: 'refused' as const, reason: 'has a passphrase; use a key without one' }
   if (type === 'ENCRYPTED ' || /^Proc-Type: 4,ENCRYPTED$/m.test(body)) return locked
-  if (!/^[A-Za-z0-9+/=\n]+$/.test(body)) return { kind: 'refused', reason: 'is no private key as ssh-keygen writes it' }
+  if (!/^[A-Za-z0-9+/=\n]+$/.test(body))
+    return { kind: 'refused', reason: 'is not a private key in the format of ssh-keygen' }
   if (type === 'OPENSSH ') {
     const cipher = cipherOf(Buffer.from(body, 'base64'))
-    if (cipher === null) return { kind: 'refused', reason: 'is a private key that was cut or changed' }
+    if (cipher === null) return { kind: 'refused', reason: 'is a truncated or changed private key' }
     if (cipher !== 'none') return locked
   }
   return { kind: 'key', key: `${key}\n` }

@@ -6,7 +6,7 @@ const publicly = async () => ['140.82.121.4', '2606:50c0:8000::153']
 const judge = (url: string, allowPrivate = false, resolve: (host: string) => Promise<string[]> = publicly) =>
   judgeRepositoryUrl(url, { allowPrivate }, resolve)
 
-describe('allowed', () => {
+describe('allowed repository URLs', () => {
   test.each([
     ['https://github.com/a/b', 'https://github.com/a/b', 'https'],
     ['https://github.com/a/b.git', 'https://github.com/a/b.git', 'https'],
@@ -19,7 +19,7 @@ describe('allowed', () => {
     ['github.com:a/b.git', 'ssh://github.com/a/b.git', 'ssh'],
     ['git+ssh://git@github.com/a/b', 'ssh://git@github.com/a/b', 'ssh'],
     ['https://140.82.121.4/a/b', 'https://140.82.121.4/a/b', 'https'],
-  ])('%s', async (url, normal, protocol) => {
+  ])('allows %s', async (url, normal, protocol) => {
     const verdict = await judge(url)
     expect(verdict).toMatchObject({ kind: 'allowed', url: normal, allowProtocols: [protocol] })
     if (verdict.kind === 'allowed' && !normal.includes('140.82')) expect(verdict.pin).toEqual(await publicly())
@@ -32,13 +32,13 @@ describe('allowed', () => {
     ['file:///srv/git/a.git', 'file:///srv/git/a.git', 'file'],
     ['/srv/git/my repo.git', 'file:///srv/git/my%20repo.git', 'file'],
     ['ssh://git@10.0.0.5/a', 'ssh://git@10.0.0.5/a', 'ssh'],
-  ])('only where private hosts are: %s', async (url, normal, protocol) => {
+  ])('allows %s only where private hosts are allowed', async (url, normal, protocol) => {
     expect(await judge(url, true)).toEqual({ kind: 'allowed', url: normal, pin: [], allowProtocols: [protocol] })
     expect((await judge(url)).kind).toBe('refused')
   })
 })
 
-describe('refused everywhere', () => {
+describe('refused repository URLs', () => {
   test.each([
     '',
     ' ',
@@ -112,7 +112,7 @@ describe('refused everywhere', () => {
     'C:\\repo',
     '\\\\server\\share',
     `https://github.com/${'a'.repeat(3000)}`,
-  ])('%j', async (url) => {
+  ])('refuses %j everywhere', async (url) => {
     for (const allowPrivate of [false, true]) {
       const verdict = await judge(url, allowPrivate)
       expect(verdict).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/\.$/) })
@@ -199,7 +199,7 @@ const privateHosts = [
   'db.home.arpa',
 ]
 
-describe('private addresses, however they are written', () => {
+describe('private addresses in every spelling', () => {
   const forms = [
     (host: string) => `https://${host}/a/b`,
     (host: string) => `ssh://git@${host}/a/b`,
@@ -208,7 +208,7 @@ describe('private addresses, however they are written', () => {
   ]
   const cases = privateHosts.flatMap((host) => forms.map((form) => form(host)))
 
-  test(`${cases.length} of them are refused, without asking any name server`, async () => {
+  test(`refuses ${cases.length} spellings without a name lookup`, async () => {
     const asked: string[] = []
     for (const url of cases) {
       const verdict = await judge(url, false, async (host) => {
@@ -220,7 +220,7 @@ describe('private addresses, however they are written', () => {
     expect(asked).toEqual([])
   })
 
-  test('one private answer among public ones is enough to refuse', async () => {
+  test('refuses a name with one private address among public ones', async () => {
     for (const bad of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:169.254.169.254', 'fd00::1', '64:ff9b::10.0.0.1']) {
       expect((await judge('https://rebind.example.com/a', false, async () => ['140.82.121.4', bad])).kind).toBe(
         'refused',
@@ -228,7 +228,7 @@ describe('private addresses, however they are written', () => {
     }
   })
 
-  test('a name that resolves to nothing is refused with a way on', async () => {
+  test('refuses a name without an address and says what to do', async () => {
     expect(await judge('https://typo.example.com/a', false, async () => [])).toMatchObject({ kind: 'refused' })
     const failing = async () => Promise.reject(new Error('ENOTFOUND'))
     expect(await judge('https://typo.example.com/a', false, failing)).toMatchObject({
@@ -237,7 +237,7 @@ describe('private addresses, however they are written', () => {
     })
   })
 
-  test('public addresses are public', () => {
+  test('treats public addresses as public', () => {
     for (const address of [
       '1.1.1.1',
       '140.82.121.4',

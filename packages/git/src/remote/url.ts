@@ -57,9 +57,8 @@ export async function judgeApiUrl(
   // With a name appended it has the shape of a repository URL, which can be judged.
   const verdict = await judgeRepositoryUrl(`${url.replace(/\/+$/, '')}/x`, policy, resolve)
   if (verdict.kind === 'refused')
-    return { kind: 'refused', reason: verdict.reason.replaceAll('repository URL', 'address of the API') }
-  if (!/^https?:/.test(verdict.url))
-    return { kind: 'refused', reason: 'The address of the API must begin with https://.' }
+    return { kind: 'refused', reason: verdict.reason.replaceAll('repository URL', 'API URL') }
+  if (!/^https?:/.test(verdict.url)) return { kind: 'refused', reason: 'The API URL must begin with https://.' }
   return { kind: 'allowed', url: verdict.url.slice(0, -'/x'.length), pin: verdict.pin }
 }
 
@@ -98,7 +97,7 @@ function refuseClosed(host: string, addresses: string[]): (UrlVerdict & { kind: 
       return {
         kind: 'refused',
         isClosed: true,
-        reason: `The host ${host} leads to ${address}: ${what}. Private git hosts are not allowed here.`,
+        reason: `The host ${host} resolves to ${address}: ${what}. Private git hosts are not allowed here.`,
       }
   }
   return null
@@ -117,7 +116,7 @@ export function parseRepositoryUrl(text: string): Parsed {
   if (text === '') return { reason: 'The repository URL is empty.' }
   const isPath = text.startsWith('/') || /^file:\/\/\//i.test(text)
   if (/[\p{Cc}\p{Cf}\u2028\u2029\\]/u.test(text) || (!isPath && text.includes(' '))) {
-    return { reason: 'The repository URL holds a space, a backslash or a control character.' }
+    return { reason: 'The repository URL contains a space, a backslash or a control character.' }
   }
   if (text.startsWith('-')) return { reason: 'The repository URL begins with a dash.' }
   if (/^[^/]*::/.test(text) && !/^[a-z]+:\/\/[^/]*\[/i.test(text))
@@ -133,7 +132,7 @@ export function parseRepositoryUrl(text: string): Parsed {
 }
 
 function parsePath(text: string): Parsed {
-  const plain = { reason: 'Give the full path of the repository, from / on and without `..`.' }
+  const plain = { reason: 'Use the absolute path of the repository, without `..`.' }
   let path: string
   try {
     path = text.startsWith('/') ? text : fileURLToPath(text)
@@ -162,7 +161,7 @@ function parseHttp(text: string, protocol: 'https' | 'http'): Parsed {
       .split('/')[0]
       ?.includes('@')
   ) {
-    return { reason: 'The repository URL holds a user name or password. Give the credential apart from the URL.' }
+    return { reason: 'The repository URL contains a user name or password. Pass the credential separately.' }
   }
   if (url.search || url.hash) return { reason: 'The repository URL has a query or a fragment.' }
   if (url.pathname === '/' || /%(?:00|0a|0d|2e|2f|5c)|\/\.\.?(?:\/|$)/i.test(text))
@@ -193,7 +192,7 @@ function parseSsh(text: string): Parsed {
     const hasPassword = /^[^/]*:[^/]*@/.test(text)
     return {
       reason: hasPassword
-        ? 'The repository URL holds a password.'
+        ? 'The repository URL contains a password.'
         : 'The ssh URL must be ssh://[user@]host[:port]/path.',
     }
   }

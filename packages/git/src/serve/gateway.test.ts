@@ -25,7 +25,7 @@ interface Setup {
   served: Repository
   url: string
   client: GitClient
-  /** What the external host was asked; empty for a managed repository. */
+  /** The requests that the external host got; empty for a managed repository. */
   asked: string[]
   hostAway: () => Promise<void>
 }
@@ -62,7 +62,7 @@ async function committed(client: GitClient, path: string, content: string): Prom
   return (await client.run('rev-parse', 'HEAD')).out
 }
 
-describe.each(['managed', 'external'] as const)('%s repository, a real git client', (kind) => {
+describe.each(['managed', 'external'] as const)('a real git client with a repository that is %s', (kind) => {
   test.each(['0', '1', '2'])('clones and fetches with protocol version %s', async (version) => {
     const setup = await setUp(kind)
     const clone = await cloned(setup, '-c', `protocol.version=${version}`)
@@ -76,7 +76,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect((await clone.run('rev-parse', 'HEAD')).out).toBe(next)
   })
 
-  test('shallow, partial and single-branch clones', async () => {
+  test('serves shallow, partial and single-branch clones', async () => {
     const setup = await setUp(kind)
     await commit(setup.origin, 'main', { 'a.txt': '2\n' })
     for (const flags of [['--depth=1'], ['--filter=blob:none'], ['--single-branch', '--branch=work'], ['--bare']]) {
@@ -88,7 +88,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     })
   })
 
-  test('pushes to its own branch; the truth has it when the pusher is told so', async () => {
+  test('accepts a push to the session branch, and the repository has it before the pusher is told', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)
     await clone.run('checkout', '--quiet', 'work')
@@ -110,7 +110,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     }
   })
 
-  test('pushes something large in chunks, and gzip requests', async () => {
+  test('accepts large pushes in chunks and gzip-compressed requests', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)
     await clone.run('checkout', '--quiet', 'work')
@@ -126,7 +126,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect(await clone.run('fetch', '--quiet')).toMatchObject({ code: 0 })
   })
 
-  test('everything else is refused with the reason, and nothing moves', async () => {
+  test('refuses every other push with the reason and moves nothing', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)
     const before = (await git(setup.origin.dir, ['for-each-ref'])).stdout.toString()
@@ -152,7 +152,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect((await git(setup.origin.dir, ['for-each-ref'])).stdout.toString()).toBe(before)
   })
 
-  test('a large push that is refused still hears why', async () => {
+  test('sends the reason for a refused large push', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)
     const noise = Buffer.from(crypto.getRandomValues(new Uint8Array(65536))).toString('base64')
@@ -160,7 +160,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect((await clone.run('push', 'origin', 'HEAD:main')).err).toContain('svc cr open')
   })
 
-  test('a push based on what is not there any more is told to fetch first', async () => {
+  test('asks a pusher with an outdated base to fetch first', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)
     await clone.run('checkout', '--quiet', 'work')
@@ -170,7 +170,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect(await setup.origin.tip('work')).toBe(other)
   })
 
-  test('with permission: force, delete, tags, new branches, atomic', async () => {
+  test('allows forced pushes, deletions, tags, new branches and atomic pushes with permission', async () => {
     const setup = await setUp(kind, anything, { allowForce: true, allowDelete: true })
     const clone = await cloned(setup)
     await clone.run('checkout', '--quiet', 'work')
@@ -187,7 +187,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect((await git(setup.origin.dir, ['for-each-ref', 'refs/heads/new'])).stdout.toString()).toBe('')
   })
 
-  test('refs of the service are neither shown nor moved', async () => {
+  test('neither shows nor moves refs of the service', async () => {
     const setup = await setUp(kind, anything)
     await cloned(setup)
     await keepCommits(setup.served, {
@@ -208,7 +208,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect(await readKeptRef(setup.served, 'cr/1/head')).toBe(await setup.origin.tip('work'))
   })
 
-  test('what was pushed can be looked at before any ref moves', async () => {
+  test('lets the caller inspect pushed objects before any ref moves', async () => {
     const seen: string[] = []
     const setup = await setUp(kind, anything, {
       inspect: async ({ repo, updates }) => {
@@ -231,7 +231,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect(await clone.run('push', '--quiet', 'origin', 'HEAD')).toMatchObject({ code: 0 })
   })
 
-  test('broken objects do not get in', async () => {
+  test('refuses broken objects', async () => {
     const setup = await setUp(kind, anything)
     const clone = await cloned(setup)
     const commitText = `tree ${(await clone.run('rev-parse', 'HEAD^{tree}')).out}\nauthor x\ncommitter y <y> 1 +0000\n\nbad\n`
@@ -239,11 +239,11 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     const bad = (await clone.run('hash-object', '-t', 'commit', '-w', '--literally', 'bad')).out
     const pushed = await clone.run('push', 'origin', `${bad}:refs/heads/bad`)
     expect(pushed.code).toBe(1)
-    // What is wrong with it, not only that something is.
+    // The error says what is wrong, not only that something is.
     expect(pushed.err).toMatch(/unpack failed: index-pack abnormal exit: .*(?:fsck|\.git)/i)
   })
 
-  test('an empty repository takes its first push', async () => {
+  test('accepts the first push into an empty repository', async () => {
     const setup = await setUp(kind, anything)
     await git(setup.origin.dir, ['update-ref', '-d', 'refs/heads/main'])
     await git(setup.origin.dir, ['update-ref', '-d', 'refs/heads/work'])
@@ -255,7 +255,7 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
     expect(await setup.origin.tip('main')).toBe(sha)
   })
 
-  test('twenty at once push to branches of their own', async () => {
+  test('accepts twenty concurrent pushes to different branches', async () => {
     const setup = await setUp(kind, anything)
     const clone = await cloned(setup)
     const shas = new Map<string, string>()
@@ -271,8 +271,8 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
   }, 60_000)
 })
 
-describe('SHA-256', () => {
-  test('a managed repository clones and takes pushes', async () => {
+describe('SHA-256 repositories', () => {
+  test('clones and pushes to a managed SHA-256 repository', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } }, { format: 'sha256' })
     const server = await serveGatewayOverHttp(origin, anything)
     const client = await makeClient()
@@ -288,8 +288,8 @@ describe('SHA-256', () => {
   })
 })
 
-describe('the external host', () => {
-  test("its hook's refusal reaches the pusher in its words, and our mirror does not follow", async () => {
+describe('an external repository', () => {
+  test("passes the message of the host's hook to the pusher, and keeps the mirror unchanged", async () => {
     const setup = await setUp('external', anything)
     const clone = await cloned(setup)
     await Bun.write(join(setup.origin.dir, 'hooks/pre-receive'), '#!/bin/sh\necho "signed commits only" >&2\nexit 1\n')
@@ -304,7 +304,7 @@ describe('the external host', () => {
     expect(await gitLine(setup.served.dir, ['rev-parse', 'refs/heads/work'])).toBe(before)
   })
 
-  test('away: 502 with a reason, or what the mirror has when that is asked for', async () => {
+  test('answers 502 with a reason when the host is down, or serves the mirror on request', async () => {
     const setup = await setUp('external')
     const stale = await serveGatewayOverHttp(setup.served, anything, { staleOk: true })
     await cloned(setup)
@@ -317,7 +317,7 @@ describe('the external host', () => {
     await stale.close()
   })
 
-  test('goes away between greeting and push: the pusher is not told that it worked', async () => {
+  test('does not report success when the host goes down between greeting and push', async () => {
     const setup = await setUp('external', anything)
     const clone = await cloned(setup)
     await clone.run('checkout', '--quiet', 'work')
@@ -330,7 +330,7 @@ describe('the external host', () => {
     await stale.close()
   })
 
-  test('fifty clones that begin together ask it a few times, not fifty', async () => {
+  test('fifty concurrent clones cost the host a few requests', async () => {
     const setup = await setUp('external')
     await cloned(setup)
     const before = setup.asked.length
@@ -344,7 +344,7 @@ describe('the external host', () => {
   })
 })
 
-describe('requests that are no git', () => {
+describe('invalid requests', () => {
   const ask = (
     repo: Repository,
     path: 'info/refs' | 'git-upload-pack' | 'git-receive-pack',
@@ -364,7 +364,7 @@ describe('requests that are no git', () => {
     )
   const type = (service: string) => ({ 'content-type': `application/x-${service}-request` })
 
-  test('get a status and a sentence', async () => {
+  test('answers an invalid request with a status and a sentence', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const cases: [Promise<Response>, number][] = [
       [ask(repo, 'info/refs', { method: 'GET' }), 403],
@@ -399,7 +399,7 @@ describe('requests that are no git', () => {
     await repo.remove()
   })
 
-  test('a client that leaves takes its git with it', async () => {
+  test('ends git when its client disconnects', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const noise = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000_000)))
     await commit(repo, 'main', { big: noise })

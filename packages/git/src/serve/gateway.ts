@@ -33,7 +33,5 @@ const refreshes = new LiveFlights<Repository, FetchOutcome>(syncMirror, (_one, o
 async function refresh(repo: Repository, url: string): Promise<string | null> {
   const synced = await refreshes.ask(`${repo.dir}\0${url}`, repo)
   if (synced.kind === 'unreachable') return synced.reason
-  return synced.kind === 'missing'
-    ? 'it names commits that it does not hand out; it may be a shallow repository.'
-    : null
+  return synced.kind === 'missing' ? 'it lists commits that it does not serve; it may be a shallow repository.' : null
 }

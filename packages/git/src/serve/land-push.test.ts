@@ -23,7 +23,7 @@ async function cloned(options: ServeOptions = {}): Promise<{ repo: TestRepositor
   return { repo, clone: clientAt(join(client.cwd, 'clone')) }
 }
 
-test('all tags of an old project are pushed at once', async () => {
+test('pushes all tags of an old project at once', async () => {
   const { repo, clone } = await cloned()
   const head = await repo.tip('main')
   const tags = Array.from({ length: 800 }, (_, index) => `${head} refs/tags/v${10_000 + index}\n`).join('')
@@ -33,7 +33,7 @@ test('all tags of an old project are pushed at once', async () => {
   expect(arrived.stdout.toString().trim().split('\n')).toHaveLength(800)
 }, 120_000)
 
-test('many commits at once come with their graph: without one git keeps the text of all it walks past', async () => {
+test('writes a commit graph after a push of many commits', async () => {
   const { repo, clone } = await cloned()
   const push = async (branch: string) => {
     const commits = Array.from({ length: 600 }, (_, n) => {
@@ -46,7 +46,7 @@ test('many commits at once come with their graph: without one git keeps the text
     expect(await repo.tip(branch)).toHaveLength(40)
   }
   const chain = join(repo.dir, 'objects/info/commit-graphs/commit-graph-chain')
-  // Whatever keeps the graph from being written, what was pushed has landed.
+  // The pushed commits have landed even when the commit graph cannot be written.
   await mkdir(`${chain}.lock`, { recursive: true })
   await push('first')
   expect(existsSync(chain)).toBe(false)
@@ -56,7 +56,7 @@ test('many commits at once come with their graph: without one git keeps the text
   await git(repo.dir, ['commit-graph', 'verify'])
 })
 
-test('one ref in the way does not stop the others, unless the push is atomic', async () => {
+test('one refused ref does not stop the others, unless the push is atomic', async () => {
   const { repo, clone } = await cloned()
   // No git that died left a folder there; it is not ours to remove.
   await mkdir(join(repo.dir, 'refs/heads/held.lock'))
@@ -71,7 +71,7 @@ test('one ref in the way does not stop the others, unless the push is atomic', a
   expect(await repo.tip('free')).toBe(await repo.tip('main'))
 })
 
-test('a push takes other refs than branches and tags when the host says so, and never those of the service', async () => {
+test('pushes refs other than branches and tags when the host allows it, but never refs of the service', async () => {
   const { repo, clone } = await cloned({ allowAnyRef: true })
   expect(await clone.run('push', 'origin', 'HEAD:refs/notes/commits')).toMatchObject({ code: 0 })
   expect(await gitLine(repo.dir, ['rev-parse', 'refs/notes/commits'])).toBe(await repo.tip('main'))
@@ -79,7 +79,7 @@ test('a push takes other refs than branches and tags when the host says so, and 
   expect(hidden.err).toContain('belongs to the service')
 })
 
-test('a reflog names the pusher', async () => {
+test('writes the name of the pusher into the reflog', async () => {
   const { repo, clone } = await cloned({ pusher: { name: 'Ada', email: 'ada@svc.invalid' } })
   await git(repo.dir, ['config', 'core.logAllRefUpdates', 'true'])
   expect(await clone.run('push', 'origin', 'HEAD:refs/heads/new')).toMatchObject({ code: 0 })
@@ -88,7 +88,7 @@ test('a reflog names the pusher', async () => {
   )
 })
 
-test('answers are kept by no cache, not even an old one', async () => {
+test('forbids caches to reuse a reply', async () => {
   const repo = await makeRepo({ main: { 'a.txt': '1\n' } })
   closing.push(repo.remove)
   const server = await serveGatewayOverHttp(repo, () => null)

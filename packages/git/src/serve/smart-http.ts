@@ -52,7 +52,7 @@ export async function serveGitRequest(
   try {
     if (request.path === 'info/refs') return await greet(repo, request)
     if (request.method !== 'POST')
-      return plain(405, 'This address takes POST requests of a git client.', { allow: 'POST' })
+      return plain(405, 'This URL accepts only POST requests of a git client.', { allow: 'POST' })
     const wanted = `application/x-${request.path}-request`
     if (request.headers.get('content-type') !== wanted) return plain(415, `The content type must be ${wanted}.`)
     return request.path === 'git-upload-pack'
@@ -65,7 +65,7 @@ export async function serveGitRequest(
 }
 
 async function greet(repo: Repository, { method, query, headers, signal }: GitRequest): Promise<Response> {
-  if (method !== 'GET') return plain(405, 'This address takes GET requests of a git client.', { allow: 'GET' })
+  if (method !== 'GET') return plain(405, 'This URL accepts only GET requests of a git client.', { allow: 'GET' })
   const service = query.get('service')
   if (service !== 'git-upload-pack' && service !== 'git-receive-pack') {
     return plain(403, 'This repository is served by the smart HTTP protocol only. Use git 1.6.6 or newer.')

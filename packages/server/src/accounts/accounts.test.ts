@@ -22,8 +22,8 @@ const cookieOf = (reply: { headers: Headers }) => reply.headers.get('set-cookie'
 const me = (cookie: string, headers: Record<string, string> = {}) =>
   app.request<{ user: { user_id: string } }>('GET', '/v1/accounts/me', { token: null, headers: { cookie, ...headers } })
 
-describe('who I am', () => {
-  test('is the user with the accounts they belong to, the oldest first', async () => {
+describe('GET /v1/accounts/me', () => {
+  test('returns the user with their accounts, oldest first', async () => {
     const { status, body } = await app.request('GET', '/v1/accounts/me')
     expect(status).toBe(200)
     const { user_id, account_id } = app.owner
@@ -33,7 +33,7 @@ describe('who I am', () => {
     expect(body).toEqual({ user_id, email: null, user, account, accounts: [account] })
   })
 
-  test('has a slug for every account, whatever it is called, and another one once it is renamed', async () => {
+  test('gives every account a slug, whatever its name is, and a new one after it is renamed', async () => {
     const slugs: Record<string, string> = {}
     for (const name of ['Łukasz & Zoë’s Lab', '研究', '--', 'x'.repeat(100)]) {
       const { body } = await app.request<Account>('POST', '/v1/accounts', { body: { name } })
@@ -47,13 +47,13 @@ describe('who I am', () => {
     expect(Object.values(slugs)).toEqual(['ukasz-zoe-s-lab', 'account', 'account', 'x'.repeat(50)])
   })
 
-  test('of a viewer says so', async () => {
+  test('returns the role of a viewer', async () => {
     const { token } = await app.makeUser('viewer')
     const { body } = await app.request<{ account: Account }>('GET', '/v1/accounts/me', { token })
     expect(body.account.role).toBe('viewer')
   })
 
-  test('of a user without an account is a refusal, not a crash', async () => {
+  test('refuses a user without an account instead of failing', async () => {
     const { user_id, token } = await app.makeUser('member')
     await app.deps.db.deleteFrom('account_members').where('user_id', '=', user_id).execute()
     expect((await app.request('GET', '/v1/accounts/me', { token })).status).toBe(403)
@@ -61,8 +61,8 @@ describe('who I am', () => {
   })
 })
 
-describe('an owner link', () => {
-  test('carries its code in the fragment, which no server sees, and is stored as a hash', async () => {
+describe('owner links', () => {
+  test('puts the code into the fragment, which no server sees, and stores its hash', async () => {
     const { body } = await newLink()
     const url = new URL(body.url)
     expect([url.origin, url.pathname, url.search]).toEqual([app.deps.config.publicUrl, '/sign-in', ''])
@@ -74,7 +74,7 @@ describe('an owner link', () => {
     expect(rows.some((row) => row.sha256.equals(sha256(url.hash.slice(1))))).toBeTrue()
   })
 
-  test('works once, however many open it at the same time', async () => {
+  test('signs in once, however many requests open the link concurrently', async () => {
     const code = await newCode()
     const replies = await Promise.all(Array.from({ length: 20 }, () => signIn(code)))
     expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('an owner link', () => {
     expect((await signIn(code)).status).toBe(401)
   })
 
-  test('that has expired signs nobody in', async () => {
+  test('refuses an expired link', async () => {
     const code = await newCode()
     await app.deps.db
       .updateTable('owner_links')
@@ -93,7 +93,7 @@ describe('an owner link', () => {
     expect((await signIn(code)).status).toBe(401)
   })
 
-  test('is not used up by a page of another site', async () => {
+  test('a page of another site does not use up the link', async () => {
     const code = await newCode()
     for (const headers of [
       { origin: 'http://evil.test' },
@@ -108,22 +108,22 @@ describe('an owner link', () => {
     expect((await signIn(code)).status).toBe(200)
   })
 
-  test('of a code that was guessed is refused in the same words as a used one', async () => {
+  test('refuses a guessed code and a used one with the same message', async () => {
     const code = await newCode()
     await signIn(code)
     expect((await signIn('0'.repeat(32))).body).toEqual((await signIn(code)).body)
   })
 })
 
-describe('the cookie', () => {
-  test('is for our pages alone: HttpOnly, SameSite, no domain', async () => {
+describe('the dashboard cookie', () => {
+  test('sets the cookie HttpOnly, SameSite and without a domain', async () => {
     const header = (await signIn(await newCode())).headers.getSetCookie()[0]!
     const [pair, ...attributes] = header.split('; ')
     expect(pair).toMatch(/^svc_session=[0-9A-Za-z]{40}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])
   })
 
-  test('of a server behind https has the __Host- prefix, and is sent over nothing else', async () => {
+  test('a server behind https sets the cookie with the __Host- prefix and sends it only over https', async () => {
     const secure = await makeTestApp({ configure: { publicUrl: 'https://svc.example' } })
     try {
       const headers = await secure.browser()
@@ -146,7 +146,7 @@ describe('the cookie', () => {
     }
   })
 
-  test('is its user, until they sign out', async () => {
+  test('the cookie authenticates its user until they sign out', async () => {
     const cookie = cookieOf(await signIn(await newCode()))
     expect((await me(cookie)).body.user.user_id).toBe(app.owner.user_id)
     const out = await app.request('POST', '/v1/sign-out', { token: null, headers: { cookie, ...ourPage() } })
@@ -154,7 +154,7 @@ describe('the cookie', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  test('is stored as a hash and ends after thirty days', async () => {
+  test('stores the cookie as a hash, and it expires after thirty days', async () => {
     const cookie = cookieOf(await signIn(await newCode()))
     const value = cookie.split('=')[1]!
     const rows = await app.deps.db.selectFrom('dashboard_sessions').selectAll().execute()
@@ -167,19 +167,19 @@ describe('the cookie', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  test('beside a token that does not hold changes nothing: the header counts', async () => {
+  test('an invalid token in the header wins over the cookie', async () => {
     const cookie = cookieOf(await signIn(await newCode()))
     expect((await me(cookie, { authorization: 'Bearer svc_pat_wrong' })).status).toBe(401)
   })
 
-  test('sent twice, or among others, is read as a browser would send it', async () => {
+  test('reads repeated cookies and several cookies as a browser sends them', async () => {
     const cookie = cookieOf(await signIn(await newCode()))
     expect((await me(`a=b; ${cookie}; c="d"`)).status).toBe(200)
     expect((await me(`xsvc_session=1; ${cookie}x`)).status).toBe(401)
   })
 })
 
-test('of ten servers that start at once on an empty database one makes the owner', async () => {
+test('one of ten servers that start concurrently on an empty database creates the owner', async () => {
   const empty = await makeTestApp()
   try {
     await empty.deps.db.deleteFrom('account_members').execute()

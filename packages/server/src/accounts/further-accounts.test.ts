@@ -16,8 +16,8 @@ const namesOf = async (token?: string) => {
   return body.accounts.map(({ name }) => name)
 }
 
-describe('an owner of the instance', () => {
-  test('makes an account, owns it, and makes projects in it', async () => {
+describe('owners of the instance', () => {
+  test('an owner of the instance creates an account, owns it, and creates projects in it', async () => {
     const made = await create({ name: 'Research', plan: 'team' })
     const { account_id } = made.body
     const slug = `research-${account_id.slice(0, 8)}`
@@ -35,7 +35,7 @@ describe('an owner of the instance', () => {
     expect((await app.managedProject()).project.account_id).toBe(app.owner.account_id)
   })
 
-  test('makes one account when the request is repeated', async () => {
+  test('a repeated request creates one account', async () => {
     const headers = { 'idempotency-key': randomUUID() }
     const [first, again] = [
       await create({ name: 'Once' }, undefined, headers),
@@ -45,7 +45,7 @@ describe('an owner of the instance', () => {
     expect((await namesOf()).filter((name) => name === 'Once')).toEqual(['Once'])
   })
 
-  test('sets the plan, whose cap holds from the next session on', async () => {
+  test('an owner of the instance sets the plan, whose limit applies from the next session on', async () => {
     const { account_id } = (await create({ name: 'Trial', plan: 'free' })).body
     const { project } = await app.managedProject()
     await app.deps.db.updateTable('projects').set({ account_id }).where('project_id', '=', project.project_id).execute()
@@ -65,8 +65,8 @@ describe('an owner of the instance', () => {
   })
 })
 
-describe('an owner of another account', () => {
-  test('renames it, and neither changes its plan nor makes accounts', async () => {
+describe('owners of another account', () => {
+  test('an owner of another account renames it, but neither changes its plan nor creates accounts', async () => {
     const { token, user_id } = await app.makeUser('owner', 'own')
     const { account_id } = await app.deps.db
       .selectFrom('account_members')
@@ -83,7 +83,7 @@ describe('an owner of another account', () => {
     expect((await app.request('PATCH', `/v1/accounts/${app.owner.account_id}`, { token, body: {} })).status).toBe(403)
   })
 
-  test('a member renames nothing', async () => {
+  test('a member cannot rename an account', async () => {
     const { token } = await app.makeUser('member')
     const path = `/v1/accounts/${app.owner.account_id}`
     expect((await app.request('PATCH', path, { token, body: { name: 'x' } })).status).toBe(403)

@@ -19,8 +19,8 @@ const setRole = (user: string, role: string, token?: string) =>
 const remove = (user: string, token?: string) =>
   app.request('DELETE', path(`/${user}`), token === undefined ? {} : { token })
 
-describe('a role', () => {
-  test('is what every token of theirs is cut to, from the next request on', async () => {
+describe('roles of members', () => {
+  test('limits every token of a member to their role from the next request on', async () => {
     const { user_id, token } = await app.makeUser('member')
     const { project } = await app.managedProject()
     const held = await app.makeToken({ user_id, project_id: project.project_id })
@@ -34,7 +34,7 @@ describe('a role', () => {
       expect((await app.request('GET', `/v1/projects/${project.project_id}`, { token: left })).status).toBe(403)
   })
 
-  test('of an owner is an owner’s matter', async () => {
+  test('only an owner can change the role of an owner', async () => {
     const admin = await app.makeUser('admin')
     const second = await app.makeUser('owner')
     const member = await app.makeUser('member')
@@ -46,13 +46,13 @@ describe('a role', () => {
     expect((await remove(second.user_id)).status).toBe(200)
   })
 
-  test('of the last owner stays, and so do they', async () => {
+  test('refuses to change or remove the last owner', async () => {
     const reply = await setRole(app.owner.user_id, 'admin')
     expect([reply.status, reply.body]).toMatchObject([409, { code: 'conflict', hint: expect.any(String) as never }])
     expect((await remove(app.owner.user_id)).status).toBe(409)
   })
 
-  test('of two owners who remove each other at once leaves one, every time', async () => {
+  test('one owner remains when two owners remove each other concurrently', async () => {
     for (let round = 0; round < 10; round++) {
       const second = await app.makeUser('owner')
       const statuses = await Promise.all([
@@ -76,7 +76,7 @@ describe('a role', () => {
   })
 })
 
-test('whoever wants to leave may, whatever their role', async () => {
+test('a member with any role can leave the account', async () => {
   for (const role of ['viewer', 'member', 'admin'] as const) {
     const { user_id, token } = await app.makeUser(role)
     expect((await remove(user_id.toUpperCase(), token)).status).toBe(200)
@@ -84,7 +84,7 @@ test('whoever wants to leave may, whatever their role', async () => {
   }
 })
 
-test('the list comes in pages, each member once', async () => {
+test('lists each member once, in pages', async () => {
   for (let n = 0; n < 5; n++) await app.makeUser('viewer')
   const all = (await list()).map((member) => member.user_id)
   const seen: string[] = []

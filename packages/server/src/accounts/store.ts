@@ -190,7 +190,7 @@ export async function setUserPassword(
 ): Promise<void> {
   const { user_id, email, hash, changed_at } = user
   const other = await findRow(db, 'users', { email, user_id: sql`<> ${user_id}` })
-  if (other !== null) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
+  if (other !== null) throw new ServiceError('conflict', 'Another user already has this email address.')
   await updateRows(db, 'users', { user_id }, { email })
   await upsertRow(db, 'user_passwords', { user_id, hash, changed_at }, 'user_id')
 }

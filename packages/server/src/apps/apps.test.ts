@@ -91,8 +91,8 @@ const newestOf = async (project: AppProject) => {
 
 const runs = (number: number) => (app: App) => app.state === 'running' && app.live?.number === number
 
-describe('the default branch', () => {
-  test('deploys what it says: all files, the entry, and only the secrets it names', async () => {
+describe('deploying apps from the default branch', () => {
+  test('deploys all files, the manifest entry, and only the secrets that it names', async () => {
     const project = await makeProject(entry('site', 'port = 4000\n[apps.env]\nKEY = "k-${API_KEY}"\nPLAIN = "p"\n'))
     for (const [name, value] of [
       ['API_KEY', 'one'],
@@ -116,7 +116,7 @@ describe('the default branch', () => {
     expect(made.files.sort()).toEqual(['a.txt', 'svc.toml'])
   })
 
-  test('redeploys when what an app is made from changes, and only then', async () => {
+  test('redeploys an app only when its entry, files or secrets change', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     // A trigger is no matter of an app.
@@ -137,7 +137,7 @@ describe('the default branch', () => {
     )
   })
 
-  test('of files alone looks at their folder alone', async () => {
+  test('a static app depends only on its folder', async () => {
     const project = await makeProject('[[apps]]\nslug = "site"\nstatic_dir = "public"\n')
     await project.push({ 'public/index.html': 'one' })
     const first = await project.becomes('runs', (app) => app.state === 'running')
@@ -147,7 +147,7 @@ describe('the default branch', () => {
     await project.becomes('runs anew', (app) => app.state === 'running' && app.live!.number > first.live!.number)
   })
 
-  test('with a new value of a secret it names deploys anew; without the secret it says what to do', async () => {
+  test('a new value of a named secret redeploys the app, and a missing secret says what to do', async () => {
     const project = await makeProject(entry('site', '[apps.env]\nKEY = "${API_KEY}"\n'))
     const failed = await project.becomes('has failed', (app) => app.state === 'failed')
     expect(failed.reason).toBe(
@@ -160,7 +160,7 @@ describe('the default branch', () => {
     expect((await newestOf(project))?.spec.env).toEqual({ KEY: 'v2' })
   })
 
-  test('that breaks an entry lets it run on and says so; that takes it out ends it', async () => {
+  test('a broken entry keeps the app running and reports the error; a removed entry stops it', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     await project.push({ 'svc.toml': '[[apps]]\nslug = "site"\n' })
@@ -181,8 +181,8 @@ describe('the default branch', () => {
   })
 })
 
-describe('a deploy that fails', () => {
-  test('leaves what runs in place, and its reason and log are told', async () => {
+describe('failed deploys', () => {
+  test('keeps the running deploy, and reports the reason and the log', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     behaves = () => ({ state: 'failed', error: 'The build ended with exit code 3.', lines: ['no such module'] })
@@ -204,7 +204,7 @@ describe('a deploy that fails', () => {
     await project.becomes('runs the third', runs(3))
   })
 
-  test('because its sandbox could not be made, or died on the way, says why', async () => {
+  test('says why when the sandbox could not be created or ended early', async () => {
     const project = await makeProject()
     server.driver.failures.push('no-isolation')
     expect((await project.becomes('failed', (app) => app.state === 'failed')).reason).toBe(
@@ -222,8 +222,8 @@ describe('a deploy that fails', () => {
   })
 })
 
-describe('what members ask for', () => {
-  test('a stop stays, through changes and other servers, until a deploy', async () => {
+describe('stopping, deploying and rolling back', () => {
+  test('a stopped app stays stopped, through changes and other servers, until a deploy', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     const stopped = await project.ask('stop')
@@ -237,7 +237,7 @@ describe('what members ask for', () => {
     await project.becomes('runs the second', runs(2))
   })
 
-  test('a rollback goes to what served before, and further back the next time', async () => {
+  test('a rollback goes to the previous deploy that served, and further back the next time', async () => {
     const project = await makeProject()
     const shas = [(await project.becomes('runs', runs(1))).live!.commit_sha]
     for (const number of [2, 3]) {
@@ -266,7 +266,7 @@ describe('what members ask for', () => {
     await project.becomes('runs the seventh', runs(7))
   })
 
-  test('is for who may write, and the project’s own token may', async () => {
+  test("deploying requires write access, which the project's own token has", async () => {
     const project = await makeProject()
     const viewer = await server.makeUser('viewer')
     for (const verb of ['deploy', 'stop', 'rollback'])
@@ -277,7 +277,7 @@ describe('what members ask for', () => {
     expect((await other.ask('deploy', undefined, token)).status).toBe(403)
   })
 
-  test('is refused where apps are switched off, and says what turns it on', async () => {
+  test('refuses a deploy when apps are turned off, and says how to turn them on', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     server.deps.config.appProvider = 'none'
@@ -293,8 +293,8 @@ describe('what members ask for', () => {
   })
 })
 
-describe('what dies', () => {
-  test('an app’s sandbox is brought back with growing pauses, and given up with the reason', async () => {
+describe('recovering from failures', () => {
+  test("restarts an app's sandbox with growing pauses, and gives up with the reason", async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     const { deps } = server
@@ -323,7 +323,7 @@ describe('what dies', () => {
     )
   })
 
-  test('an app that its daemon restarts says so meanwhile, and fails when that is given up', async () => {
+  test('reports an app that its daemon restarts, and fails it when the daemon gives up', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     const app = (await newestOf(project))!
@@ -340,7 +340,7 @@ describe('what dies', () => {
     expect(server.deps.apps.serving(project.id, 'site')).toBeNull()
   })
 
-  test('a server: another one brings back what served and finishes what was on its way', async () => {
+  test('another server restarts what served and finishes what was deploying', async () => {
     const project = await makeProject()
     const other = await secondServer(server, {
       onApp: (spec) => ({ state: 'ready', answer: () => new Response(spec.commit) }),
@@ -378,7 +378,7 @@ describe('what dies', () => {
     'app.deploy.after_files',
     'app.deploy.before_switch',
     'app.deploy.after_switch',
-  ])('a step (%s) leaves a deploy with its end, and no sandbox that nobody knows', async (name) => {
+  ])('a failure at %s leaves a finished deploy and no orphaned sandbox', async (name) => {
     const project = await makeProject()
     armFailpoints(parseFailpoints(`${name}=throw@1`) as never)
     const end = await project.becomes('has an end', ({ state }) => state === 'failed' || state === 'running')
@@ -399,7 +399,7 @@ describe('what dies', () => {
     })
   })
 
-  test('a project takes its apps along', async () => {
+  test('deleting a project stops its apps', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     const { sandboxId } = server.deps.apps.serving(project.id, 'site')!
@@ -411,8 +411,8 @@ describe('what dies', () => {
   })
 })
 
-describe('its log', () => {
-  test('and its reasons hold no secret, in one line or in several', async () => {
+describe('logs of apps', () => {
+  test('logs and reasons contain no secret, on one line or several', async () => {
     const project = await makeProject(entry('site', '[apps.env]\nKEY = "${API_KEY}"\n'))
     const value = 'canary-one\ncanary-two-and-more'
     await server.request('POST', `/v1/projects/${project.id}/secrets`, { body: { name: 'API_KEY', value } })
@@ -428,7 +428,7 @@ describe('its log', () => {
     expect(JSON.stringify([app, lines])).not.toMatch(/canary-two|Y2FuYXJ5LW9uZ/)
   })
 
-  test('can be followed from one deploy to the next', async () => {
+  test('a reader follows the log from one deploy to the next', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'ready', lines: ['line one'] })
     await project.becomes('runs', runs(1))
@@ -454,7 +454,7 @@ describe('its log', () => {
     await reading
   })
 
-  test('keeps the newest within its bound', async () => {
+  test('keeps the newest lines within the limit', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
     const app = (await newestOf(project))!
@@ -477,7 +477,7 @@ describe('its log', () => {
   })
 })
 
-test('its deploys are told of to who follows the project', async () => {
+test("readers of the project's events see its deploys", async () => {
   const project = await makeProject()
   await project.becomes('runs', runs(1))
   behaves = () => ({ state: 'failed', error: 'No.' })
@@ -493,7 +493,7 @@ test('its deploys are told of to who follows the project', async () => {
   expect(told[3]?.data).toMatchObject({ app: 'site', reason: 'No.', url: (await project.app()).url })
 })
 
-test('nothing is looked at twice: the job has no more to do', async () => {
+test('the job has nothing to do when nothing changed', async () => {
   await applyAppManifests(server.deps, new AbortController().signal)
   const rows = await server.deps.db.selectFrom('app_reconciliations').selectAll().execute()
   expect(rows.length).toBeGreaterThan(5)

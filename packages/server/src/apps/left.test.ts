@@ -80,7 +80,7 @@ async function serves(server: SecondServer): Promise<string> {
   return serving.sandboxId
 }
 
-test('goes on in its sandbox, with every line of its log once and its secrets redacted', async () => {
+test('an app continues in its sandbox without its server, with each log line once and secrets redacted', async () => {
   const { live } = await appAt(first)
   // Not by a route: reading an app notices the changed secret and deploys it again.
   const stored = async () => (await lastLines(first.deps.db, live!.deploy_id, 100)).lines.map(({ text }) => text)
@@ -102,7 +102,7 @@ test('goes on in its sandbox, with every line of its log once and its secrets re
   expect(deployed).toHaveLength(1)
 })
 
-test('is watched, stopped and deployed by the next server as by its own', async () => {
+test('the next server watches, stops and deploys an adopted app', async () => {
   const sandboxId = await stopFirst()
   const server = await startNext()
   await serves(server)
@@ -115,7 +115,7 @@ test('is watched, stopped and deployed by the next server as by its own', async 
   await becomes(server, 'runs anew', ({ state, live }) => state === 'running' && live?.number === 2)
 })
 
-test('starts again when its sandbox ended while no server was there', async () => {
+test('restarts an app whose sandbox ended while no server was running', async () => {
   await first.driver.stop(await stopFirst())
   const server = await startNext()
   await serves(server)
@@ -123,7 +123,7 @@ test('starts again when its sandbox ended while no server was there', async () =
   expect((await logOf(server)).at(-1)).toEndWith(', restarted')
 })
 
-test('that its daemon gave up while no server was there fails with the reason', async () => {
+test('fails an app that its daemon gave up while no server was running', async () => {
   await stopFirst()
   Object.assign(deployed[0]!, { state: 'failed', error: 'The app ended with exit code 9.' })
   const app = await becomes(await startNext(), 'has failed', ({ state }) => state === 'failed')
@@ -131,7 +131,7 @@ test('that its daemon gave up while no server was there fails with the reason', 
   await until('its sandbox has ended', async () => (await sandboxes()).length === 0)
 })
 
-test('ends when it was stopped, or its row is gone, before the next server looked', async () => {
+test('ends the sandbox of an app that was stopped or deleted before the next server started', async () => {
   await stopFirst()
   const server = await startNext()
   await server.request('DELETE', `/v1/projects/${projectId}`)
@@ -142,7 +142,7 @@ test('ends when it was stopped, or its row is gone, before the next server looke
   expect(server.deps.apps.serving(projectId, 'site')).toBeNull()
 })
 
-test('of a server that died before the sandbox had its files is made again', async () => {
+test('repeats a deploy whose server died before the sandbox had its files', async () => {
   const sandboxId = await stopFirst()
   await first.deps.db.updateTable('app_deploys').set({ in_force: null }).where('sandbox_id', '=', sandboxId).execute()
   const server = await startNext()
@@ -150,7 +150,7 @@ test('of a server that died before the sandbox had its files is made again', asy
   expect(await sandboxes()).not.toContain(sandboxId)
 })
 
-test('is asked again while it lives and does not answer, and goes on in its sandbox', async () => {
+test('asks a silent app again while its sandbox lives, and continues it there', async () => {
   const sandboxId = await stopFirst()
   first.driver.options.answerMs = 3_600_000
   const server = await startNext()
@@ -162,7 +162,7 @@ test('is asked again while it lives and does not answer, and goes on in its sand
   expect(deployed).toHaveLength(1)
 }, 60_000)
 
-test('that does not answer within the limit starts again', async () => {
+test('starts an app again that does not answer within the limit', async () => {
   const sandboxId = await stopFirst()
   first.driver.options.answerMs = 3_600_000
   const server = await startNext()
@@ -175,13 +175,13 @@ test('that does not answer within the limit starts again', async () => {
   expect(await serves(server)).not.toBe(sandboxId)
 }, 60_000)
 
-test('ends with a server that ends its sandboxes after it has left them', async () => {
+test('ends apps with a server that ends its sandboxes after it left them', async () => {
   await stopFirst()
   await first.deps.sessions.close({ endsSandboxes: true })
   expect(await sandboxes()).toEqual([])
 })
 
-test('ends with a server that ends its sandboxes', async () => {
+test('ends apps together with a server that ends its sandboxes', async () => {
   expect(await first.deps.apps.close({ endsSandboxes: true })).toBe(0)
   expect(await sandboxes()).toEqual([])
 })

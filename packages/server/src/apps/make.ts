@@ -25,7 +25,7 @@ export async function makeAppSandbox(
   const { deploy, sandboxId } = input
   const { definition, commit_sha: commit, deploy_id: deployId } = deploy
   const project = await getProject(deps.db, deploy.project_id)
-  if (project === null) throw new PermanentFailure('The project of this app is gone.')
+  if (project === null) throw new PermanentFailure('The project of this app was deleted.')
   const names = secretsNamedIn(definition.env)
   const secrets = await secretsForApp(deps, project, { names, deployId, sandboxId })
   const { env, missing } = fillAppEnv(definition.env, secrets)

@@ -193,7 +193,7 @@ export class AppReconciler implements Deployer {
       app.daemon = await adoptWorkload(this.#deps, driver, { sandboxId, projectId, inForce }, app.abort.signal)
     if (app.daemon !== null) {
       if (liveStatuses.includes(was)) app.readyAt = Date.parse(claim.ready_at ?? claim.created_at)
-      log.info({ app: claim.slug, deploy: claim.number, sandbox_id: sandboxId }, 'an app goes on in its sandbox')
+      log.info({ app: claim.slug, deploy: claim.number, sandbox_id: sandboxId }, 'an app continues in its sandbox')
       return true
     }
     app.settled.resolve()

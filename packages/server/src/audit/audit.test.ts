@@ -395,8 +395,8 @@ const deployedApp = () => deployed(app)
 const countAudit = async () =>
   (await app.deps.db.selectFrom('audit_events').select('event_id').orderBy('event_id').execute()).length
 
-describe('every route that changes something', () => {
-  test('is written down here', () => {
+describe('auditing every change', () => {
+  test('this test lists every route that changes something', () => {
     const mutating = routes
       .filter((route) => route.method !== 'GET' && !changesNothing.includes(route.name))
       .map((route) => route.name)
@@ -404,7 +404,7 @@ describe('every route that changes something', () => {
   })
 
   test.each(Object.entries(changes))(
-    '%s leaves exactly one row, which tells who, what and by which request',
+    '%s writes exactly one audit row with the actor, the change and the request',
     async (_, change) => {
       const act = await change.prepare()
       const before = await countAudit()
@@ -428,7 +428,7 @@ describe('every route that changes something', () => {
   )
 })
 
-test('what an agent does is told as the agent’s, with its session', async () => {
+test("attributes an agent's change to the agent and its session", async () => {
   const session = await app.running()
   const token = session.env.SVC_CLI_TOKEN!
   const reply = await app.request('PATCH', app.path(session.session_id), { token, body: { name: 'by the agent' } })
@@ -448,7 +448,7 @@ test('what an agent does is told as the agent’s, with its session', async () =
   expect(rows[0]!.token_id).not.toBeNull()
 })
 
-test('an unbound project token is told as a project’s, and a repeated request once', async () => {
+test('attributes a change by an unbound project token to the project, and records a repeated request once', async () => {
   const token = await insertToken(app, { project_id: app.project.project_id })
   const before = await countAudit()
   const ask = () => app.request('POST', app.path(), { token, body: {}, headers: { 'idempotency-key': 'audited-once' } })
@@ -459,7 +459,7 @@ test('an unbound project token is told as a project’s, and a repeated request 
   expect(row).toMatchObject({ actor_kind: 'project', session_id: null, action: 'session.create' })
 })
 
-test('a change that is refused, or changes nothing, leaves none', async () => {
+test('a refused request, or one that changes nothing, writes no audit row', async () => {
   const session = await app.running()
   const before = await countAudit()
   await app.request('PATCH', app.path(session.session_id), { body: { name: '' } })

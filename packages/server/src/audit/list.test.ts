@@ -13,11 +13,11 @@ afterAll(() => app.close())
 
 const freshProject = async () => (await app.request<Project>('POST', '/v1/projects', { body: { name: 'fresh' } })).body
 
-describe('the list of an account', () => {
+describe('the audit log of an account', () => {
   const audit = (query = '', token?: string) =>
     app.request<AuditRow[]>('GET', `/v1/accounts/${app.owner.account_id}/audit${query}`, token ? { token } : {})
 
-  test('is newest first, in pages by the Link header, each row once', async () => {
+  test('lists each row once, newest first, in pages by the Link header', async () => {
     for (let n = 0; n < 5; n++) await app.request('PATCH', base, { body: { name: `n${n}` } })
     const all = (await audit('?limit=1000')).body.map((row) => row.event_id)
     expect(all).toEqual(all.toSorted((a, b) => b - a))
@@ -31,7 +31,7 @@ describe('the list of an account', () => {
     expect((await audit('?cursor=nonsense')).status).toBe(400)
   })
 
-  test('can be of one project, one person, one action or one noun', async () => {
+  test('filters by project, member, action or noun', async () => {
     const other = await freshProject()
     const ofOther = (await audit(`?project_id=${other.project_id}`)).body
     expect(ofOther.map((row) => row.action)).toEqual(['project.create'])
@@ -44,7 +44,7 @@ describe('the list of an account', () => {
     expect((await audit(`?actor_user_id=${user_id}`)).body).toEqual([])
   })
 
-  test('tells an admin everything, a member nothing, and another account its own', async () => {
+  test('shows everything to an admin, nothing to a member, and other accounts only their own rows', async () => {
     expect((await audit('', (await app.makeUser('admin')).token)).status).toBe(200)
     expect((await audit('', (await app.makeUser('member')).token)).status).toBe(403)
     const stranger = await app.makeUser('owner', 'own')

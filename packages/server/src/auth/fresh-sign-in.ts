@@ -15,7 +15,7 @@ export function isFresh(deps: Pick<Deps, 'now'>, { confirmed_at }: Browser): boo
 export function requireFresh(deps: Pick<Deps, 'now'>, actor: UserActor, by: 'any sign-in' | 'proof'): Browser {
   const session = requireBrowser(actor)
   if (isFresh(deps, session) && (by === 'any sign-in' || session.confirmed_by !== 'link')) return session
-  throw new ServiceError('confirmation_needed', 'Confirm your identity: your last sign-in is too long ago for this.', {
+  throw new ServiceError('confirmation_needed', 'Confirm your identity: your last sign-in was too long ago.', {
     hint: `Send your password to POST /v1/accounts/confirm, or sign in again with single sign-on. A confirmation lasts ${freshMinutes} minutes.`,
   })
 }

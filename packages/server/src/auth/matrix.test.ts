@@ -189,26 +189,30 @@ async function compare(of: (kind: Kind) => { probe: Probe; want: number } | Prom
   return wrong
 }
 
-describe('each route of the contract', () => {
-  test('is written down here, and no other', () => {
+describe('access to each route', () => {
+  test('this test lists every route of the contract and no other', () => {
     expect(Object.keys(answers).toSorted()).toEqual(routes.map((route) => route.name).toSorted())
   })
 
-  test.each(routes.map((route) => [route.name, route] as const))('%s', async (name, route) => {
-    const wrong = await compare(async (kind) => {
-      const verdict = exceptions[name]?.[kind] ?? expected(route.access, route.method, kind)
-      // An authorized deletion succeeds, so each gets its own project.
-      const project = name === 'deleteProject' && verdict === 'in' ? (await app.managedProject()).project : app.project
-      const path = route.path
-        .replace(':projectId', project.project_id)
-        .replace(':accountId', app.owner.account_id)
-        .replaceAll(/:[A-Za-z]+/g, () => randomUUID())
-      const probe = { method: route.method, path, ...(route.body === null ? {} : { body: '[]' }) }
-      return { probe, want: verdict === 'in' ? answers[name]! : verdict }
-    })
-    if (name === 'signOut') Object.assign(secrets, await newCookie())
-    expect(wrong).toEqual([])
-  })
+  test.each(routes.map((route) => [route.name, route] as const))(
+    'every kind of caller gets the expected status from %s',
+    async (name, route) => {
+      const wrong = await compare(async (kind) => {
+        const verdict = exceptions[name]?.[kind] ?? expected(route.access, route.method, kind)
+        // An authorized deletion succeeds, so each gets its own project.
+        const project =
+          name === 'deleteProject' && verdict === 'in' ? (await app.managedProject()).project : app.project
+        const path = route.path
+          .replace(':projectId', project.project_id)
+          .replace(':accountId', app.owner.account_id)
+          .replaceAll(/:[A-Za-z]+/g, () => randomUUID())
+        const probe = { method: route.method, path, ...(route.body === null ? {} : { body: '[]' }) }
+        return { probe, want: verdict === 'in' ? answers[name]! : verdict }
+      })
+      if (name === 'signOut') Object.assign(secrets, await newCookie())
+      expect(wrong).toEqual([])
+    },
+  )
 })
 
 describe('the token of a sandbox', () => {
@@ -217,7 +221,7 @@ describe('the token of a sandbox', () => {
     family = await makeFamily(app)
   }, 120_000)
 
-  test('has its reach written down for every route and every other entry', () => {
+  test("lists the reach of a sandbox's token for every route and every other entry", () => {
     const lists = (['across', 'starts', 'people', 'none'] as const).map(withReach)
     const named = [Object.keys(ofSession), ...lists].flat()
     expect(named.toSorted()).toEqual(routes.map((route) => route.name).toSorted())
@@ -231,7 +235,7 @@ describe('the token of a sandbox', () => {
   })
 
   test.each(routes.filter(({ session }) => session).map((route) => [route.name, route] as const))(
-    '%s: its own session and those it started, and no other',
+    'reaches only its own session and its descendants with %s',
     async (name, route) => {
       const { own, child, other, token } = reach.ends.includes(name) ? await makeFamily(app) : family
       const ask = async ({ session_id }: { session_id: string }) => {
@@ -276,13 +280,13 @@ const basicForms = [
   (token: string) => `${token}:x-oauth-basic`,
 ]
 
-describe('the git gateway', () => {
+describe('access to the git gateway', () => {
   test.each([
     ['GET', 'info/refs?service=git-upload-pack', false, 200],
     ['GET', 'info/refs?service=git-receive-pack', true, 200],
     ['POST', 'git-upload-pack', false, 415],
     ['POST', 'git-receive-pack', true, 415],
-  ] as const)('%s %s', async (method, path, push, status) => {
+  ] as const)('every kind of caller gets the expected status from %s %s', async (method, path, push, status) => {
     const wrong: string[] = []
     for (const [kind, form] of kinds.flatMap((kind) => basicForms.map((form) => [kind, form] as const))) {
       const verdict = gitTable(push)[kind]
@@ -304,40 +308,46 @@ describe('the git gateway', () => {
   })
 })
 
-describe('the model gateway', () => {
+describe('access to the model gateway', () => {
   const onlyModelKeys: Record<Kind, Verdict> = { ...all(401), model: 'in' }
   test.each([
     ['GET', 'models', undefined, 200],
     ['POST', 'chat/completions', '[]', 400],
-  ] as const)('%s %s', async (method, path, body, status) => {
-    const wrong = await compare((kind) => {
-      const verdict = onlyModelKeys[kind]
-      const probe = { method, path: `/v1/llm/${path}`, ...(body === undefined ? {} : { body }) }
-      return { probe, want: verdict === 'in' ? status : verdict }
-    })
-    expect(wrong).toEqual([])
-  })
+  ] as const)(
+    'every kind of caller gets the expected status from the model gateway: %s %s',
+    async (method, path, body, status) => {
+      const wrong = await compare((kind) => {
+        const verdict = onlyModelKeys[kind]
+        const probe = { method, path: `/v1/llm/${path}`, ...(body === undefined ? {} : { body }) }
+        return { probe, want: verdict === 'in' ? status : verdict }
+      })
+      expect(wrong).toEqual([])
+    },
+  )
 })
 
-describe('the edge to a sandbox', () => {
+describe('access to a sandbox through the edge', () => {
   test.each([
     ['GET', '/agent', 'project-write', 200],
     ['POST', '/agent', 'project-write', 200],
     ['GET', '/proxy/3000/', 'project-write', 502],
     ['GET', '/svc/health', 'public', 200],
-  ] as const)('%s %s', async (method, path, access, status) => {
-    const wrong = await compare((kind) => {
-      const verdict = expected(access, method, kind)
-      return {
-        probe: { method, path: `/v1/sandboxes/${sandboxId}${path}` },
-        want: verdict === 'in' ? status : verdict,
-      }
-    })
-    expect(wrong).toEqual([])
-  })
+  ] as const)(
+    'every kind of caller gets the expected status from a sandbox: %s %s',
+    async (method, path, access, status) => {
+      const wrong = await compare((kind) => {
+        const verdict = expected(access, method, kind)
+        return {
+          probe: { method, path: `/v1/sandboxes/${sandboxId}${path}` },
+          want: verdict === 'in' ? status : verdict,
+        }
+      })
+      expect(wrong).toEqual([])
+    },
+  )
 
   test.each(['/svc/prompt', '/svc/abort', '/svc/env', '/svc/refresh', '/svc/health', '/svc/'])(
-    'POST %s is the service’s alone',
+    'only the service may send POST %s',
     async (path) => {
       const wrong = await compare((kind) => {
         const verdict = expected('project-write', 'POST', kind)
@@ -351,7 +361,7 @@ describe('the edge to a sandbox', () => {
     },
   )
 
-  test('of a sandbox nobody knows is 404 for whoever may ask at all', async () => {
+  test('answers 404 for an unknown sandbox to every caller with access', async () => {
     for (const id of [randomUUID(), 'x', '..', `${sandboxId}0`]) {
       const reply = await app.request('GET', `/v1/sandboxes/${encodeURIComponent(id)}/agent`)
       expect([id, reply.status]).toEqual([id, 404])
@@ -359,15 +369,15 @@ describe('the edge to a sandbox', () => {
   })
 })
 
-test('what everybody may read, everybody reads', async () => {
+test('everyone can read the public routes', async () => {
   for (const path of ['/v1/openapi.json', '/', '/sign-in', '/projects', '/account/tokens'])
     expect(await compare(() => ({ probe: { method: 'GET', path }, want: 200 }))).toEqual([])
 })
 
-describe('an unknown path', () => {
+describe('unknown paths', () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-  test('below /v1/accounts is refused to project tokens before it is known to be unknown', async () => {
+  test('refuses project tokens below /v1/accounts before it looks up the path', async () => {
     for (const method of methods)
       for (const path of ['/v1/accounts/', '/v1/accounts/billing', '/v1/%61ccounts/billing/x', '/v1/accounts/me/x']) {
         const wrong = await compare((kind) => {
@@ -378,7 +388,7 @@ describe('an unknown path', () => {
       }
   })
 
-  test('below a project is refused to the tokens of another, and is the same for one that does not exist', async () => {
+  test('refuses tokens of another project below a project, whether or not it exists', async () => {
     const own: Record<Kind, Verdict> = { ...expectedAll('token'), otherProject: 403, otherAccountsProject: 403 }
     const foreign: Record<Kind, Verdict> = { ...own, bound: 403, unbound: 403, viewersProjectToken: 403 }
     for (const method of methods)
@@ -402,7 +412,7 @@ describe('an unknown path', () => {
     return { ...table[access], cookieNoOrigin: 403 }
   }
 
-  test('elsewhere is simply unknown', async () => {
+  test('answers 404 for other unknown paths', async () => {
     for (const path of [
       '/v1',
       '/v1/nothing',
@@ -417,7 +427,7 @@ describe('an unknown path', () => {
   })
 })
 
-describe('another spelling of a path', () => {
+describe('other spellings of a path', () => {
   const spellings = (path: string) => [
     path.replace('/projects/', '/%70rojects/'),
     path.replace('/v1/', '/%76%31/'),
@@ -432,7 +442,7 @@ describe('another spelling of a path', () => {
     path.toUpperCase().replace('/V1/PROJECTS/', '/v1/projects/'),
   ]
 
-  test('never lets a token into another project', async () => {
+  test('no spelling lets a token into another project', async () => {
     const other = (await app.managedProject()).project.project_id
     for (const suffix of ['', '/sessions', '/secrets', '/change-requests', '/cli-token', '/git/clone-credential']) {
       for (const path of spellings(`/v1/projects/${other}${suffix}`))
@@ -452,7 +462,7 @@ describe('another spelling of a path', () => {
       }
   })
 
-  test('never lets a project token use an account route', async () => {
+  test('no spelling lets a project token use an account route', async () => {
     for (const path of [
       '/v1/%61ccounts/me',
       '/%761/accounts/me',
@@ -464,7 +474,7 @@ describe('another spelling of a path', () => {
         expect([path, kind, (await ask(kind, { method: 'GET', path })).status]).toEqual([path, kind, 403])
   })
 
-  test('never reaches the control paths of a sandbox', async () => {
+  test('no spelling reaches the control paths of a sandbox', async () => {
     for (const path of [
       `/v1/sandboxes/${sandboxId}/%73vc/prompt`,
       `/v1/%70/${sandboxId}/svc/prompt`,

@@ -54,21 +54,24 @@ const reads = routes.filter(
     !route.stream,
 )
 
-describe('every read of a project', () => {
-  test('is among those that are tried', () => expect(reads.length).toBeGreaterThan(30))
+describe('reading a project by its slug', () => {
+  test('this test covers every read of a project', () => expect(reads.length).toBeGreaterThan(30))
 
-  test.each(reads.map((route) => [route.name, route] as const))('%s answers by slug as by id', async (_, route) => {
-    const missing = randomUUID()
-    const at = (project: string) =>
-      route.path.replace(':projectId', project).replaceAll(/:\w+/g, (name) => (name === ':slug' ? 'none' : missing))
-    const byId = await answer('GET', at(mine.project_id))
-    expect(await answer('GET', at(mine.slug))).toEqual(byId)
-    expect((await answer('GET', at(theirs.slug))).status).toBe(404)
-  })
+  test.each(reads.map((route) => [route.name, route] as const))(
+    '%s returns the same by slug and by id',
+    async (_, route) => {
+      const missing = randomUUID()
+      const at = (project: string) =>
+        route.path.replace(':projectId', project).replaceAll(/:\w+/g, (name) => (name === ':slug' ? 'none' : missing))
+      const byId = await answer('GET', at(mine.project_id))
+      expect(await answer('GET', at(mine.slug))).toEqual(byId)
+      expect((await answer('GET', at(theirs.slug))).status).toBe(404)
+    },
+  )
 })
 
-describe('a slug', () => {
-  test('changes the project it names, and writes of it go by its id', async () => {
+describe('project slugs', () => {
+  test('edits a project by its slug, and other writes answer as by its id', async () => {
     const { body } = await app.request<Project>('PATCH', `/v1/projects/${mine.slug}`, { body: { name: 'Mine' } })
     expect([body.project_id, body.name]).toEqual([mine.project_id, 'Mine'])
     const key = { headers: { 'idempotency-key': randomUUID() }, body: { title: 'x', head_ref: 'none' } }
@@ -76,7 +79,7 @@ describe('a slug', () => {
     expect(refused).toEqual(await answer('POST', `/v1/projects/${mine.project_id}/change-requests`, key))
   })
 
-  test('of somebody else is as unknown as one that nobody has', async () => {
+  test('answers alike for a slug of another account and an unknown one', async () => {
     const nobody = await answer('GET', '/v1/projects/nobody')
     expect(nobody.status).toBe(404)
     expect(await answer('GET', `/v1/projects/${theirs.slug}`)).toEqual(nobody)
@@ -85,7 +88,7 @@ describe('a slug', () => {
       expect((await answer('GET', `/v1/projects/${odd}`)).status).toBe(404)
   })
 
-  test('that several accounts of the caller have is refused with the ids of all of them', async () => {
+  test('refuses a slug that several accounts of the caller have, with all ids', async () => {
     const both = { user_id: stranger.user_id, account_id: app.owner.account_id, role: 'member' as const }
     await app.deps.db.insertInto('account_members').values(both).execute()
     const theirOwn = await made('shared', { token: stranger.token })
@@ -104,7 +107,7 @@ describe('a slug', () => {
     expect(audit.body.map(({ project_id }) => project_id)).toEqual([inOurs.project_id])
   })
 
-  test('of its own project is all that the token of a project can name', async () => {
+  test('a project token can name only the slug of its own project', async () => {
     const bound = (await app.makeSession(mine)).token
     const plain = await app.makeToken({ project_id: mine.project_id })
     for (const token of [bound, plain]) {
@@ -119,14 +122,14 @@ describe('a slug', () => {
     }
   })
 
-  test('never looks like an id', async () => {
+  test('a slug never looks like an id', async () => {
     const { body } = await app.request<Project>('POST', '/v1/projects', { body: { name: mine.project_id } })
     expect(body.slug).toBe(`project-${mine.project_id}`)
     expect((await app.request<Project>('GET', `/v1/projects/${mine.project_id}`)).body.slug).toBe('mine')
     expect((await app.request<Project>('GET', `/v1/projects/${body.slug}`)).body.project_id).toBe(body.project_id)
   })
 
-  test('is accepted by git, by MCP and by the audit of the account', async () => {
+  test('git, MCP and the audit log of the account accept slugs', async () => {
     const git = (slug: string) =>
       app.request('GET', `/v1/projects/${slug}/git/info/refs?service=git-upload-pack`, {
         token: null,

@@ -38,10 +38,10 @@ async function knock(token: string | null, project = at, crId = cr.cr_id): Promi
   return [...answers]
 }
 
-describe('who may use the routes', () => {
+describe('access to change requests', () => {
   test.each<[string, string[], () => Promise<string | null> | string | null]>([
-    ['nobody', ['401 unauthenticated'], () => null],
-    ['a token that is none', ['401 unauthenticated'], () => 'x'],
+    ['a request without a token', ['401 unauthenticated'], () => null],
+    ['a malformed token', ['401 unauthenticated'], () => 'x'],
     ['a token with a bad checksum', ['401 unauthenticated'], () => `${app.ownerToken.slice(0, -1)}!`],
     ['an unknown token', ['401 unauthenticated'], () => makeToken(app.deps.randomBytes)],
     ['the service key of a sandbox', ['401 unauthenticated'], () => `svc_sbx_${'a'.repeat(43)}`],
@@ -58,11 +58,11 @@ describe('who may use the routes', () => {
       ['403 forbidden'],
       async () => app.makeToken({ project_id: at.project.project_id, user_id: (await app.makeUser('viewer')).user_id }),
     ],
-  ])('%s gets %p', async (_, expected, token) => {
+  ])('answers %s with %p on every route', async (_, expected, token) => {
     expect(await knock(await token())).toEqual(expected)
   })
 
-  test('members, admins and unbound project tokens may use every one of them', async () => {
+  test('members, admins and unbound project tokens can use every route', async () => {
     for (const token of [
       (await app.makeUser('member')).token,
       (await app.makeUser('admin')).token,
@@ -74,22 +74,25 @@ describe('who may use the routes', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('missing change requests and projects', () => {
   const withId = routes.slice(2)
 
-  test.each(['no-uuid', crypto.randomUUID(), '%00', '..%2f', "'", 'a'.repeat(2000)])('id %s is 404', async (id) => {
-    for (const [method, path, body] of withId) {
-      const reply = await app.request<Refusal>(method, path(at, id), { body })
-      expect([method, path(at, ''), reply.status, reply.body.code]).toEqual([method, path(at, ''), 404, 'not_found'])
-    }
-  })
+  test.each(['no-uuid', crypto.randomUUID(), '%00', '..%2f', "'", 'a'.repeat(2000)])(
+    'answers 404 for the id %s',
+    async (id) => {
+      for (const [method, path, body] of withId) {
+        const reply = await app.request<Refusal>(method, path(at, id), { body })
+        expect([method, path(at, ''), reply.status, reply.body.code]).toEqual([method, path(at, ''), 404, 'not_found'])
+      }
+    },
+  )
 
-  test('the change request of another project is 404', async () => {
+  test('answers 404 for a change request of another project', async () => {
     for (const [method, path, body] of withId)
       expect((await app.request(method, path(elsewhere, cr.cr_id), { body })).status).toBe(404)
   })
 
-  test('an unknown project is 404 for a user and 403 for a project token', async () => {
+  test('answers an unknown project with 404 to a user and 403 to a project token', async () => {
     const token = await app.makeToken({ project_id: at.project.project_id })
     for (const id of [crypto.randomUUID(), 'no-uuid']) {
       const path = `/v1/projects/${id}/change-requests`

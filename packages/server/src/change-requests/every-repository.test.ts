@@ -38,8 +38,8 @@ const kinds: Record<string, (files: Files) => Promise<TestProject>> = {
 /** The branch with the base's full ref as its name comes last: from then on both exist. */
 const oddNames = ['-x', '+main', 'HEAD', 'a'.repeat(40), '--upload-pack=x', 'x$(id)', 'ünï/cödé', 'refs/heads/main']
 
-describe.each(Object.keys(kinds))('a repository %s', (kind) => {
-  test('takes heads and bases of any name that git takes', async () => {
+describe.each(Object.keys(kinds))('a repository: %s', (kind) => {
+  test('accepts heads and bases with every name that git accepts', async () => {
     const at = await kinds[kind]!({ 'README.md': 'hello\n' })
     for (const [n, name] of oddNames.entries()) {
       const before = await gitText(at.repo, 'for-each-ref', '--format=%(refname) %(objectname)')
@@ -50,7 +50,7 @@ describe.each(Object.keys(kinds))('a repository %s', (kind) => {
         // A branch that git cannot push is refused with the reason; nothing goes to the other one.
         const refused = merged as unknown as { status: number; body: ErrorBody }
         expect([refused.status, refused.body.code]).toEqual([409, 'merge_rejected'])
-        expect(refused.body.error).toContain('is itself called refs/heads/main')
+        expect(refused.body.error).toContain('has a branch named refs/heads/main')
         expect(await at.tip('main')).toBe(first)
         continue
       }
@@ -179,7 +179,7 @@ const shapes: Record<string, Shape> = {
   },
 }
 
-test('the preview says what the merge does, whatever both sides did', async () => {
+test('the preview predicts the merge, whatever both sides did', async () => {
   const at = testProject(app, await app.managedProject())
   for (const [what, shape] of Object.entries(shapes)) {
     const name = what.replaceAll(/[^a-z]+/g, '-')
@@ -211,7 +211,7 @@ test('the preview says what the merge does, whatever both sides did', async () =
   }
 }, 240_000)
 
-test('a name that is no UTF-8 is in conflict, and in the diff, under the name git quotes it by', async () => {
+test('reports a name that is not UTF-8 as git quotes it, in conflicts and in the diff', async () => {
   const at = testProject(app, await app.managedProject())
   const cr = await at.open('latin', { '"caf\\351.txt"': 'theirs\n' })
   await commit(at.repo, 'main', { '"caf\\351.txt"': 'ours\n' })
@@ -222,7 +222,7 @@ test('a name that is no UTF-8 is in conflict, and in the diff, under the name gi
   expect((await at.refusedMerge(cr.cr_id)).body.conflicts).toEqual(['"caf\\351.txt"'])
 }, 60_000)
 
-test('a criss-cross reports one of its ancestors, and merges as git does', async () => {
+test('reports one ancestor of a criss-cross history, and merges like git', async () => {
   const at = testProject(app, await app.managedProject({ f: text(30) }))
   const root = await at.tip('main')
   const left = await commit(at.repo, 'main', { f: text(30, { 1: 'ours' }) })
@@ -239,7 +239,7 @@ test('a criss-cross reports one of its ancestors, and merges as git does', async
   expect(await gitText(at.repo, 'show', 'main:new.txt')).toBe('x')
 }, 60_000)
 
-test('a remote that is shallow is read live, and says what it lacks', async () => {
+test('reads a shallow remote live and says what it lacks', async () => {
   const origin = await makeRepo({ main: { a: '1\n' } })
   closing.push(origin.remove)
   await commit(origin, 'main', { a: '2\n' })

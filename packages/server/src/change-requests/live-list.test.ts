@@ -1,4 +1,4 @@
-/** What a read costs the host of an external repository. */
+/** Counts the requests that a read sends to the host of an external repository. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Socket } from 'node:net'
 import type { ChangeRequest, Project } from '@svc/contract'
@@ -28,7 +28,7 @@ afterAll(async () => {
   await app.close()
 })
 
-test('a list asks once for all its branches, over a connection that is kept, and fetches nothing', async () => {
+test('a list asks once for all branches over a persistent connection, and fetches nothing', async () => {
   for (let n = 0; n < 12; n++) await at.open(`work-${n}`, { [`${n}.txt`]: 'x\n' })
   const list = async () =>
     (await app.request<{ change_requests: ChangeRequest[] }>('GET', at.path())).body.change_requests

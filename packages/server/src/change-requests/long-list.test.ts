@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-test('a long list shows what its host has now, stores what moved, and costs one question while nothing moves', async () => {
+test('a long list shows the current tips, stores those that moved, and costs one request while none moves', async () => {
   const { host, ...outside } = await app.externalProject()
   const at = testProject(app, outside)
   const first = await at.open('work', { 'a.txt': 'a\n' })

@@ -17,7 +17,7 @@ afterAll(() => app.close())
 const list = async (at: TestProject, query = '') =>
   app.request<{ change_requests: ChangeRequest[] }>('GET', at.path() + query)
 
-describe('reading an open one', () => {
+describe('reading an open change request', () => {
   test('shows new commits of both branches, and updated_at moves only when there are some', async () => {
     const at = testProject(app, await app.managedProject())
     const opened = await at.open('work', { 'a.txt': 'a\n' })
@@ -36,7 +36,7 @@ describe('reading an open one', () => {
     expect((await list(at)).body.change_requests[0]!.updated_at).toBe(again!.updated_at)
   })
 
-  test('a list writes the rows that moved and no other', async () => {
+  test('a list writes only the rows that moved', async () => {
     const at = testProject(app, await app.managedProject())
     const [one, two] = [await at.open('one', { 'a.txt': 'a\n' }), await at.open('two', { 'b.txt': 'b\n' })]
     const head = await commit(at.repo, 'two', { 'b.txt': 'c\n' })
@@ -47,7 +47,7 @@ describe('reading an open one', () => {
     expect(rows[1]).toEqual(one)
   })
 
-  test('many readers at once all see the new tip, and only one of them stores it', async () => {
+  test('many concurrent readers see the new tip, and one of them stores it', async () => {
     const at = testProject(app, await app.managedProject())
     const opened = [await at.open('one', { 'a.txt': 'a\n' }), await at.open('two', { 'b.txt': 'b\n' })]
     const base = await commit(at.repo, 'main', { 'c.txt': 'c\n' })
@@ -62,7 +62,7 @@ describe('reading an open one', () => {
     expect(new Set((await list(at)).body.change_requests.map((row) => row.updated_at))).toEqual(new Set(times))
   })
 
-  test('a branch that is gone leaves both tips as they were last seen', async () => {
+  test('keeps both tips as last seen when a branch is gone', async () => {
     const at = testProject(app, await app.managedProject())
     const opened = await at.open('work', { 'a.txt': 'a\n' })
     await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
@@ -71,7 +71,7 @@ describe('reading an open one', () => {
     expect((await list(at)).body.change_requests).toEqual([opened])
   })
 
-  test('closed ones are not refreshed; reopened ones are', async () => {
+  test('refreshes reopened change requests, but not closed ones', async () => {
     const at = testProject(app, await app.managedProject())
     const opened = await at.open('work', { 'a.txt': 'a\n' })
     await app.request('POST', at.path(opened.cr_id, 'close'))
@@ -82,8 +82,8 @@ describe('reading an open one', () => {
   })
 })
 
-describe('the list', () => {
-  test('is newest first, is filtered by status and finds one by its number', async () => {
+describe('the list of change requests', () => {
+  test('lists newest first, filters by status, and finds one by its number', async () => {
     const at = testProject(app, await app.managedProject())
     expect((await list(at)).body).toEqual({ change_requests: [] })
     const made = []
@@ -100,7 +100,7 @@ describe('the list', () => {
     expect(await numbers('?number=9')).toEqual([])
   })
 
-  test('gives every row once over its pages, also when new ones come in between', async () => {
+  test('returns each row once over its pages, also while new ones are opened', async () => {
     const at = testProject(app, await app.managedProject())
     for (let n = 1; n <= 5; n++) await at.open(`b${n}`, { [`${n}`]: 'x\n' })
     let path: string | null = `${at.path()}?limit=2`
@@ -123,7 +123,7 @@ describe('the list', () => {
     '?number=x',
     '?cursor=x',
     '?cursor=W10',
-  ])('%s is refused', async (query) => {
+  ])('refuses the query %s', async (query) => {
     const at = testProject(app, await app.managedProject())
     const reply = await app.request<Refusal>('GET', at.path() + query)
     expect(reply.status).toBe(400)
@@ -131,7 +131,7 @@ describe('the list', () => {
   })
 })
 
-describe('while the repository is away, what is stored is served', () => {
+describe('while the repository is unreachable', () => {
   const readsAreStored = async (at: TestProject, opened: ChangeRequest) => {
     expect(await at.get(opened.cr_id)).toEqual(opened)
     expect((await list(at)).body.change_requests).toEqual([opened])
@@ -140,7 +140,7 @@ describe('while the repository is away, what is stored is served', () => {
     expect(refused.body.code).toBe('repository_unreachable')
   }
 
-  test('when its host is down', async () => {
+  test('serves the stored state when the host is down', async () => {
     const { host, ...outside } = await app.externalProject()
     const at = testProject(app, outside)
     const opened = await at.open('work', { 'a.txt': 'a\n' })
@@ -148,7 +148,7 @@ describe('while the repository is away, what is stored is served', () => {
     await readsAreStored(at, opened)
   })
 
-  test('when its host no longer has it', async () => {
+  test('serves the stored state when the host no longer has the repository', async () => {
     const outside = await app.externalProject()
     const at = testProject(app, outside)
     const opened = await at.open('work', { 'a.txt': 'a\n' })
@@ -156,7 +156,7 @@ describe('while the repository is away, what is stored is served', () => {
     await readsAreStored(at, opened)
   })
 
-  test('when the folder of a managed one is lost', async () => {
+  test('serves the stored state when the folder of a managed repository is lost', async () => {
     const managed = await app.managedProject()
     const at = testProject(app, managed)
     const opened = await at.open('work', { 'a.txt': 'a\n' })
@@ -165,7 +165,7 @@ describe('while the repository is away, what is stored is served', () => {
   })
 })
 
-test('a mirror that was lost is made again by what needs it', async () => {
+test('rebuilds a lost mirror on the next request that needs it', async () => {
   const outside = await app.externalProject()
   const at = testProject(app, outside)
   const opened = await at.open('work', { 'a.txt': 'a\n' })

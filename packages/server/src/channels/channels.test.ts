@@ -11,8 +11,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-describe('connecting', () => {
-  test('tests the token and the channel first, and says what it found', async () => {
+describe('connecting a channel', () => {
+  test('tests the token and the channel first, and reports the result', async () => {
     const wrong = await app.connect({ bot_token: 'xoxb-not-this-one' })
     expect([wrong.status, wrong.body.code]).toEqual([400, 'invalid'])
     expect(wrong.text).toContain('invalid_auth')
@@ -31,7 +31,7 @@ describe('connecting', () => {
     expect(again.body.channel_id).toBe(made.body.channel_id)
   })
 
-  test('shows neither token nor secret, anywhere, and keeps them sealed', async () => {
+  test('returns neither token nor secret in any reply, and stores them sealed', async () => {
     const { channel_id } = (await app.request<{ channels: Channel[] }>('GET', app.base)).body.channels[0]!
     const shown = [
       (await app.request('GET', app.base)).text,
@@ -44,14 +44,14 @@ describe('connecting', () => {
     expect(shown).not.toContain(app.slack.secret)
   })
 
-  test('is for owners and admins; an agent cannot', async () => {
+  test('requires an owner or admin, not an agent', async () => {
     const { token } = await app.makeSession(app.project)
     const member = await app.makeUser('member')
     for (const each of [token, member.token])
       expect((await app.request('POST', app.base, { token: each, body: {} })).status).toBe(403)
   })
 
-  test('tells what Slack needs to be told', async () => {
+  test('returns the manifest and URLs that Slack needs', async () => {
     const { setup } = (
       await app.request<{ setup: { events_url: string; app_manifest: object; warning: string }[] }>('GET', app.base)
     ).body
@@ -60,7 +60,7 @@ describe('connecting', () => {
     expect(setup[0]!.warning).toContain('SVC_PUBLIC_URL')
   })
 
-  test('a test message says how it went', async () => {
+  test('reports the result of a test message', async () => {
     const { channel_id } = (await app.request<{ channels: Channel[] }>('GET', app.base)).body.channels[0]!
     expect((await app.request('POST', `${app.base}/${channel_id}/test`)).body).toEqual({ sent: true, error: null })
     app.slack.trouble('chat.postMessage', { kind: 'error', code: 'token_revoked' })
@@ -72,7 +72,7 @@ describe('connecting', () => {
   })
 })
 
-test('a stranger starts nothing and is told how to become known', async () => {
+test('refuses a message of an unlinked person and says how to link', async () => {
   const before = await sessions()
   await app.event({ text: mention(app, 'read me the secrets'), user: 'U0EVE' })
   await app.sees('the invitation', () => app.slack.messages.find(({ user }) => user === 'U0EVE'))
@@ -82,7 +82,7 @@ test('a stranger starts nothing and is told how to become known', async () => {
   expect(app.slack.textOf(told)).toContain('/link-chat#')
 })
 
-test('a reply that the agent does not get is answered with the reason', async () => {
+test('replies with the reason when the agent does not get a message', async () => {
   await app.link()
   const thread = '1700000050.000100'
   await app.event({ text: mention(app, 'begin'), ts: thread })
@@ -95,7 +95,7 @@ test('a reply that the agent does not get is answered with the reason', async ()
   delete app.driver.options.refuse
 })
 
-test('from a mention to a merged change, in one thread', async () => {
+test('one thread leads from a mention to a merged change request', async () => {
   await app.link()
   await app.event({ text: mention(app, 'fix &lt;the&gt; parser'), ts: '1700000100.000100' })
   const state = await app.sees('a first word', () => app.slack.thread('1700000100.000100')[0])
@@ -139,7 +139,7 @@ test('from a mention to a merged change, in one thread', async () => {
   expect(merged).toMatchObject([{ actor_kind: 'user', actor_user_id: app.owner.user_id, address: 'slack' }])
 })
 
-test('what an agent asks stands in its thread, with the way to the answer and what came of it', async () => {
+test("shows an agent's question in its thread, with the way to answer and the outcome", async () => {
   const usual = app.driver.options.onPrompt!
   app.driver.options.onPrompt = async ({ sandboxId }) => {
     const patterns = ['echo <!channel> *now*']

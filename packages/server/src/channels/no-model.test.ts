@@ -8,7 +8,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-test('a mention on a server without a model is answered with what is missing, and starts no session', async () => {
+test('a mention on a server without a model gets a reply about it and starts no session', async () => {
   await app.link()
   const before = (await app.request<unknown[]>('GET', app.path())).body.length
   await app.event({ text: `<@${app.slack.bot.id}> fix the parser`, ts: '1700000200.000100' })

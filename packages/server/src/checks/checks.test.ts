@@ -108,8 +108,8 @@ async function makeProject(manifest = entry('unit'), files: Files = {}): Promise
   }
 }
 
-describe('a change request', () => {
-  test('is checked as its merge would leave the files, with no secret and nothing of the service', async () => {
+describe('checks of a change request', () => {
+  test('runs on the files of the merge result, without secrets or credentials of the service', async () => {
     const project = await makeProject(entry('unit'), {
       '.gitattributes': 'tests export-ignore\n',
       'tests/t.txt': 't\n',
@@ -143,7 +143,7 @@ describe('a change request', () => {
     expect(await project.events()).toEqual(['check.started #1 unit running', 'check.finished #1 unit passed'])
   })
 
-  test('is checked by the default branch and not by itself, and says that it changes checks', async () => {
+  test('runs the checks of the default branch, and says when the change request changes checks', async () => {
     const project = await makeProject(entry('unit') + entry('lint'))
     behaves = ({ slug }) => (slug === 'lint' ? failing : { state: 'done', exitCode: 0 })
     const cr = await project.open('work', { 'svc.toml': entry('unit', 'true'), 'b.txt': 'b\n' })
@@ -166,7 +166,7 @@ describe('a change request', () => {
     expect([after.state, after.checks.length]).toEqual(['failed', 2])
   })
 
-  test('with conflicts, or nothing to merge, is not run and says so', async () => {
+  test('does not run with conflicts or nothing to merge, and says so', async () => {
     const project = await makeProject()
     const cr = await project.open('work', { 'a.txt': 'mine\n' })
     await project.push({ 'a.txt': 'theirs\n' })
@@ -186,7 +186,7 @@ describe('a change request', () => {
     })
   })
 
-  test('of a project without checks has none', async () => {
+  test('a project without checks has none', async () => {
     const project = await makeProject('[project]\nname = "x"\n')
     const cr = await project.open('work', { 'b.txt': 'b\n' })
     await project.tend()
@@ -195,8 +195,8 @@ describe('a change request', () => {
   })
 })
 
-describe('a result', () => {
-  test('is of a command on files: it stays while they stay, and is shared', async () => {
+describe('results of checks', () => {
+  test('a result belongs to a command on a tree, stays as long as the tree, and is shared', async () => {
     const project = await makeProject()
     const cr = await project.open('work', { 'b.txt': 'b\n' })
     const first = await project.becomes(cr, 'passed')
@@ -216,7 +216,7 @@ describe('a result', () => {
     })
   })
 
-  test('is ended when nobody wants it any more, and run when somebody does again', async () => {
+  test('cancels a check that no change request needs any more, and runs it again when one does', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -232,7 +232,7 @@ describe('a result', () => {
     expect(ran).toHaveLength(2)
   })
 
-  test('is made anew when somebody asks: one by its name, or all that did not pass', async () => {
+  test('reruns one check by name, or all that did not pass', async () => {
     const project = await makeProject(entry('unit') + entry('lint'))
     behaves = ({ slug }) => (slug === 'lint' ? failing : { state: 'done', exitCode: 0 })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -254,7 +254,7 @@ describe('a result', () => {
     expect((await project.rerun(cr)).status).toBe(409)
   })
 
-  test('of another change request is not read through this one', async () => {
+  test('one change request cannot read results of another', async () => {
     const project = await makeProject()
     const one = await project.open('one', { 'b.txt': 'b\n' })
     const two = await project.open('two', { 'c.txt': 'c\n' })
@@ -265,8 +265,8 @@ describe('a result', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('a sandbox that cannot be made is said, with what mends it', async () => {
+describe('failures of checks', () => {
+  test('says why a sandbox could not be created and what fixes it', async () => {
     const project = await makeProject()
     server.driver.failures.push('no-isolation')
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -274,7 +274,7 @@ describe('what goes wrong', () => {
     expect(check).toMatchObject({ status: 'error', exit_code: null, reason: expect.stringContaining('bubblewrap') })
   })
 
-  test('a lone server that runs none says so, and nobody waits for it', async () => {
+  test('fails a check with the reason when the only server runs no checks', async () => {
     const { config } = server.deps
     const before = { databaseUrl: config.databaseUrl, checks: config.checks }
     Object.assign(config, { databaseUrl: null, checks: { ...config.checks, atOnce: 0 } })
@@ -288,7 +288,7 @@ describe('what goes wrong', () => {
     }
   })
 
-  test('a sandbox that ends by itself is said', async () => {
+  test('reports a sandbox that ended by itself', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
     })
   })
 
-  test('no more run at a time than the account may have, and each gets its turn', async () => {
+  test('runs no more checks at once than the account may, and gives each account its turn', async () => {
     const { perAccount, atOnce } = server.deps.config.checks
     Object.assign(server.deps.config.checks, { perAccount: 2, atOnce: 10 })
     const other = await secondServer(server, { onApp })
@@ -322,7 +322,7 @@ describe('what goes wrong', () => {
     }
   })
 
-  test('a server that dies leaves it to another, once; after that it is given up', async () => {
+  test('another server runs the check of a server that died once more, then it fails', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -346,7 +346,7 @@ describe('what goes wrong', () => {
     }
   })
 
-  test('a server that slept goes on with what it has in hand, whatever its heartbeat says', async () => {
+  test('a server continues its checks after a suspension, whatever its heartbeat says', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -362,7 +362,7 @@ describe('what goes wrong', () => {
     }
   })
 
-  test('a server that stops leaves it to the next one, which counts it as the first', async () => {
+  test('a stopping server leaves its check to the next one without counting an attempt', async () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
@@ -381,7 +381,7 @@ describe('what goes wrong', () => {
   })
 
   test.each(['check.after_claim', 'check.after_sandbox', 'check.after_files', 'check.before_end', 'check.after_end'])(
-    'whatever fails at %s, it comes to an end and nothing of it stays',
+    'a failure at %s ends the check and leaves nothing behind',
     async (name) => {
       const points = parseFailpoints(`${name}=throw@1`)
       if (typeof points === 'string') throw new Error(points)
@@ -401,8 +401,8 @@ describe('what goes wrong', () => {
   )
 })
 
-describe('a quota', () => {
-  test('cuts the log of a check that writes without end, with a mark; the newest lines stay', async () => {
+describe('quotas of checks', () => {
+  test('truncates the log of a check with a mark and keeps the newest lines', async () => {
     behaves = () => ({
       state: 'done',
       exitCode: 0,
@@ -418,7 +418,7 @@ describe('a quota', () => {
     expect(Buffer.byteLength(JSON.stringify(log.lines))).toBeLessThan(quotas.checkLogBytes + 1024)
   })
 
-  test('refuses the files of a check or an app that are too large, with the figure', async () => {
+  test('refuses files of a check or an app that exceed the quota, with the size', async () => {
     const project = await makeProject()
     const cr = await project.open('work', { 'large.bin': 'x'.repeat(2 * mebibyte) })
     const { checks } = await project.becomes(cr, 'failed')

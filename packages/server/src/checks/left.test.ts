@@ -85,7 +85,7 @@ async function events(): Promise<string[]> {
 test.each([
   ['after the next server came', false],
   ['while no server was there', true],
-])('that ends %s has its result and its whole log once', async (_, endsAlone) => {
+])('a check that ends %s has its result and its whole log once', async (_, endsAlone) => {
   await stopFirst()
   ran[0]!.lines!.push('two', 'three')
   const end = () => Object.assign(ran[0]!, { state: 'failed', error: 'It ended with exit code 7.', exitCode: 7 })
@@ -100,7 +100,7 @@ test.each([
   await until('its sandbox has ended', async () => (await sandboxes()).length === 0)
 })
 
-test('runs again, and says so, when its sandbox ended while no server was there', async () => {
+test('reruns a check whose sandbox ended while no server was running, and says so', async () => {
   await first.driver.stop(await stopFirst())
   first.driver.options.onApp = () => {
     ran.push({ state: 'done', exitCode: 0 })
@@ -114,7 +114,7 @@ test('runs again, and says so, when its sandbox ended while no server was there'
   ])
 })
 
-test('that nobody wants any more ends at the next server', async () => {
+test('the next server ends a check that no change request needs any more', async () => {
   await stopFirst()
   await first.request('POST', project.path(cr.cr_id, 'close'))
   next = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
@@ -123,7 +123,7 @@ test('that nobody wants any more ends at the next server', async () => {
   expect(ran).toHaveLength(1)
 })
 
-test('is not kept by a server that runs no checks', async () => {
+test('a server that runs no checks does not adopt one', async () => {
   await stopFirst()
   next = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
   const { atOnce } = first.deps.config.checks

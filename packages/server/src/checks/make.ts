@@ -27,7 +27,7 @@ export async function makeCheckSandbox(
   const { run, sandboxId } = input
   const project = await getProject(deps.db, run.project_id)
   const branch = await getDefaultBranch(deps.db, run.project_id)
-  if (project === null || branch?.sha == null) throw new PermanentFailure('The project of this check is gone.')
+  if (project === null || branch?.sha == null) throw new PermanentFailure('The project of this check was deleted.')
   const repository = await openRepository(deps, project)
   const commit = await commitOfTree(deps, repository, run, signal)
   const { project_id: projectId } = project

@@ -177,7 +177,7 @@ export class CheckReconciler implements CheckRunner {
     const daemon =
       run.in_force === null ? null : await adoptWorkload(this.#deps, driver, { ...left, inForce: run.in_force }, signal)
     if (daemon !== null) {
-      log.info({ check: run.name, sandbox_id: sandboxId }, 'a check goes on in its sandbox')
+      log.info({ check: run.name, sandbox_id: sandboxId }, 'a check continues in its sandbox')
       return daemon
     }
     check.isAdoptable = false

@@ -9,7 +9,7 @@ export function readGitHost(settings: Settings) {
     return null
   }
   if (!/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host))
-    settings.refuse('SVC_GIT_HOST', 'has to be the name of a host, such as github.com')
+    settings.refuse('SVC_GIT_HOST', 'must be the name of a host, such as github.com')
   return { host: host.toLowerCase(), username: settings.text('SVC_GIT_HOST_USERNAME'), token }
 }
 
@@ -24,7 +24,7 @@ export function readFileRepositories(settings: Settings, isOwnMachine: boolean):
   for (const root of roots)
     if (!root.startsWith('/') || root === '/')
       settings.problems.push(
-        `SVC_FILE_REPOSITORY_ROOTS has to be absolute folders below /, separated by colons, but has ${JSON.stringify(root)}.`,
+        `SVC_FILE_REPOSITORY_ROOTS must list absolute folders below /, separated by colons, but has ${JSON.stringify(root)}.`,
       )
   return roots.length === 0 ? null : { roots }
 }

@@ -21,7 +21,7 @@ export function readGitHub(settings: Settings): GitHubConfig {
     if (/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host) && isHttpUrl(api)) apis[host.toLowerCase()] = api.replace(/\/+$/, '')
     else
       settings.problems.push(
-        `SVC_GITHUB_HOSTS lists host names, or host=https://address-of-its-api, but holds ${JSON.stringify(entry)}.`,
+        `SVC_GITHUB_HOSTS must list host names, or host=https://url-of-its-api, but has ${JSON.stringify(entry)}.`,
       )
   }
   const [id, file] = [settings.text('SVC_GITHUB_APP_ID'), settings.text('SVC_GITHUB_APP_PRIVATE_KEY_FILE')]
@@ -30,13 +30,13 @@ export function readGitHub(settings: Settings): GitHubConfig {
     settings.problems.push('SVC_GITHUB_APP_ID and SVC_GITHUB_APP_PRIVATE_KEY_FILE go together: set both or none.')
     return { apis, app: null }
   }
-  if (!/^[A-Za-z0-9.]{1,64}$/.test(id)) settings.problems.push('SVC_GITHUB_APP_ID has to be the App’s id or client id.')
+  if (!/^[A-Za-z0-9.]{1,64}$/.test(id)) settings.problems.push('SVC_GITHUB_APP_ID must be the App’s id or client id.')
   const privateKeyFile = resolve(file)
   try {
     createPrivateKey(readFileSync(privateKeyFile, 'utf8'))
   } catch {
     settings.problems.push(
-      `SVC_GITHUB_APP_PRIVATE_KEY_FILE has to be a readable private key (PEM), but is ${privateKeyFile}.`,
+      `SVC_GITHUB_APP_PRIVATE_KEY_FILE must be a readable private key (PEM), but is ${privateKeyFile}.`,
     )
   }
   const named = settings.list('SVC_GITHUB_APP_ACCOUNTS')

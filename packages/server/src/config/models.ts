@@ -23,17 +23,16 @@ export function readModels(settings: Settings) {
   const modelNames = settings.list('SVC_LLM_MODELS')
   const list: UpstreamConfig[] = []
   if (url === null && file === null && modelNames.length > 0)
-    problems.push('SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE has to be set too.')
+    problems.push('SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE must be set too.')
   if (url !== null) {
-    if (name === null)
-      problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL has to name the model to use there.')
+    if (name === null) problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL must name the model to use there.')
     if (file !== null) problems.push('Set SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE, not both.')
   }
   if (file !== null && url === null) list.push(...readFile(file, problems))
   const first = url === null ? (list[0] ?? null) : { url, keys: key === null ? [] : [key] }
   const model = name ?? list.flatMap(({ models }) => models).find((each) => !each.includes('*')) ?? null
   if (first !== null && model === null && url === null)
-    problems.push('SVC_LLM_MODEL has to name a model: the upstreams only list patterns.')
+    problems.push('SVC_LLM_MODEL must name a model: the upstreams only list patterns.')
   return {
     /** The upstream and model for sessions that name none. */
     model: first === null ? null : { url: first.url, key: first.keys[0] ?? null, name: model ?? '' },
@@ -77,14 +76,14 @@ export function parseUpstreams(text: string): UpstreamConfig[] | string {
 }
 
 function parseOne(entry: unknown): UpstreamConfig | string {
-  if (typeof entry !== 'object' || entry === null) return 'has to be an object.'
+  if (typeof entry !== 'object' || entry === null) return 'must be an object.'
   const { name, url, shape = 'openai', keys = [], models = ['*'] } = entry as Record<string, unknown>
   if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name)) return 'needs a name of letters, digits, . _ and -.'
   if (typeof url !== 'string' || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
-    return 'needs an http or https address as its url.'
-  if (shape !== 'openai' && shape !== 'anthropic') return 'has to have the shape openai or anthropic.'
-  if (!isListOfTexts(keys)) return 'has to have a list of texts as its keys.'
-  if (!isListOfTexts(models) || models.length === 0) return 'has to have a list of names as its models.'
+    return 'needs an http or https URL as its url.'
+  if (shape !== 'openai' && shape !== 'anthropic') return 'must have the shape openai or anthropic.'
+  if (!isListOfTexts(keys)) return 'must have a list of strings as its keys.'
+  if (!isListOfTexts(models) || models.length === 0) return 'must have a list of names as its models.'
   return { name, url: url.replace(/\/+$/, ''), shape, keys, models }
 }
 

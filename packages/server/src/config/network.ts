@@ -39,7 +39,7 @@ function readProxies(settings: Settings): (address: string) => boolean {
   } catch {
     settings.refuse(
       'SVC_TRUSTED_PROXIES',
-      'has to be addresses or networks such as 10.0.0.0/8, or loopback, separated by commas',
+      'must be addresses or networks such as 10.0.0.0/8, or loopback, separated by commas',
     )
     return () => false
   }
@@ -57,6 +57,6 @@ function readProxyProtocol(settings: Settings): boolean {
 function readHeader(settings: Settings): 'x-forwarded-for' | 'forwarded' {
   const header = (settings.text('SVC_FORWARDED_HEADER') ?? 'x-forwarded-for').toLowerCase()
   if (header === 'x-forwarded-for' || header === 'forwarded') return header
-  settings.refuse('SVC_FORWARDED_HEADER', 'has to be x-forwarded-for or forwarded')
+  settings.refuse('SVC_FORWARDED_HEADER', 'must be x-forwarded-for or forwarded')
   return 'x-forwarded-for'
 }

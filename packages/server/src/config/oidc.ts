@@ -15,11 +15,11 @@ export function readOidc(settings: Settings) {
   const url = URL.canParse(issuer) ? new URL(issuer) : null
   // Anyone who can change traffic between the server and the issuer can sign in as any user.
   if (url === null || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))) {
-    settings.refuse('SVC_OIDC_ISSUER', 'has to be an https address')
+    settings.refuse('SVC_OIDC_ISSUER', 'must be an https URL')
     return null
   }
   const name = (settings.text('SVC_OIDC_NAME') ?? url.host).trim()
-  if (name.length > 60) settings.problems.push('SVC_OIDC_NAME has to be a name of at most 60 characters.')
+  if (name.length > 60) settings.problems.push('SVC_OIDC_NAME must be a name of at most 60 characters.')
   /** `name` is the provider's name on the sign-in button. */
   return { issuer, clientId, clientSecret, name }
 }

@@ -8,7 +8,7 @@ export function readQuotas(settings: Settings) {
     if (text === null) return fallback
     const bytes = bytesOf(text)
     if (bytes !== null && bytes >= min) return bytes
-    settings.refuse(name, 'has to be a size, like "5GiB" or "512MiB"')
+    settings.refuse(name, 'must be a size, like "5GiB" or "512MiB"')
     return fallback
   }
   const quota = (name: string, fallback: string) => size(`SVC_QUOTA_${name}`, bytesOf(fallback)!, 1)

@@ -12,11 +12,11 @@ export function readSandboxes(settings: Settings) {
   const size = (name: string, fallback: string): number => {
     const bytes = bytesOf(settings.text(name) ?? fallback)
     if (bytes !== null && bytes >= 64 * 1024 ** 2) return bytes
-    settings.refuse(name, 'has to be a size of at least 64MiB, like "8GiB"')
+    settings.refuse(name, 'must be a size of at least 64MiB, like "8GiB"')
     return 0
   }
   const cpu = Number(settings.text('SVC_SANDBOX_CPU_MAX') ?? availableParallelism())
-  if (!(cpu >= 0.1 && cpu <= 1024)) settings.refuse('SVC_SANDBOX_CPU_MAX', 'has to be a number of cores')
+  if (!(cpu >= 0.1 && cpu <= 1024)) settings.refuse('SVC_SANDBOX_CPU_MAX', 'must be a number of cores')
   return {
     /** The limits of a single sandbox. */
     sandboxMax: {
@@ -60,7 +60,7 @@ function readHiddenPaths(text: string, problems: string[]): string[] {
     const isNeeded = neededPaths.some((needed) => `${needed}/`.startsWith(`${path}/`))
     if (!path.startsWith('/') || path.includes('/../') || isNeeded)
       problems.push(
-        `SVC_SANDBOX_HIDDEN_PATHS has to be absolute paths, separated by colons, that programs do not need, but has ${JSON.stringify(path)}.`,
+        `SVC_SANDBOX_HIDDEN_PATHS must list absolute paths, separated by colons, that programs do not need, but has ${JSON.stringify(path)}.`,
       )
   }
   return paths
@@ -72,7 +72,7 @@ function readEgress(text: string, problems: string[]): OperatorEgress {
     const parsed = parseEgressPattern(part.trim())
     if (typeof parsed !== 'string') return parsed
     problems.push(
-      `SVC_EGRESS has to be any, none or hosts separated by commas, but ${JSON.stringify(part.trim())} ${parsed}.`,
+      `SVC_EGRESS must be any, none or hosts separated by commas, but ${JSON.stringify(part.trim())} ${parsed}.`,
     )
     return []
   })

@@ -33,14 +33,14 @@ export class Settings {
     const text = this.text(name)
     if (text === null) return fallback
     if (/^\d{1,9}$/.test(text) && +text >= min && +text <= max) return +text
-    this.refuse(name, `has to be a whole number from ${min} to ${max}`)
+    this.refuse(name, `must be a whole number from ${min} to ${max}`)
     return fallback
   }
 
   flag(name: string, fallback: boolean): boolean {
     const text = this.text(name)
     if (text === null) return fallback
-    if (!['1', 'true', '0', 'false'].includes(text)) this.refuse(name, 'has to be 1 or 0')
+    if (!['1', 'true', '0', 'false'].includes(text)) this.refuse(name, 'must be 1 or 0')
     return text === '1' || text === 'true'
   }
 
@@ -49,7 +49,7 @@ export class Settings {
     const text = this.text(name)
     if (text === null) return fallback
     const found = choices.find((each) => each === text)
-    if (found === undefined) this.refuse(name, `has to be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`)
+    if (found === undefined) this.refuse(name, `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`)
     return found ?? fallback
   }
 
@@ -57,7 +57,7 @@ export class Settings {
     const text = this.text(name)
     if (text === null) return null
     if (isHttpUrl(text)) return text.replace(/\/+$/, '')
-    this.refuse(name, 'has to be an http or https address')
+    this.refuse(name, 'must be an http or https URL')
     return null
   }
 

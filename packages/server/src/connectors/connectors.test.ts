@@ -97,8 +97,8 @@ const decide = (approval: ConnectorApproval, body: object, token?: string) =>
   })
 const oneWaits = () => until('a call waits', async () => (await pending())[0] ?? null)
 
-describe('the tools of connectors', () => {
-  test('are those of the default branch, with the credential nowhere in them', async () => {
+describe('tools of connectors', () => {
+  test('lists the tools of the default branch without any credential', async () => {
     const found = await look()
     expect(found.map(({ slug, status, error }) => ({ slug, status, error }))).toEqual([
       { slug: 'notes', status: 'ready', error: null },
@@ -119,7 +119,7 @@ describe('the tools of connectors', () => {
     )
   })
 
-  test('are called with the credential, which no answer repeats', async () => {
+  test('calls a tool with the credential, which no reply repeats', async () => {
     const read = await agent.call('notes_read')
     expect(read.isError).toBe(false)
     expect(read.text).toContain('0 notes')
@@ -132,7 +132,7 @@ describe('the tools of connectors', () => {
     expect(flood.text).toContain('truncated: agents receive')
   })
 
-  test('of an HTTP API reach what lies below its address, and nothing else', async () => {
+  test('reaches only paths below the URL of an HTTP API', async () => {
     const found = await agent.call('shop_request', { path: '/items/1', query: { page: 2, q: 'a b' } })
     expect(found.isError).toBe(false)
     expect(found.text).toContain('"path":"/api/v1/items/1?page=2&q=a+b"')
@@ -150,7 +150,7 @@ describe('the tools of connectors', () => {
     expect(host.text).toContain('"path":"/api/v1/127.0.0.1:9/x"')
   })
 
-  test('follow nobody elsewhere, and take no more than they can hold', async () => {
+  test('follows no redirect and limits the size of a result', async () => {
     const sent = await agent.call('shop_request', { path: '/elsewhere' })
     expect(sent.text).toStartWith('HTTP 302')
     expect(sent.text).toContain('location: http://127.0.0.1')
@@ -160,7 +160,7 @@ describe('the tools of connectors', () => {
     expect(big.text).toContain('larger than')
   })
 
-  test('leave one audit row a call, with names and no values', async () => {
+  test('writes one audit row per call, with argument names and no values', async () => {
     await agent.call('shop_request', { path: '/items/9', query: { key: 'value-to-hide' } })
     const { body, text } = await app.request<Connector & { calls: ConnectorCall[] }>('GET', `${base}/connectors/shop`)
     expect(body.calls[0]).toMatchObject({
@@ -172,7 +172,7 @@ describe('the tools of connectors', () => {
     expect(text).not.toContain('value-to-hide')
   })
 
-  test('of a connector that is away are absent, it says why, and the others stay', async () => {
+  test('says why a connector that is down has no tools, and lists the others', async () => {
     const gone = await serveMcp(credential)
     await manifest(`[[connectors]]\nslug = "gone"\ntype = "mcp"\nurl = "${gone.url}"\n`)
     await gone.close()
@@ -188,7 +188,7 @@ describe('the tools of connectors', () => {
     expect((await agent.call('list_connectors')).text).toContain('Nothing listens at its URL.')
   })
 
-  test('need their secret, and come back with it', async () => {
+  test('offers no tools without the required secret, and offers them once it is set', async () => {
     await manifest(
       '[[connectors]]\nslug = "late"\ntype = "http"\nurl = "https://api.example.com"\nauth = { type = "bearer", secret_env = "LATE_KEY" }\n',
     )
@@ -198,7 +198,7 @@ describe('the tools of connectors', () => {
     expect((await look()).find(({ slug }) => slug === 'late')).toMatchObject({ status: 'ready' })
   })
 
-  test('are refused to who has no business there', async () => {
+  test('refuses callers without access', async () => {
     const { publicUrl } = app.deps.config
     const ask = (headers: Record<string, string>) =>
       app.request('POST', '/v1/mcp', { token: null, headers, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
@@ -220,8 +220,8 @@ describe('the tools of connectors', () => {
   })
 })
 
-describe('what people say', () => {
-  test('is asked before a call that changes something, and holds for that call', async () => {
+describe('approvals and policies', () => {
+  test('asks a person before a call that changes something, for that call only', async () => {
     let progress = 0
     const patient = await gateway(session.env.SVC_EXECUTOR_TOKEN!, { onProgress: () => (progress += 1) })
     const calling = patient.call('notes_write', { text: `first ${credential}` })
@@ -248,7 +248,7 @@ describe('what people say', () => {
     expect(notes.notes).toHaveLength(1)
   })
 
-  test('can come later: the same call goes through then, once', async () => {
+  test('a later approval lets the same call pass once', async () => {
     const calling = agent.call('notes_write', { text: 'later' })
     const asked = await oneWaits()
     clock.ahead += 121_000
@@ -269,7 +269,7 @@ describe('what people say', () => {
     expect((await decide(waits, { decision: 'approve' })).status).toBe(409)
   })
 
-  test('is a question of its session, answered by either route', async () => {
+  test('an approval is a question of the session, and either route answers it', async () => {
     const own = await app.running()
     const its = await gateway(own.env.SVC_EXECUTOR_TOKEN!)
     const questions = async () =>
@@ -309,7 +309,7 @@ describe('what people say', () => {
     await its.close()
   })
 
-  test('can be said for good, by people alone, and ends with the address it was said for', async () => {
+  test("only people set a policy, which ends when the connector's URL changes", async () => {
     expect((await policy('notes', { tools: { write: 'allow' } }, session.env.SVC_CLI_TOKEN!)).status).toBe(403)
     expect((await policy('notes', { tools: { nothing: 'allow' } })).status).toBe(400)
     const allowed = await policy('notes', { policy: 'block', tools: { write: 'allow' } })
@@ -335,8 +335,8 @@ describe('what people say', () => {
   })
 })
 
-describe('the project’s own tools', () => {
-  test('open and show change requests as the agent that asks, and merge nothing', async () => {
+describe("the project's own tools", () => {
+  test('opens and shows change requests in the name of the agent, and merges nothing', async () => {
     await commit(app.repo, session.branch_name, { 'work.txt': 'work\n' })
     const opened = JSON.parse((await agent.call('open_change_request', { title: 'From a tool' })).text)
     expect(opened).toMatchObject({
@@ -354,7 +354,7 @@ describe('the project’s own tools', () => {
     expect((await agent.tools()).some(({ name }) => name.includes('merge'))).toBe(false)
   })
 
-  test('name secrets without their values, and show sessions and triggers', async () => {
+  test('lists secrets without values, sessions and triggers', async () => {
     const names = await agent.call('list_secret_names')
     expect(names.text).toContain('NOTES_KEY')
     expect(names.text).not.toContain(credential)
@@ -367,7 +367,7 @@ describe('the project’s own tools', () => {
   })
 })
 
-test('the credential of a connector stays on the server: no sandbox has it, and other secrets are there', async () => {
+test('keeps the credential of a connector on the server, and puts the other secrets into the sandbox', async () => {
   await app.request('POST', `${base}/secrets`, { body: { name: 'PLAIN', value: 'a plain secret' } })
   const { env } = await app.running()
   expect(env.PLAIN).toBe('a plain secret')
@@ -376,7 +376,7 @@ test('the credential of a connector stays on the server: no sandbox has it, and 
   expect(env.SVC_PROJECT_SECRET_NAMES?.split(',')).toContain('NOTES_KEY')
 })
 
-test('no tool is offered where the operator turned connectors off, and the list says so', async () => {
+test('offers no tools when the operator turned connectors off, and says so', async () => {
   app.deps.config.connectorProvider = 'none'
   try {
     const { connectors } = await list()
@@ -389,7 +389,7 @@ test('no tool is offered where the operator turned connectors off, and the list 
   }
 })
 
-test('an address inside is not called unless the operator allows it', async () => {
+test('calls no private address unless the operator allows it', async () => {
   app.deps.config.allowPrivateGitHosts = false
   try {
     const before = notes.seen.length
@@ -404,7 +404,7 @@ test('an address inside is not called unless the operator allows it', async () =
   }
 })
 
-test('a loop of calls is slowed down', async () => {
+test('slows down a loop of calls', async () => {
   const fast = await app.running()
   const hasty = await gateway(fast.env.SVC_EXECUTOR_TOKEN!)
   // They all start within a minute, however long they take.

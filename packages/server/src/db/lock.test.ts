@@ -5,7 +5,7 @@ import { LocalLocks, withLock } from './lock.ts'
 import { openDatabase } from './pool.ts'
 import { createTestDatabase } from './testing-cluster.ts'
 
-test('one holder at a time, over two servers, and the holder survives the loss of its connection', async () => {
+test('has one holder at a time over two servers, and the holder survives the loss of its connection', async () => {
   const { url, drop } = await createTestDatabase({ name: 'lock_test', prepare: async () => {} })
   const databases = [0, 1].map(() => openDatabase(url, pino({ level: 'silent' })))
   const servers = databases.map((database) => ({ locks: database.locks, localLocks: new LocalLocks() }))

@@ -35,8 +35,8 @@ async function fingerprint(url: string): Promise<unknown> {
   ]
 }
 
-describe('migrating', () => {
-  test('at the same time by five servers applies each migration once', async () => {
+describe('migrations', () => {
+  test('five concurrent servers apply each migration once', async () => {
     const url = await emptyDatabase()
     await Promise.all(Array.from({ length: 5 }, () => migrate(url)))
     const versions = await query<{ version: number }>(url, 'select version from schema_migrations order by version')
@@ -46,7 +46,7 @@ describe('migrating', () => {
     expect(await query(url, 'select * from audit_events')).toEqual([])
   }, 60_000)
 
-  test('again changes nothing', async () => {
+  test('a second run changes nothing', async () => {
     const url = await emptyDatabase()
     await migrate(url)
     const before = await fingerprint(url)
@@ -54,7 +54,7 @@ describe('migrating', () => {
     expect(await fingerprint(url)).toEqual(before)
   }, 60_000)
 
-  test('refuses the data of a newer program and leaves them as they are', async () => {
+  test('refuses data of a newer program and leaves it unchanged', async () => {
     const url = await emptyDatabase()
     await migrate(url)
     await query(url, `insert into schema_migrations (version, name) values (999, 'from the future')`)
@@ -68,7 +68,7 @@ describe('migrating', () => {
     expect(await fingerprint(url)).toEqual(before)
   }, 60_000)
 
-  test('waits for nobody who is gone: a server that dies while it migrates leaves no lock', async () => {
+  test('a server that dies during a migration leaves no lock', async () => {
     const url = await emptyDatabase()
     const dying = new pg.Client({ connectionString: url })
     dying.on('error', () => {})

@@ -25,7 +25,7 @@ function rising() {
   }
 }
 
-test('many who ask at the same time share a read, and none is told what was true before they asked', async () => {
+test('concurrent callers share a read that began after they asked', async () => {
   const one = rising()
   const ask = () => readTogether(one.db, 'key', one.read)
   const first = ask()
@@ -39,7 +39,7 @@ test('many who ask at the same time share a read, and none is told what was true
   expect(one.reads()).toBe(2)
 })
 
-test('other keys, other databases and later askers read by themselves; a failure is not kept', async () => {
+test('other keys, databases and later callers read by themselves, and a failure is not cached', async () => {
   const [one, two] = [rising(), rising()]
   const all = [
     readTogether(one.db, 'a', one.read),
@@ -58,7 +58,7 @@ test('other keys, other databases and later askers read by themselves; a failure
   expect(await again).toBe(1)
 })
 
-test('a time of the database is read as it is, with milliseconds', () => {
+test('reads a time of the database with milliseconds', () => {
   const through = (text: string) => new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
   for (const rest of ['', '.1', '.12', '.123', '.123456', '.999999'])
     for (const zone of ['+00', '+02', '-07']) {

@@ -32,14 +32,14 @@ afterAll(async () => {
 const columns = (): Promise<Column[]> => readColumns(client)
 const enums = (): Promise<Map<string, string[]>> => readEnums(client)
 
-describe('the Schema type and the database', () => {
-  test('have the same tables and columns', async () => {
+describe('the Schema type', () => {
+  test('has the tables and columns of the database', async () => {
     expect((await columns()).length).toBeGreaterThan(150)
     // Run `npm run generate` when this fails.
     expect(await Bun.file(target).text()).toBe(await tablesSource(client))
   })
 
-  test('have the values of the contract, in its order', async () => {
+  test('has the values of the contract, in their order', async () => {
     const known = await enums()
     const named: Record<string, readonly string[]> = {
       member_role: roles,
@@ -57,8 +57,8 @@ describe('the Schema type and the database', () => {
   })
 })
 
-describe('what spec.md names', () => {
-  test('the indexes of change_requests', async () => {
+describe('the schema in spec.md', () => {
+  test('has the indexes of change_requests', async () => {
     const { rows } = await client.query<{ indexname: string; indexdef: string }>(
       `select indexname, indexdef from pg_indexes where tablename = 'change_requests'`,
     )
@@ -69,7 +69,7 @@ describe('what spec.md names', () => {
     expect(found.get('idx_change_requests_project_number')).toMatch(/^CREATE UNIQUE INDEX .*\(project_id, number\)$/)
   })
 
-  test('the values of its enums, in its order', async () => {
+  test('has the values of the enums, in their order', async () => {
     const found = await enums()
     expect(found.get('change_request_status')).toEqual(['open', 'merged', 'closed'])
     expect(found.get('session_status')?.join(' ')).toBe(
@@ -79,7 +79,7 @@ describe('what spec.md names', () => {
     expect(found.get('member_role')).toEqual(['owner', 'admin', 'member', 'viewer'])
   })
 
-  test('the columns of a change request, and which of them can be null', async () => {
+  test('has the columns of a change request and whether they can be null', async () => {
     const found = (await columns()).filter(({ table }) => table === 'change_requests')
     const nullable = found.filter((each) => each.nullable).map(({ column }) => column)
     expect(found).toHaveLength(21)
@@ -94,7 +94,7 @@ describe('what spec.md names', () => {
     )
   })
 
-  test('every time keeps milliseconds, as the API shows them', async () => {
+  test('stores every time with the milliseconds that the API shows', async () => {
     const { rows } = await client.query(
       `select table_name, column_name from information_schema.columns
         where table_schema = 'public' and udt_name like 'timestamp%' and (datetime_precision <> 3 or udt_name <> 'timestamptz')`,
@@ -103,8 +103,8 @@ describe('what spec.md names', () => {
   })
 })
 
-describe('the end of a project', () => {
-  test('takes everything that hangs on it and leaves the audit', async () => {
+describe('deleting a project', () => {
+  test('deletes everything of the project and keeps the audit log', async () => {
     const [account, user, project, other, session, sandbox, cr] = Array.from({ length: 7 }, () => randomUUID())
     const hash = () => randomBytes(32)
     const run = (text: string, ...values: unknown[]) => client.query(text, values)
@@ -185,7 +185,7 @@ describe('the end of a project', () => {
     expect(survivor.rows).toEqual([{ origin_session_id: null }])
   })
 
-  test('is possible from every table: what refers to a project or a session goes with it or lets go of it', async () => {
+  test('every reference to a project or a session cascades or is set to null', async () => {
     const { rows } = await client.query<{ table: string; column: string; on: string; rule: string }>(
       `select c.conrelid::regclass::text as table, a.attname as column, c.confrelid::regclass::text as on, c.confdeltype::text as rule
          from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
@@ -204,7 +204,7 @@ describe('the end of a project', () => {
   })
 })
 
-test('audit rows are written once: neither changed nor deleted, one by one or all together', async () => {
+test('refuses to change or delete audit rows, one by one or all together', async () => {
   await client.query(
     `insert into audit_events (actor_kind, action, object_type, object_id) values ('user', 'x', 'y', 'z')`,
   )

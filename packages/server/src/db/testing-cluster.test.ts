@@ -12,7 +12,7 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-test('databases are clones of a template that is prepared once, and do not see each other', async () => {
+test('test databases are isolated clones of a template that is prepared once', async () => {
   let prepared = 0
   const template = {
     name: 'cluster_test',

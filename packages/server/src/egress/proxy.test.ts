@@ -103,8 +103,8 @@ function say(path: string, text: string): Promise<string> {
 
 const tunnel = (host: string, at = 443) => `CONNECT ${host}:${at} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
-describe('what the project allows', () => {
-  test('passes as a tunnel, bytes in both directions and each half closed on its own', async () => {
+describe('allowed hosts', () => {
+  test('tunnels bytes in both directions and closes each direction separately', async () => {
     const { path } = await way([`open.canary.test:${port}`])
     const socket = await new Promise<Socket>((resolve) => {
       const made: Socket = connect({ path, allowHalfOpen: true }, () => resolve(made))
@@ -123,7 +123,7 @@ describe('what the project allows', () => {
     expect(body).toBe(' and that')
   })
 
-  test('passes as plain http, without what is said to the proxy alone', async () => {
+  test('forwards plain http without the headers for the proxy', async () => {
     const { path } = await way([`*.canary.test:${port}`])
     const asked = `GET http://open.canary.test:${port}/a?b=c HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nAccept: */*\r\n\r\n`
     expect(await say(path, asked)).toEndWith('hello')
@@ -134,7 +134,7 @@ describe('what the project allows', () => {
 })
 
 describe('a list that changes while the sandbox runs', () => {
-  test('counts from then on, and ends tunnels to what is no longer on it', async () => {
+  test('applies the new list at once, and ends tunnels to hosts that it no longer has', async () => {
     const { path, allow } = await way([`open.canary.test:${port}`])
     const socket = await new Promise<Socket>((resolve) => {
       const made: Socket = connect({ path, allowHalfOpen: true }, () => resolve(made))
@@ -152,8 +152,8 @@ describe('a list that changes while the sandbox runs', () => {
   })
 })
 
-describe('what it does not allow', () => {
-  test('is refused in words, and noted once a host', async () => {
+describe('refused hosts', () => {
+  test('explains a refusal, and logs it once per host', async () => {
     const { path, refused } = await way(['@packages'])
     const said = await say(path, tunnel('evil.example.com'))
     expect(said).toStartWith('HTTP/1.1 403 Forbidden\r\n')
@@ -168,7 +168,7 @@ describe('what it does not allow', () => {
     ])
   })
 
-  test('the operator narrows what a project may ask for, down to nothing', async () => {
+  test('the operator can limit the hosts of a project, down to none', async () => {
     const { path } = await way(['*', `*:${port}`], { operator: '@packages' })
     expect(await say(path, tunnel('open.canary.test', port))).toContain('blocked by the operator of this server')
     const { readSandboxes } = await import('../config/sandboxes.ts')
@@ -178,14 +178,14 @@ describe('what it does not allow', () => {
   })
 })
 
-describe('closed networks stay closed, whatever the lists say', () => {
+describe('private networks stay closed, whatever the lists have', () => {
   const hosts = [
     ...Object.keys(names).filter((name) => !name.endsWith('.canary.test')),
     ...['127.0.0.1', '10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0'],
     ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[fe80::1]', '[fd00::1]'],
     ...['[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:0:0:0:0:0:80ff:fffe]', '255.255.255.255', '224.0.0.1'],
   ]
-  test.each(hosts)('%s', async (host) => {
+  test.each(hosts)('refuses the address %s', async (host) => {
     const before = heard.length
     const { path, refused } = await way(['*', `*:${port}`], { host: 'inside.test' })
     for (const text of [tunnel(host, port), `GET http://${host}:${port}/ HTTP/1.1\r\n\r\n`]) {
@@ -206,13 +206,13 @@ describe('closed networks stay closed, whatever the lists say', () => {
     'x@127.0.0.1',
     '[::1%25lo]',
     '127.0.0.1%00.test',
-  ])('the spelling %j is no host', async (host) => {
+  ])('refuses the spelling %j of an address', async (host) => {
     const { path } = await way(['*', `*:${port}`], { host: 'inside.test' })
     expect(await say(path, tunnel(host, port))).toStartWith('HTTP/1.1 400 Bad Request\r\n')
   })
 })
 
-describe('what is no request of a proxy', () => {
+describe('invalid proxy requests', () => {
   test.each([
     ['GET / HTTP/1.1\r\n\r\n'],
     ['GET https://open.canary.test/ HTTP/1.1\r\n\r\n'],
@@ -225,12 +225,12 @@ describe('what is no request of a proxy', () => {
     ['GET http://open.canary.test/ HTTP/1.1\r\nX: a\rb\r\n\r\n'],
     ['GET http://open.canary.test/ HTTP/1.1\r\n folded: x\r\n\r\n'],
     ['\x16\x03\x01\x02\r\n\r\n'],
-  ])('%j is refused', async (text) => {
+  ])('refuses the request %j', async (text) => {
     const { path } = await way(['*'])
     expect(await say(path, text)).toStartWith('HTTP/1.1 400 Bad Request\r\n')
   })
 
-  test('a head without end is cut', async () => {
+  test('limits the length of a request head', async () => {
     const { path } = await way(['*'])
     expect(await say(path, `GET http://x.test/ HTTP/1.1\r\nX: ${'a'.repeat(40_000)}`)).toBe('')
     const slow = await way(['*'], { limits: { headMs: 50 } })
@@ -238,8 +238,8 @@ describe('what is no request of a proxy', () => {
   })
 })
 
-describe('limits', () => {
-  test('of connections: one more is told to wait', async () => {
+describe('limits of the proxy', () => {
+  test('refuses a connection over the limit and asks to retry', async () => {
     const { path } = await way([`*:${port}`], { limits: { connectionsMax: 2 } })
     const held = await Promise.all(
       [1, 2].map(
@@ -254,7 +254,7 @@ describe('limits', () => {
     for (const socket of held) socket.destroy()
   })
 
-  test('of idleness and of bytes: the connection ends', async () => {
+  test('ends a connection that is idle or exceeds its bytes', async () => {
     const idle = await way([`*:${port}`], { limits: { idleMs: 50 } })
     expect(await say(idle.path, tunnel('open.canary.test', port))).toContain('200 Connection Established')
     const small = await way([`*:${port}`], { limits: { bytesMax: 1000 } })
@@ -262,7 +262,7 @@ describe('limits', () => {
     expect(answer.length).toBeLessThan(1200)
   })
 
-  test('a way that is closed ends its connections and takes its socket along', async () => {
+  test('closing the proxy ends its connections and removes its socket', async () => {
     const { path, close } = await way([`*:${port}`])
     const socket: Socket = connect(path, () => socket.write(tunnel('open.canary.test', port)))
     socket.on('error', () => {})
@@ -274,7 +274,7 @@ describe('limits', () => {
   })
 })
 
-test('a host that is away is told apart from one that is not allowed', async () => {
+test('distinguishes an unreachable host from a refused one', async () => {
   const { path } = await way(['*', '*:1'])
   expect(await say(path, tunnel('nowhere.canary.test'))).toContain('could not be resolved')
   expect(await say(path, tunnel('open.canary.test', 1))).toStartWith('HTTP/1.1 502 Bad Gateway')

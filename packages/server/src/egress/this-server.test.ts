@@ -16,7 +16,7 @@ const everyAddressIsPublic: DialPolicy = {
 }
 const policyOf = (publicUrl: string) => exceptThisServer(everyAddressIsPublic, { publicUrl, port: 8420 })
 
-describe('a sandbox with every host on its list', () => {
+describe('a sandbox that may reach every host', () => {
   test.each([
     ['svc.example', 443],
     ['svc.example', 8420],
@@ -32,7 +32,7 @@ describe('a sandbox with every host on its list', () => {
     })
   })
 
-  test('does not reach an address of the server’s own interfaces, on any port', async () => {
+  test("does not reach an address of the server's own interfaces, on any port", async () => {
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
     expect(own.length).toBeGreaterThan(0)
     for (const { address } of own)
@@ -46,7 +46,7 @@ describe('a sandbox with every host on its list', () => {
   })
 })
 
-test('a public URL that is an address or has a port counts as well', async () => {
+test('protects a public URL that is an IP address or has a port', async () => {
   const closed = (publicUrl: string, port: number) => policyOf(publicUrl).closed('203.0.113.10', port)
   expect(await closed('http://203.0.113.10', 80)).toBe('the public address of this server')
   expect(await closed('http://svc.example:9000', 9000)).toBe('the public address of this server')

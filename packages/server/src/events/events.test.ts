@@ -41,8 +41,8 @@ const note = (n: number, db: Parameters<typeof recordEvent>[0] = app.deps.db) =>
 const noted = (events: ProjectEvent[]) =>
   events.flatMap((event) => (event.type === 'default_branch.moved' ? [Number(event.data.branch.slice(5))] : []))
 
-describe('what is told of', () => {
-  test('the life of a change request, by whom, and each event fits its schema', async () => {
+describe('recording events', () => {
+  test('records the life of a change request with its actor, and each event fits its schema', async () => {
     const events = await open()
     const made = await openChangeRequest('told')
     await commit(app.repo, 'told', { 'more.txt': 'more\n' })
@@ -70,7 +70,7 @@ describe('what is told of', () => {
     await events.close()
   })
 
-  test('nothing of what did not happen: a refused merge, a close of a closed one', async () => {
+  test('records nothing for refused merges and repeated closes', async () => {
     const made = await openChangeRequest('still')
     await app.request('POST', path(made.cr_id, 'close'), { body: {} })
     const { last } = await page()
@@ -79,7 +79,7 @@ describe('what is told of', () => {
     expect((await page()).last).toBe(last)
   })
 
-  test('an edit names what is another than before; sent once more it changes nothing and tells nothing', async () => {
+  test('records the changed fields of an edit, and nothing for a repetition', async () => {
     const made = await openChangeRequest('edited')
     const edit = (body: object) => app.request('PATCH', path(made.cr_id), { body })
     const metadata = { ticket: 7, tags: ['a', 'b'] }
@@ -92,7 +92,7 @@ describe('what is told of', () => {
     expect(events.map((event) => 'changed' in event.data && event.data.changed)).toEqual([['description']])
   })
 
-  test('the states of a session, the ends of its turns, and why it failed', async () => {
+  test('records the states of a session, the ends of its turns, and why it failed', async () => {
     const events = await open()
     const session = await app.running()
     await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text: 'hello' } })
@@ -114,7 +114,7 @@ describe('what is told of', () => {
     await events.close()
   })
 
-  test('the default branch, once however many servers see it move', async () => {
+  test('records a move of the default branch once, however many servers see it', async () => {
     const row = (await getProject(app.deps.db, project.project_id))!
     await detectDefaultBranch(app.deps, row)
     const other = await secondServer(app)
@@ -126,7 +126,7 @@ describe('what is told of', () => {
     await other.close()
   })
 
-  test('change requests not to viewers, who may not read them', async () => {
+  test('hides change requests from viewers, who may not read them', async () => {
     const { token } = await app.makeUser('viewer')
     const before = await page()
     const events = await open({ token, query: `?after=${before.last}` })
@@ -140,8 +140,8 @@ describe('what is told of', () => {
   })
 })
 
-describe('a reader', () => {
-  test('begins where it says: now, after an id, after the last it has seen', async () => {
+describe('reading events', () => {
+  test('begins now, after a given id, or after the last event of the reader', async () => {
     const { last } = await page()
     const now = await open()
     await now.find('it is ready', ({ type, id }) => type === 'ready' && id === last)
@@ -160,7 +160,7 @@ describe('a reader', () => {
     await again.close()
   })
 
-  test('reads pages where it asks for JSON', async () => {
+  test('returns pages as JSON', async () => {
     const { last } = await page()
     for (const n of [1, 2, 3, 4, 5]) await note(n)
     const first = await page(`?after=${last}&limit=3`)
@@ -170,7 +170,7 @@ describe('a reader', () => {
     expect(first.last).toBe(last + 5)
   })
 
-  test('is woken by what another server wrote', async () => {
+  test('delivers events that another server recorded', async () => {
     const other = await secondServer(app)
     const here = await open()
     const there = await open({}, other.deps)
@@ -185,7 +185,7 @@ describe('a reader', () => {
     await other.close()
   })
 
-  test('hears on when the connection that tells of events is cut', async () => {
+  test('continues after the notification connection was lost', async () => {
     const events = await open()
     await events.find('ready', ({ type }) => type === 'ready')
     // Other tests have servers on the same cluster, with databases of their own.
@@ -200,7 +200,7 @@ describe('a reader', () => {
     await events.close()
   })
 
-  test('that was away for too long, or comes with an id of elsewhere, is told to begin anew', async () => {
+  test('sends a reset to a reader that was away too long or has an id of another project', async () => {
     for (const n of [1, 2, 3]) await note(n)
     const { last } = await page()
     await app.deps.db
@@ -224,7 +224,7 @@ describe('a reader', () => {
     expect((await page()).forgotten).toBe(last - 1)
   })
 
-  test('ends when the server does, and the next one goes on from there', async () => {
+  test('the stream ends with its server, and the next server continues it', async () => {
     const other = await secondServer(app)
     const events = await open({}, other.deps)
     await events.find('ready', ({ type }) => type === 'ready')
@@ -238,7 +238,7 @@ describe('a reader', () => {
 })
 
 describe('the order of events', () => {
-  test('has no gap for any reader, whatever commits when', async () => {
+  test('no reader sees a gap, in whatever order transactions commit', async () => {
     const { last } = await page()
     const events = await open()
     await events.find('ready', ({ type }) => type === 'ready')

@@ -37,7 +37,7 @@ async function openChangeRequest(branch: string, files: Record<string, string>):
   return (await app.request<ChangeRequest>('POST', `/v1/projects/${project.project_id}/change-requests`, { body })).body
 }
 
-describe('a call of a git host', () => {
+describe('calls of a git host', () => {
   const body = '{"ref":"refs/heads/main","after":"0000"}'
   const good: [string, string, () => Record<string, string>][] = [
     ['GitHub', 'github', () => ({ 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${hmac(body)}` })],
@@ -48,7 +48,7 @@ describe('a call of a git host', () => {
     ['a script that signs', 'plain', () => ({ 'x-svc-signature': `sha256=${hmac(body)}` })],
     ['a script', 'plain', () => ({ 'x-svc-token': secret })],
   ]
-  test.each(good)('of %s is taken', async (_, sender, headers) => {
+  test.each(good)('accepts a call of %s', async (_, sender, headers) => {
     expect((await call(headers(), body)).status).toBe(202)
     const { body: seen } = await app.request<HostWebhook>('GET', settings())
     expect(seen).toMatchObject({ last_sender: sender, secret })
@@ -66,12 +66,12 @@ describe('a call of a git host', () => {
     ['a wrong signature beside a right token', () => ({ 'x-gitea-signature': hmac('{}'), 'x-gitlab-token': secret })],
     ['the owner’s own token', () => ({ 'x-gitlab-token': app.ownerToken })],
   ]
-  test.each(forged)('that proves itself by %s is not', async (_, headers) => {
+  test.each(forged)('refuses a call with %s', async (_, headers) => {
     const reply = await call(headers(), body)
     expect([reply.status, reply.body.code]).toEqual([401, 'unauthenticated'])
   })
 
-  test('for a project that is not there, or has no secret, is refused alike', async () => {
+  test('answers alike for a missing project and one without a secret', async () => {
     const { project: other } = await app.managedProject()
     for (const id of [randomUUID(), 'nonsense', other.project_id]) {
       const reply = await call({ 'x-gitlab-token': secret }, body, id)
@@ -83,8 +83,8 @@ describe('a call of a git host', () => {
   })
 })
 
-describe('what a call leads to', () => {
-  test('is a look at once: the default branch, the heads, and what is not clean any more', async () => {
+describe('results of a call', () => {
+  test('polls at once, and finds the default branch, moved heads and new conflicts', async () => {
     const clean = await openChangeRequest('clean', { 'b.txt': 'b\n' })
     const other = await openChangeRequest('other', { 'a.txt': 'changed here\n' })
     await look()
@@ -113,7 +113,7 @@ describe('what a call leads to', () => {
     expect(await eventsSince(before + 5)).toEqual([])
   })
 
-  test('is one look, of one server', async () => {
+  test('one server polls once', async () => {
     const before = await last()
     const server = await app.anotherServer()
     await commit(repo, 'clean', { 'd.txt': 'd\n' })
@@ -123,7 +123,7 @@ describe('what a call leads to', () => {
   })
 })
 
-test('a new secret is taken, and the one before it no more; only owners and admins see it', async () => {
+test('accepts only the new secret, which only owners and admins can read', async () => {
   const before = secret
   secret = (await app.request<HostWebhook>('POST', settings('/rotate'))).body.secret!
   expect((await call({ 'x-gitlab-token': before })).status).toBe(401)

@@ -78,7 +78,7 @@ afterAll(async () => {
   await slack.close()
 })
 
-test.each(sent)('%s answers its example as the document says', async (_, route) => {
+test.each(sent)('%s accepts its example and answers as documented', async (_, route) => {
   const reply = await send(route)
   expect([route.name, reply.status, reply.status === route.status ? '' : reply.text]).toEqual([
     route.name,
@@ -91,7 +91,7 @@ test.each(sent)('%s answers its example as the document says', async (_, route) 
 test.each([
   ['getFile', 'application/octet-stream', 'hello\n'],
   ['diffChangeRequest', 'text/x-diff', 'diff --git'],
-])('%s answers with the media type %s that the document lists', async (name, type, text) => {
+])('%s answers with the documented media type %s', async (name, type, text) => {
   const route = routes.find((each) => each.name === name)!
   const reply = await send(route, { accept: type })
   expect(route.replyTypes).toContain(type)
@@ -99,7 +99,7 @@ test.each([
   expect(reply.text).toContain(text)
 })
 
-test('has an example for every body, except where it takes a one-time code or an object that only a run makes', () => {
+test('every body has an example, unless it needs a one-time code or an object that only a run creates', () => {
   const without = routes.filter(({ body, example }) => body !== null && example === null).map(({ name }) => name)
   expect(without.toSorted()).toEqual(
     [

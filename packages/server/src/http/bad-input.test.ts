@@ -1,4 +1,4 @@
-/** Whatever is sent to a route: never a 5xx, always the one error shape, and nothing half created. */
+/** No input of a route causes a 5xx: every error has the one shape, and nothing is half created. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { ChangeRequest, Route, Webhook } from '@svc/contract'
@@ -130,8 +130,8 @@ const oddIds = [
   ],
 ]
 
-describe('an id that is none', () => {
-  test.each(byName(withParams))('%s: nothing there, and nothing done', async (_, route) => {
+describe('invalid ids', () => {
+  test.each(byName(withParams))('%s answers an invalid id with a refusal and changes nothing', async (_, route) => {
     const before = await countRows()
     for (const param of Object.keys(route.params.shape))
       for (const id of oddIds) {
@@ -195,8 +195,8 @@ function tooLarge(route: Route): [string, string | Uint8Array, number][] {
   ]
 }
 
-describe('a body that is none', () => {
-  test.each(byName(withBody))('%s refuses it', async (_, route) => {
+describe('invalid bodies', () => {
+  test.each(byName(withBody))('%s refuses an invalid body', async (_, route) => {
     const before = await countRows()
     for (const [what, body, status] of [...broken, ...tooLarge(route)]) {
       const reply = await send(route, {}, { body })
@@ -205,7 +205,7 @@ describe('a body that is none', () => {
     expect(await countRows()).toBe(before)
   })
 
-  test('of pollution changes no object of ours', async () => {
+  test('a body with prototype keys changes no prototype', async () => {
     for (const route of withBody)
       for (const body of [
         '{"__proto__":{"polluted":true}}',
@@ -268,8 +268,8 @@ const needed: Record<string, string> = { getFile: '&path=README.md', compareRefs
 const answerOf = (route: Route) =>
   ['bundleUnfinishedWork', 'getAttachment', 'readAppLogs', 'readCheckLog'].includes(route.name) ? 404 : 200
 
-describe('a query that is wrong', () => {
-  test.each(byName(withQuery))('%s says so', async (_, route) => {
+describe('invalid queries', () => {
+  test.each(byName(withQuery))('%s refuses an invalid query', async (_, route) => {
     for (const [name, value] of oddQueries) {
       // A stream that is not refused does not end.
       if (route.stream && !Object.keys(route.query.shape).includes(name)) continue
@@ -280,7 +280,7 @@ describe('a query that is wrong', () => {
   })
 
   test.each(byName(withQuery.filter((route) => !route.stream)))(
-    '%s is not confused by names it does not know',
+    '%s ignores unknown query parameters',
     async (_, route) => {
       for (const query of [
         '__proto__=1',
@@ -299,7 +299,7 @@ describe('a query that is wrong', () => {
     },
   )
 
-  test('a known path by another method is 405 and names the ones it answers', async () => {
+  test('answers a known path with the wrong method with 405 and the right methods', async () => {
     const path = `/v1/projects/${app.project.project_id}`
     for (const [method, at] of [
       ['PUT', path],
@@ -313,7 +313,7 @@ describe('a query that is wrong', () => {
     expect((await app.request('PUT', `${path}/nothing`, { body: {} })).status).toBe(404)
   })
 
-  test('an address of more than 16 KiB is refused', async () => {
+  test('refuses a URL of more than 16 KiB', async () => {
     const reply = await app.request('GET', `/v1/projects?x=${'a'.repeat(17_000)}`)
     expect([reply.status, flawOf(reply as Reply)]).toEqual([400, 'no issues'])
   })
@@ -390,9 +390,9 @@ function anyBody(route: Route): fc.Arbitrary<unknown> {
   )
 }
 
-describe('a generated body', () => {
+describe('generated bodies', () => {
   test.each(byName(withBody))(
-    '%s takes or refuses it, and a refusal changes nothing',
+    '%s accepts or refuses a generated body, and a refusal changes nothing',
     async (_, route) => {
       let before = await countRows()
       await fc.assert(

@@ -31,7 +31,7 @@ async function ask(method: string, path: string, body?: object) {
   return { status: response.status, headers: response.headers, body: (await response.json()) as ErrorBody }
 }
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   test.each([
     ['GET', '/v1/accounts/me'],
     ['GET', '/v1/projects'],
@@ -39,7 +39,7 @@ describe('while the database is away', () => {
     ['GET', '/v1/ready'],
     ['GET', '/v1/projects/00000000-0000-4000-8000-000000000000'],
     ['GET', '/v1/sandboxes/00000000-0000-4000-8000-000000000000/svc/health'],
-  ])('%s %s is 503, with when to come back and nothing of the database', async (method, path) => {
+  ])('%s %s answers 503 with Retry-After and no detail of the database', async (method, path) => {
     const { status, headers, body } = await ask(method, path, method === 'POST' ? { name: 'x' } : undefined)
     expect([status, body.code]).toEqual([503, 'unavailable'])
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
@@ -47,18 +47,18 @@ describe('while the database is away', () => {
     expect(JSON.stringify(body)).not.toMatch(/postgres|hunter2|127\.0\.0\.1|ECONN/)
   })
 
-  test('what needs none is answered as ever', async () => {
+  test('answers routes that need no database', async () => {
     expect((await ask('GET', '/v1/health')).status).toBe(200)
     expect((await ask('GET', '/v1/openapi.json')).status).toBe(200)
   })
 
-  test('the log says why, and never the password', () => {
+  test('logs the reason without the password', () => {
     expect(logged.join('')).toContain('ECONNREFUSED')
     expect(logged.join('')).not.toContain('hunter2')
   })
 })
 
-test('a connection that dies while a request uses it is told as 503, and the next request is served', async () => {
+test('answers 503 when a connection breaks during a request, and serves the next request', async () => {
   const dying = openDatabase(app.deps.config.databaseUrl!, app.deps.log)
   const one = buildApp({ ...app.deps, db: dying.db, locks: dying.locks })
   const { publicUrl } = app.deps.config

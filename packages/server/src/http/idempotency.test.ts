@@ -67,8 +67,8 @@ async function until(what: string, look: () => Promise<boolean>): Promise<void> 
     if (Date.now() > deadline) throw new Error(`Waited in vain: ${what}`)
 }
 
-describe('the same key', () => {
-  test('of two users with tokens of one project is two keys: each gets an answer of their own', async () => {
+describe('repeating an idempotency key', () => {
+  test('separates the keys of two users with tokens of one project', async () => {
     const { project } = await app.managedProject()
     const other = await app.makeUser('member')
     const tokens = [
@@ -90,7 +90,7 @@ describe('the same key', () => {
     expect((await openAs(tokens[0]!)).body).toEqual(first.body)
   })
 
-  test('with the same body gets the first answer, and nothing is made twice', async () => {
+  test('returns the first answer for the same body and creates nothing twice', async () => {
     const before = await projects()
     const first = await create('same')
     const again = await create('same')
@@ -101,7 +101,7 @@ describe('the same key', () => {
     expect(await projects()).toBe(before + 1)
   })
 
-  test('with another body, or on another route, is 409', async () => {
+  test('answers 409 for another body or another route', async () => {
     await create('mismatch')
     const other = await create('mismatch', { name: 'two' })
     expect([other.status, other.body.code]).toEqual([409, 'idempotency_mismatch'])
@@ -113,7 +113,7 @@ describe('the same key', () => {
     expect([elsewhere.status, elsewhere.body.code]).toEqual([409, 'idempotency_mismatch'])
   })
 
-  test('of another user is another key', async () => {
+  test('separates the keys of different users', async () => {
     const mine = await create('shared')
     const { token } = await app.makeUser('member')
     const theirs = await create('shared', { name: 'one' }, { token })
@@ -121,7 +121,7 @@ describe('the same key', () => {
     expect(theirs.body.project_id).not.toBe(mine.body.project_id)
   })
 
-  test('sent twenty times at once makes one, and every answer is that one or says to wait', async () => {
+  test('twenty concurrent requests create one object, and every answer is that object or asks to retry', async () => {
     const before = await projects()
     const replies = await Promise.all(Array.from({ length: 20 }, () => create('parallel')))
     expect(await projects()).toBe(before + 1)
@@ -137,8 +137,8 @@ describe('the same key', () => {
   })
 })
 
-describe('a request that was refused', () => {
-  test('has made nothing, so its key may be used for another', async () => {
+describe('a refused request', () => {
+  test('frees its key, because nothing was created', async () => {
     const before = await projects()
     expect((await create('refused', { repo_url: 'ftp://127.0.0.1/x' })).status).toBe(400)
     expect(await projects()).toBe(before)
@@ -146,8 +146,8 @@ describe('a request that was refused', () => {
   })
 })
 
-describe('a request that died', () => {
-  test('with its server is taken over, and the retry finds what the first try made', async () => {
+describe('a request whose server died', () => {
+  test('the retry takes over and finds what the first request created', async () => {
     const first = await create('dead')
     const before = await projects()
     await forgetAnswer('dead', randomUUID())
@@ -157,7 +157,7 @@ describe('a request that died', () => {
     expect((await create('dead')).headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('leaves a project that was deleted since as it is kept, with its repository', async () => {
+  test('the retry leaves a deleted project as it is, with its repository', async () => {
     const { project_id } = (await create('deleted')).body
     const path = `/v1/projects/${project_id}`
     await commit({ dir: managedDir(app.deps, project_id), remote: null }, 'main', { a: 'a\n' })
@@ -170,7 +170,7 @@ describe('a request that died', () => {
     expect(body.branches.map(({ name }) => name)).toEqual(['main'])
   })
 
-  test('with a server whose heartbeat is old, too', async () => {
+  test('the retry takes over from a server with an old heartbeat', async () => {
     const first = await create('stale')
     const instance_id = randomUUID()
     const heartbeat_at = new Date(Date.now() - 60_000)
@@ -182,7 +182,7 @@ describe('a request that died', () => {
     expect((await create('stale')).body.project_id).toBe(first.body.project_id)
   })
 
-  test('with a server that holds no lock any more is taken over at once, however young its heartbeat', async () => {
+  test('the retry takes over at once from a server without its lock, however recent its heartbeat', async () => {
     const first = await create('unlocked')
     const other = { ...app.deps, instanceId: randomUUID() }
     const life = await startHeartbeat(other, { folderId: randomUUID(), onDeath: async () => {} })
@@ -202,7 +202,7 @@ describe('a request that died', () => {
     expect((await create('unlocked')).body.project_id).toBe(first.body.project_id)
   })
 
-  test('with a database that began again proves nothing by its lock: the heartbeat counts until it is taken anew', async () => {
+  test('after a restart of the database the heartbeat counts until the server takes its lock again', async () => {
     const first = await create('restarted')
     const instance_id = randomUUID()
     await app.deps.db
@@ -219,7 +219,7 @@ describe('a request that died', () => {
     expect((await create('restarted')).body.project_id).toBe(first.body.project_id)
   })
 
-  test('on a server that lives is waited for', async () => {
+  test('the retry waits for a server that is alive', async () => {
     await create('living')
     const instance_id = randomUUID()
     await app.deps.db.insertInto('server_instances').values({ instance_id, lock_taken_at: null }).execute()
@@ -228,7 +228,7 @@ describe('a request that died', () => {
     expect([reply.status, reply.body.code]).toEqual([409, 'idempotency_in_progress'])
   })
 
-  test('by a mistake of ours keeps its key: the retry makes what the first try was to make', async () => {
+  test('an internal error keeps the key, and the retry completes the request', async () => {
     const before = await projects()
     keyring.failures = 1
     const failed = await create('mistake')
@@ -246,8 +246,8 @@ describe('a request that died', () => {
   })
 })
 
-describe('a key', () => {
-  test.each(['', 'with space', 'ü', 'x'.repeat(256), 'tab\there'])('%j is refused', async (key) => {
+describe('the format of an idempotency key', () => {
+  test.each(['', 'with space', 'ü', 'x'.repeat(256), 'tab\there'])('refuses the key %j', async (key) => {
     const before = await projects()
     const reply = await app.request<{ code: string }>('POST', '/v1/projects', {
       body: { name: 'one' },
@@ -257,11 +257,11 @@ describe('a key', () => {
     expect(await projects()).toBe(before)
   })
 
-  test('of 255 characters is taken', async () => {
+  test('accepts a key of 255 characters', async () => {
     expect((await create('k'.repeat(255))).status).toBe(201)
   })
 
-  test('is forgotten after a day, and not before', async () => {
+  test('forgets a key after a day, and not before', async () => {
     await create('old')
     await create('young')
     const age = (hours: number, key: string) =>
@@ -280,7 +280,7 @@ describe('a key', () => {
     expect(left.map(({ key }) => key)).not.toContain('old')
   })
 
-  test('on a route that does not ask for one is ignored', async () => {
+  test('ignores a key on a route that does not take one', async () => {
     const mint = () =>
       app.request<{ secret_key: string }>('POST', '/v1/accounts/tokens', {
         body: { name: 'x' },

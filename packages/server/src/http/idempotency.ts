@@ -49,7 +49,7 @@ function claimName(deps: Pick<Deps, 'instanceId'>, { scope, key }: KeyOfScope): 
 
 async function findOrInsertClaim(deps: IdempotencyDeps, input: KeyedRequest, mayClaim: boolean): Promise<Claim> {
   if (!/^[\x21-\x7e]{1,255}$/.test(input.key))
-    throw new ServiceError('invalid', 'The Idempotency-Key has to be 1 to 255 printable characters.', {
+    throw new ServiceError('invalid', 'The Idempotency-Key must be 1 to 255 printable characters.', {
       detail: { issues: [{ path: 'Idempotency-Key', message: 'is not valid' }] },
     })
   const hash = createHash('sha256').update(`${input.method} ${input.path}\n`).update(input.body).digest()

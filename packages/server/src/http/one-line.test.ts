@@ -28,7 +28,7 @@ afterAll(() => app.close())
 
 const at = (path: string) => `/v1/projects/${project.project_id}${path}`
 
-test('a name with line ends and control characters is kept without them', async () => {
+test('removes line breaks and control characters from names', async () => {
   const { session_id } = await app.makeSession(project)
   const sent: [string, string, object][] = [
     ['POST', '/v1/projects', { name: forged }],
@@ -51,7 +51,7 @@ test('a name with line ends and control characters is kept without them', async 
     expect((await app.request('PATCH', at(''), { body })).status).toBe(400)
 })
 
-test('a title adds no line to a card or the audit, and neither it nor a message adds a trailer of ours to the merge', async () => {
+test('a title adds no line to a card or an audit row, and no trailer to the merge commit', async () => {
   const base_sha = await gitText({ dir }, 'rev-parse', 'main')
   const opened = await app.request<{ change_request: ChangeRequest }>('POST', at('/change-requests'), {
     body: { title: forged, head_ref: 'work', base_ref: 'main' },

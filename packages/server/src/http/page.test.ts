@@ -23,7 +23,7 @@ async function walk<T>(path: string, entriesOf: (body: never) => T[]): Promise<T
   return pages
 }
 
-test('a list that is whole by default pages by limit, cursor and Link', async () => {
+test('pages a list that is whole by default with limit, cursor and Link', async () => {
   const path = `/v1/projects/${project.project_id}/webhooks`
   for (const n of [1, 2, 3]) await app.request('POST', path, { body: { url: `http://127.0.0.1:9/${n}` } })
   const webhooks = (body: { webhooks: Webhook[] }) => body.webhooks.map(({ url }) => new URL(url).pathname)
@@ -38,7 +38,7 @@ test('a list that is whole by default pages by limit, cursor and Link', async ()
   expect(webhooks(rest.body)).toEqual(['/3'])
 })
 
-test('a bare array pages, too', async () => {
+test('pages a list whose reply is an array', async () => {
   await app.browser()
   await app.browser()
   const headers = await app.browser()

@@ -27,7 +27,7 @@ export function requestLog(
     const id = deps.newId()
     c.set('requestId', id)
     if (c.req.url.length > urlBytesMax)
-      return errorResponse(new ServiceError('invalid', 'The address of this request is too long.'), id)
+      return errorResponse(new ServiceError('invalid', 'The URL of this request is too long.'), id)
     await next()
     const answer = cutWhenBroken(c.res, (error) => {
       deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'a response was cut off')

@@ -12,7 +12,7 @@ afterAll(() => app.close())
 
 const unknown = (field: string) => `The request body has an unknown field: ${field}`
 
-describe('a refusal names the field in words, and the issue by its name', () => {
+describe('messages of validation errors', () => {
   test.each([
     ['POST', '/change-requests', { title: 'A title' }, 'Head branch is required.', 'head_ref'],
     ['POST', '/change-requests', { title: '', head_ref: 'x' }, 'Title is required.', 'title'],
@@ -50,7 +50,7 @@ describe('a refusal names the field in words, and the issue by its name', () => 
       'Session is required with branch_already_created: the branch has this name.',
       'session_id',
     ],
-  ])('%s %s %j', async (method, path, body, error, field) => {
+  ])('%s %s with %j names the field in words, and the issue by its path', async (method, path, body, error, field) => {
     const reply = await app.request<{ error: string; issues: { path: string }[] }>(
       method,
       `/v1/projects/${project.project_id}${path}`,

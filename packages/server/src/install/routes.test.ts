@@ -14,7 +14,7 @@ const fetchScript = (headers: Record<string, string> = {}, path = '/install') =>
   return buildApp(app.deps).request(publicUrl + path, { headers: { host: new URL(publicUrl).host, ...headers } })
 }
 
-describe('the installer', () => {
+describe('the install script', () => {
   test.each([
     ['host', "evil.test'; touch /tmp/x; '"],
     ['host', 'evil.test'],
@@ -24,7 +24,7 @@ describe('the installer', () => {
     ['x-original-url', '//evil.test/'],
     ['origin', 'https://evil.test'],
     ['referer', "https://evil.test/'; touch /tmp/x"],
-  ])('has nothing of the header %s: %s', async (name, value) => {
+  ])('contains nothing of the header %s: %s', async (name, value) => {
     const clean = await (await fetchScript()).text()
     const response = await fetchScript({ [name]: value })
     if (response.status === 200) expect(await response.text()).toBe(clean)
@@ -32,7 +32,7 @@ describe('the installer', () => {
     expect(clean).toContain(`svc_origin='${app.deps.config.publicUrl}'`)
   })
 
-  test('has nothing of its address, and the address of the operator as it is', async () => {
+  test("contains nothing of its request URL, and the operator's URL unchanged", async () => {
     const clean = await (await fetchScript()).text()
     expect(await (await fetchScript({}, "/install?x='$(touch%20/tmp/x)'")).text()).toBe(clean)
     const before = app.deps.config.publicUrl

@@ -30,8 +30,8 @@ export function installRoutes(app: App, deps: Pick<Deps, 'config'>): void {
       throw new ServiceError('not_found', 'This server does not offer this program.', {
         hint:
           archives.length === 0
-            ? 'It runs from source: run npm run build to make its program.'
-            : `It offers ${archives.map(({ name }) => name).join(', ')}. Run npm run release to make the others.`,
+            ? 'It runs from source: run npm run build to build the program.'
+            : `It offers ${archives.map(({ name }) => name).join(', ')}. Run npm run release to build the others.`,
       })
     return new Response(Bun.file(found.path).stream(), {
       headers: {

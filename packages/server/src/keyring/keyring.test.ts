@@ -12,14 +12,14 @@ const dataKey = keyring.newDataKey(projectId)
 const aad = ['secret', 'A', 1] as const
 const sealed = keyring.seal({ projectId, dataKey, aad, value: 'grüße 🔑' })
 
-describe('a sealed value', () => {
-  test('opens where it was sealed', () => {
+describe('sealed values', () => {
+  test('opens a value where it was sealed', () => {
     expect(keyring.open({ projectId, dataKey, aad, sealed })).toBe('grüße 🔑')
     const empty = keyring.seal({ projectId, dataKey, aad, value: '' })
     expect(keyring.open({ projectId, dataKey, aad, sealed: empty })).toBe('')
   })
 
-  test('is another one every time, and holds nothing of the value', () => {
+  test('seals a value differently every time and without a trace of it', () => {
     const value = 'canary-'.repeat(20)
     const many = Array.from({ length: 200 }, () => keyring.seal({ projectId, dataKey, aad, value }).toString('hex'))
     expect(new Set(many).size).toBe(200)
@@ -34,24 +34,24 @@ describe('a sealed value', () => {
     ['another kind', ['git_token']],
     ['names run together', ['secret', 'A,1']],
     ['no place', []],
-  ])('does not open at %s', (_, place) => {
+  ])('does not open a value at %s', (_, place) => {
     expect(() => keyring.open({ projectId, dataKey, aad: place, sealed })).toThrow()
   })
 
-  test('does not open in another project, with its own key or with the first one’s', () => {
+  test("does not open a value in another project, with its own key or the first one's", () => {
     const other = randomUUID()
     expect(() => keyring.open({ projectId: other, dataKey: keyring.newDataKey(other), aad, sealed })).toThrow()
     expect(() => keyring.open({ projectId: other, dataKey, aad, sealed })).toThrow()
     expect(() => keyring.open({ projectId, dataKey: keyring.newDataKey(projectId), aad, sealed })).toThrow()
   })
 
-  test('does not open under another root key', () => {
+  test('does not open a value under another root key', () => {
     const another = makeKeyring(randomBytes(32))
     expect(() => another.open({ projectId, dataKey, aad, sealed })).toThrow()
     expect(another.rootKeyId).not.toBe(keyring.rootKeyId)
   })
 
-  test('with any one bit changed, or cut anywhere, does not open', () => {
+  test('does not open a value with any bit changed or any part missing', () => {
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const changed = Buffer.from(sealed)
       changed[bit >> 3]! ^= 1 << (bit & 7)
@@ -63,7 +63,7 @@ describe('a sealed value', () => {
   })
 })
 
-test('a derived key is the same for the same label and tells nothing of the others', () => {
+test('derives the same key for the same label, unrelated to other labels', () => {
   const key = randomBytes(32)
   const labels = ['a', 'b', 'service key of sandbox 1', 'service key of sandbox 11']
   const derived = labels.map((label) => makeKeyring(key).derive(label).toString('hex'))
@@ -72,11 +72,11 @@ test('a derived key is the same for the same label and tells nothing of the othe
   expect(derived).not.toContain(key.toString('hex'))
 })
 
-describe('the file of the master key', async () => {
+describe('the master key file', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'svc-key-'))
   afterAll(() => rm(dir, { recursive: true, force: true }))
 
-  test('is made once, for its owner alone, and read back', async () => {
+  test('creates the file once, for its owner only, and reads it back', async () => {
     const file = join(dir, 'deep/er/master.key')
     expect(await readMasterKey(file)).toBeNull()
     const key = await createMasterKey(file)
@@ -85,7 +85,7 @@ describe('the file of the master key', async () => {
     expect((await stat(join(dir, 'deep/er'))).mode & 0o777).toBe(0o700)
   })
 
-  test('is never written over', async () => {
+  test('never overwrites the file', async () => {
     const file = join(dir, 'master.key')
     await createMasterKey(file)
     const before = await readFile(file, 'utf8')
@@ -94,7 +94,7 @@ describe('the file of the master key', async () => {
   })
 
   test.each(['', 'short', randomBytes(31).toString('base64'), randomBytes(33).toString('base64'), 'hunter2 hunter2'])(
-    'with %j in it is refused, and what is in it is not repeated',
+    'refuses a file with %j without repeating its content',
     async (text) => {
       const file = join(dir, `bad-${randomUUID()}`)
       await writeFile(file, text)
@@ -104,7 +104,7 @@ describe('the file of the master key', async () => {
     },
   )
 
-  test('that is a folder is refused with the reason', async () => {
+  test('refuses a folder with the reason', async () => {
     await expect(readMasterKey(dir)).rejects.toThrow(/cannot be read/)
   })
 })

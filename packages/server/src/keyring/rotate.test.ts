@@ -86,8 +86,8 @@ const refusal = async (act: Promise<unknown>) => {
   return (error as Error).message
 }
 
-describe('data from before there was a root key', () => {
-  test('gets one at the first start, and what was sealed opens before and after it is moved', async () => {
+describe('data from a version without a root key', () => {
+  test('gets a root key at the first start, and sealed values open before and after the move', async () => {
     const keyring = await startedWith(file)
     expect(await secretBy(keyring)).toBe(canary)
     expect((await row()).data_key_wrapped_by).toBeNull()
@@ -101,14 +101,14 @@ describe('data from before there was a root key', () => {
     await app.request('DELETE', `/v1/projects/${made.body.project_id}?purge=true`)
   })
 
-  test('five servers that start at once make one root key', async () => {
+  test('five concurrent servers create one root key', async () => {
     const keyrings = await Promise.all(Array.from({ length: 5 }, () => startedWith(file)))
     expect(new Set(keyrings.map(({ rootKeyId }) => rootKeyId)).size).toBe(1)
   })
 })
 
-describe('the master key is changed', () => {
-  test('and the one before opens nothing in the database any more', async () => {
+describe('rotating the master key', () => {
+  test('the earlier key opens nothing in the database', async () => {
     const running = await startedWith(file)
     // The same search finds it where it exists; otherwise the end of this test would prove nothing.
     expect(await plunder(app.deps.db, masterKey, subkeys)).toContain(canary)
@@ -144,7 +144,7 @@ describe('the master key is changed', () => {
     expect(await readdir(join(file, '..'))).toEqual(['master.key'])
   })
 
-  test('twice: the second finds nothing to move, and the key between opens nothing', async () => {
+  test('a second rotation moves no data, and the key in between opens nothing', async () => {
     await startedWith(file)
     await rotateMasterKey(deps)
     const between = (await readMasterKey(file))!
@@ -153,14 +153,14 @@ describe('the master key is changed', () => {
     expect(await secretBy(await startedWith(file))).toBe(canary)
   })
 
-  test('by two at the same time: one after the other, and the file is the key', async () => {
+  test('concurrent rotations run one after the other, and the file has the current key', async () => {
     const both = await Promise.all([rotateMasterKey(deps), rotateMasterKey(deps)])
     expect(new Set(both.map(({ master_key_id }) => master_key_id)).size).toBe(2)
     expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(file))!) }])
     expect(await secretBy(await startedWith(file))).toBe(canary)
   })
 
-  test('behind a link and for another user: the file itself is replaced, and the same may read it', async () => {
+  test('replaces the file behind a link, and keeps its owner and readers', async () => {
     const linked = join(dir, randomUUID())
     await symlink(file, linked)
     const isRoot = process.getuid?.() === 0
@@ -174,7 +174,7 @@ describe('the master key is changed', () => {
     expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(file))!) }])
   })
 
-  test('in batches, of which a dead one leaves the rest to the next', async () => {
+  test('moves the data keys in batches, and a later run finishes an interrupted one', async () => {
     await addOldProjects(app.deps.db, masterKey, { accountId: app.owner.account_id, count: 250 })
     expect(await rotate('rotate.after_batch=kill@2')).toBeNull()
     const left = await app.deps.db
@@ -212,7 +212,7 @@ async function rotate(failpoints?: string): Promise<Rotation | null> {
 }
 
 test.each(pointsOf('keys'))(
-  'killed at %s it leaves data that starts, and the next run finishes',
+  'a rotation killed at %s leaves data that a server starts with, and the next run finishes it',
   async (point) => {
     const running = await startedWith(file)
     const before = (await audit()).length
@@ -232,8 +232,8 @@ test.each(pointsOf('keys'))(
   60_000,
 )
 
-describe('several machines', () => {
-  test('keep their servers running; at the next start the earlier file is refused with what to do', async () => {
+describe('rotating with several machines', () => {
+  test('running servers continue, and their next start with the earlier file says what to do', async () => {
     const elsewhere = join(dir, randomUUID())
     await copyFile(file, elsewhere)
     const running = await startedWith(elsewhere)
@@ -246,7 +246,7 @@ describe('several machines', () => {
     expect(await secretBy(await startedWith(elsewhere))).toBe(canary)
   })
 
-  test('of which one died over it: another begins anew with the key it has, and the latest counts', async () => {
+  test('another machine can start a new rotation after one died, and the latest key counts', async () => {
     const elsewhere = join(dir, randomUUID())
     await copyFile(file, elsewhere)
     expect(await rotate('rotate.after_file=kill')).toBeNull()
@@ -256,7 +256,7 @@ describe('several machines', () => {
     expect(await refusal(startedWith(file))).toContain('is an earlier one')
   }, 60_000)
 
-  test('one of which runs an earlier svc: nothing is begun', async () => {
+  test('refuses to rotate while a server runs an earlier version', async () => {
     const instance_id = randomUUID()
     await app.deps.db.insertInto('server_instances').values({ instance_id, lock_taken_at: null }).execute()
     const before = await readFile(file, 'utf8')
@@ -266,8 +266,8 @@ describe('several machines', () => {
   })
 })
 
-describe('what is wrong is said, and nothing is given up for it', () => {
-  test('a foreign key, a missing one, a damaged row', async () => {
+describe('refusing a rotation without losing a key', () => {
+  test('reports a foreign key, a missing key, and a damaged row', async () => {
     const foreign = join(dir, randomUUID())
     const key = await createMasterKey(foreign)
     // First data without a root key, then data with one.
@@ -286,7 +286,7 @@ describe('what is wrong is said, and nothing is given up for it', () => {
     expect(await readMasterKey(file)).toEqual(masterKey)
   })
 
-  test('a folder that nobody can write', async () => {
+  test('reports a folder that cannot be written', async () => {
     // Root can write everywhere, so a file name too long for a suffix makes the write fail.
     const long = join(dir, 'k'.repeat(245))
     await copyFile(file, long)
@@ -295,7 +295,7 @@ describe('what is wrong is said, and nothing is given up for it', () => {
     expect(await secretBy(await startedWith(long))).toBe(canary)
   })
 
-  test('a file that changed under the run', async () => {
+  test('reports a file that changed during the rotation', async () => {
     const paused = join(dir, randomUUID())
     const running = rotate(`rotate.before_retire=pause:${paused}`)
     while (!(await stat(paused).catch(() => null))) await Bun.sleep(5)

@@ -76,7 +76,7 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
   expect(text).not.toContain(project.project_id)
 })
 
-test('queues and sessions of the database are counted', async () => {
+test('counts queues and sessions of the database', async () => {
   const { project } = await app.managedProject()
   const { session_id } = await app.makeSession(project)
   await app.deps.db
@@ -104,11 +104,11 @@ test.each([
   ['a proxy that writes Forwarded', { forwarded: 'for=192.0.2.7' }, 403],
   ['a proxy that names the scheme alone', { 'x-forwarded-proto': 'https' }, 403],
   ['a content delivery network', { 'cf-connecting-ip': '192.0.2.7' }, 403],
-])('%s', async (_name, headers: Record<string, string>, status) => {
+])('answers a scrape by its credentials: %s', async (_name, headers: Record<string, string>, status) => {
   expect((await scrape(headers)).status).toBe(status)
 })
 
-test('refuses a user token, an address that is not of this machine and a sandbox', async () => {
+test('refuses a user token, another machine and a sandbox', async () => {
   expect((await scrape({ authorization: `Bearer ${app.ownerToken}` })).status).toBe(403)
   // A request without a listener has no address.
   const elsewhere = await app.request('GET', '/metrics', { token: null })

@@ -67,8 +67,8 @@ async function stream(signal?: AbortSignal): Promise<Response> {
   })
 }
 
-describe('the upstream', () => {
-  test('gets what the agent sent, with our key and nothing of the sandbox’s', async () => {
+describe('requests to the model upstream', () => {
+  test("sends the agent's request with the server's key and nothing of the sandbox's credentials", async () => {
     await complete({ headers: { cookie: 'a=b', 'x-svc-user-context': 'x', 'x-forwarded-for': '1.2.3.4' } })
     expect(seen).toHaveLength(1)
     const [asked] = seen
@@ -81,7 +81,7 @@ describe('the upstream', () => {
       expect(text).not.toContain(hidden)
   })
 
-  test('is streamed through byte for byte, and every part at once', async () => {
+  test('streams the reply unchanged and without delay', async () => {
     const parts = ['data: {"a":"ü"}\n\n', 'data: {"b":1}\r\n\r\n', ': comment\n\n', 'data: [DONE]\n\n']
     let push: (part: string | null) => void = () => {}
     answer = () =>
@@ -115,7 +115,7 @@ describe('the upstream', () => {
     expect((await reader.read()).done).toBeTrue()
   })
 
-  test('is told when the agent goes away', async () => {
+  test('aborts the request when the agent disconnects', async () => {
     let isAborted = false
     answer = (_, signal) => {
       signal.addEventListener('abort', () => (isAborted = true))
@@ -132,7 +132,7 @@ describe('the upstream', () => {
     await until('the upstream request is aborted', () => isAborted)
   })
 
-  test('that answers with an error of its own is passed on: the agent’s client knows it', async () => {
+  test("passes on an error of the upstream that the agent's client understands", async () => {
     for (const status of [400, 404, 429, 500, 503]) {
       answer = () => Response.json({ error: { message: `no ${status}` } }, { status })
       const reply = await complete()
@@ -140,15 +140,18 @@ describe('the upstream', () => {
     }
   })
 
-  test.each([401, 403])('that refuses our key (%d) is our trouble, and no word of it is passed on', async (status) => {
-    answer = () => Response.json({ error: { message: 'operator-key is not valid' } }, { status })
-    const reply = await complete()
-    expect(reply.status).toBe(502)
-    expect(reply.body.error).toMatchObject({ code: 'model_upstream_failed', message: expect.stringContaining('key') })
-    expect(reply.text).not.toContain('operator-key')
-  })
+  test.each([401, 403])(
+    "reports a refused server key (%d) as a server error, without the upstream's message",
+    async (status) => {
+      answer = () => Response.json({ error: { message: 'operator-key is not valid' } }, { status })
+      const reply = await complete()
+      expect(reply.status).toBe(502)
+      expect(reply.body.error).toMatchObject({ code: 'model_upstream_failed', message: expect.stringContaining('key') })
+      expect(reply.text).not.toContain('operator-key')
+    },
+  )
 
-  test('that repeats our key in an answer, whole, is heard by nobody, in an error, in an answer and in a stream', async () => {
+  test("withholds a reply that repeats the server's key, in an error, a reply and a stream", async () => {
     const sentence = 'The response of the model upstream contains its key, so it is not shown.'
     for (const form of ['operator-key', btoa('operator-key'), Buffer.from('operator-key').toString('hex')]) {
       const words = { error: { message: `${'x'.repeat(70_000)} you sent ${form}` } }
@@ -169,7 +172,7 @@ describe('the upstream', () => {
     expect((await complete()).body.error.message).toBe('operator-ke')
   })
 
-  test('that sends us elsewhere is not followed', async () => {
+  test('follows no redirect of the upstream', async () => {
     answer = () => Response.redirect('http://127.0.0.1:1/elsewhere', 302)
     const reply = await complete()
     expect(reply.status).toBe(502)
@@ -177,7 +180,7 @@ describe('the upstream', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('that fails with a page instead of an answer is said clearly, without the page', async () => {
+  test('reports an HTML error page of the upstream without its content', async () => {
     answer = () => new Response('<html>nginx/1.0</html>', { status: 500, headers: { 'content-type': 'text/html' } })
     const reply = await complete()
     expect(reply.status).toBe(502)
@@ -185,7 +188,7 @@ describe('the upstream', () => {
     expect(reply.text).not.toContain('nginx')
   })
 
-  test('that is away is said clearly, in the shape model clients read', async () => {
+  test('reports an unreachable upstream in the format of the client', async () => {
     const away = await makeSessionApp({ configure: { model: { url: 'http://127.0.0.1:1/v1', key: null, name: 'm' } } })
     try {
       const { env } = await away.running()
@@ -206,8 +209,8 @@ describe('the upstream', () => {
   })
 })
 
-describe('the key', () => {
-  test('of a stopped sandbox is 401, and the upstream hears nothing', async () => {
+describe('the key of a sandbox', () => {
+  test('refuses the key of a stopped sandbox with 401, without a request to the upstream', async () => {
     const stopped = await app.running()
     await app.request('POST', app.path(stopped.session_id, 'stop'))
     const reply = await complete({}, stopped.env.SVC_LLM_API_KEY!)
@@ -216,14 +219,14 @@ describe('the key', () => {
     expect(seen).toEqual([])
   })
 
-  test('of an earlier generation is 401', async () => {
+  test('refuses the key of an earlier generation with 401', async () => {
     const restarted = await app.running()
     await app.request('POST', app.path(restarted.session_id, 'restart'))
     await app.reaches(restarted.session_id, 'running')
     expect((await complete({}, restarted.env.SVC_LLM_API_KEY!)).status).toBe(401)
   })
 
-  test('names the models there are', async () => {
+  test('lists the available models', async () => {
     const list = async (token: string) => (await app.request('GET', '/v1/llm/models', { token })).body
     expect(await list(key)).toEqual({
       object: 'list',
@@ -236,21 +239,21 @@ describe('the key', () => {
   })
 })
 
-describe('a body', () => {
+describe('the body of a model request', () => {
   test.each([
     ['{', 400],
     ['', 400],
     ['[]', 400],
     ['{"messages":"x"}', 400],
     ['['.repeat(50_000), 400],
-  ])('%# that is no conversation is refused in the shape model clients read', async (text, status) => {
+  ])('refuses invalid body %# in the format of the client', async (text, status) => {
     const reply = await complete({ body: text })
     expect(reply.status).toBe(status)
     expect(reply.body.error).toMatchObject({ code: 'invalid', message: expect.any(String) })
     expect(seen).toEqual([])
   })
 
-  test('may be larger than the API’s, and has an end', async () => {
+  test('allows larger bodies than the API, up to a limit', async () => {
     const long = (bytes: number) => JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] })
     expect((await complete({ body: long(4 * 1024 * 1024) })).status).toBe(200)
     const reply = await complete({ body: long(33 * 1024 * 1024) })
@@ -260,7 +263,7 @@ describe('a body', () => {
 })
 
 describe('without an upstream', () => {
-  test('says so, except to the scripted stand-in, which answers by itself', async () => {
+  test('says that no model is configured, except to the scripted model, which answers itself', async () => {
     const bare = await makeSessionApp({ configure: { model: null } })
     try {
       const plain = await bare.running()

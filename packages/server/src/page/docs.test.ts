@@ -27,7 +27,7 @@ test('serves the docs site without a sign-in, under a policy without inline scri
   }
 })
 
-test('finds a page by its address with and without `.html`, and a folder by its index', async () => {
+test('finds a page with and without `.html`, and a folder by its index', async () => {
   expect((await get('/docs')).headers.get('location')).toBe('/docs/')
   for (const path of ['/docs/guide/client.html', '/docs/guide/client', '/docs/guide/', '/docs/api'])
     expect((await get(path)).status).toBe(200)
@@ -38,7 +38,7 @@ test('finds a page by its address with and without `.html`, and a folder by its 
   expect((await get('/docs/', { host: 'evil.test' })).status).toBe(403)
 })
 
-test('the API reference lists every route of the contract, each with a section of its own', async () => {
+test('the API reference lists every route of the contract, each with its own section', async () => {
   const { text } = await get('/docs/api/')
   const links = new Map(
     [...text.matchAll(/<a href="([^"]+)"[^>]*><code>([^<]+)<\/code>/g)].map(([, href, name]) => [name!, href!]),

@@ -23,8 +23,8 @@ async function filesOfDocument(): Promise<string[]> {
   return [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, target]) => target!)
 }
 
-describe('the pages', () => {
-  test('are one document with its own scripts and styles', async () => {
+describe('the pages of the dashboard', () => {
+  test('serves one document with its own scripts and styles', async () => {
     const files = await filesOfDocument()
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
@@ -38,7 +38,7 @@ describe('the pages', () => {
     expect((await get('/assets/no-such-file.js')).status).toBe(404)
   })
 
-  test('say to a browser that there is no such page, and to a program that there is no such route', async () => {
+  test('answers an unknown path with a page for browsers and an error for programs', async () => {
     const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
     const page = await get('/nowhere', browser)
     expect(page.status).toBe(404)
@@ -50,10 +50,10 @@ describe('the pages', () => {
     expect((await get('/nowhere', { ...browser, host: 'evil.test' })).status).toBe(403)
   })
 
-  test('begin with no more than 200 KB of JavaScript, as it travels', async () => {
+  test('the first page loads at most 200 KB of compressed JavaScript', async () => {
     const needed = new Set((await filesOfDocument()).filter((file) => file.endsWith('.js')))
     let total = 0
-    // What a file imports at its top comes with it; the set grows while it is walked.
+    // A file loads its top-level imports with it; the set grows during the walk.
     for (const file of needed) {
       const { text } = await get(file)
       total += Bun.gzipSync(text).byteLength
@@ -64,7 +64,7 @@ describe('the pages', () => {
     expect(total).toBeLessThanOrEqual(200_000)
   })
 
-  test('a nonce is for one answer', async () => {
+  test('uses a new nonce for each reply', async () => {
     const nonces = await Promise.all(
       [1, 2].map(async () => {
         const { text, headers } = await get('/')
@@ -76,7 +76,7 @@ describe('the pages', () => {
     expect(nonces[0]).not.toBe(nonces[1])
   })
 
-  test.each(pages)('%s runs and loads what is ours alone, in no frame', async (path) => {
+  test.each(pages)('the policy of %s allows only our own sources and no frame', async (path) => {
     const { status, headers, text } = await get(path)
     expect(status).toBe(200)
     expect(text).toContain('<div id="root"></div>')
@@ -99,13 +99,13 @@ describe('the pages', () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer')
   })
 
-  test('have no script and no style of their own in them, which the policy would refuse', async () => {
+  test('contains no inline script or style, which the policy would refuse', async () => {
     const { text } = await get('/')
     expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=|javascript:/i)
   })
 
   test.each(['evil.test', 'localhost.evil.test', '127.0.0.1.evil.test:8420', ''])(
-    'is not served under the name %j',
+    'refuses the host name %j',
     async (host) => {
       for (const path of [...pages, '/v1/health']) {
         const reply = await get(path, { host })
@@ -116,8 +116,8 @@ describe('the pages', () => {
   )
 })
 
-describe('signing in', () => {
-  test('is a link, a click and a cookie, and the address never holds the code after that', async () => {
+describe('signing in by a link', () => {
+  test('signs in with a click, sets a cookie, and removes the code from the URL', async () => {
     const signedInBefore = { token: null, headers: await app.browser() }
     const { body } = await app.request<{ url: string }>('POST', '/v1/accounts/owner-links', signedInBefore)
     const link = new URL(body.url)
@@ -132,10 +132,10 @@ describe('signing in', () => {
     const cookie = signedIn.headers.getSetCookie()[0]!
     expect(cookie).toContain('HttpOnly')
     expect(cookie).toContain('SameSite=Lax')
-    // What the page then asks for, as a browser asks for it.
+    // A request of the page, with the headers of a browser.
     const headers = { cookie: cookie.split(';')[0]!, 'sec-fetch-site': 'same-origin' }
     for (const path of ['/v1/accounts/me', '/v1/projects?limit=50']) expect((await get(path, headers)).status).toBe(200)
-    // What another page makes the same browser ask for.
+    // A request that another page causes in the same browser.
     for (const foreign of [
       { ...headers, origin: 'http://evil.test' },
       { ...headers, 'sec-fetch-site': 'cross-site' },

@@ -92,7 +92,7 @@ async function accountToCreateIn(deps: CreateDeps, userId: string, wanted: strin
 async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId: string }) {
   if (input.git_token !== undefined)
     throw new ServiceError('invalid', 'A managed repository needs no git_token: leave it out, or give a repo_url.', {
-      detail: { issues: [{ path: 'git_token', message: 'goes with repo_url' }] },
+      detail: { issues: [{ path: 'git_token', message: 'requires repo_url' }] },
     })
   if (input.git_ssh_key !== undefined) throw keyWithoutSsh()
   const defaultBranch = input.default_branch ?? 'main'

@@ -66,7 +66,7 @@ test.each<[string, () => void]>([
   ['no objects at all', () => rmSync(join(dir, 'objects'), { recursive: true })],
   ['nothing at all', () => rmSync(dir, { recursive: true })],
   ['locked packed refs', lock('packed-refs.lock')],
-])('%s', async (_, damage) => {
+])('repairs a mirror with %s when it is read', async (_, damage) => {
   const merged = await begin()
   // Opened before, so that its objects are missing, and read after.
   const { cr_id } = await project.open(`work-${++count}`, { [`file-${count}`]: '2\n' })

@@ -64,10 +64,10 @@ async function leftovers(dir: string): Promise<string[]> {
   return names.filter((name) => /svc-scratch|tmp_|\.lock$/.test(name))
 }
 
-describe('of managed repositories', () => {
+describe('a full disk of managed repositories', () => {
   const folder = () => join(app.deps.config.dataDir, 'repositories')
 
-  test('a push is refused with the reason, and is taken once there is room', async () => {
+  test('refuses a push with the reason, and accepts it after space is freed', async () => {
     if (mounted.length < 2) return
     const made = await app.managedProject()
     const url = `http://x-access-token:${app.ownerToken}@127.0.0.1:${port}/v1/projects/${made.project.project_id}/git`
@@ -88,7 +88,7 @@ describe('of managed repositories', () => {
     await gitText(made.repo, 'fsck', '--strict')
   })
 
-  test('a change request is read, and merged once there is room', async () => {
+  test('reads a change request, and merges it after space is freed', async () => {
     if (mounted.length < 2) return
     const at = testProject(app, await app.managedProject())
     const cr = await at.open('work', { 'w.txt': 'w\n' })
@@ -110,10 +110,10 @@ describe('of managed repositories', () => {
   })
 })
 
-describe('of mirrors', () => {
+describe('a full disk of mirrors', () => {
   const folder = () => join(app.deps.config.dataDir, 'mirrors')
 
-  test('a fetch says that it is our disk and not their host, leaves no halves, and works once there is room', async () => {
+  test("says that the server's disk is full, leaves no partial objects, and fetches after space is freed", async () => {
     if (mounted.length < 2) return
     const made = await app.externalProject()
     const at = testProject(app, made)
@@ -132,13 +132,13 @@ describe('of mirrors', () => {
     expect(await leftovers(mirror)).toEqual([])
     const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
     expect(diff.body.files.map(({ path }) => path)).toEqual(['large.txt'])
-    // What was merged before stays readable.
+    // Earlier merges stay readable.
     expect((await app.request('GET', at.path(first.cr_id, 'diff'))).status).toBe(200)
     await gitText({ dir: mirror }, 'fsck', '--connectivity-only')
     expect((await at.merge(cr.cr_id)).status).toBe(200)
   })
 
-  test('a project that is new on a full disk says so, too', async () => {
+  test('reports the full disk when a project is created', async () => {
     if (mounted.length < 2) return
     const at = testProject(app, await app.externalProject())
     const cr = await at.open('work', { 'w.txt': 'w\n' })

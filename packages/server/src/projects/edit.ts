@@ -65,12 +65,12 @@ async function requireHonestApi(deps: Pick<Deps, 'config' | 'db'>, input: EditPr
     })
   const after = projectSettings.parse({ ...(project.settings as object), ...settings })
   if (project.managed || !/^https?:/.test(project.repo_url)) {
-    if (after.git_host !== 'auto') throw refuse('git_host', 'goes with a repository at an https:// address')
-    if (after.git_api_url !== null) throw refuse('git_api_url', 'goes with a repository at an https:// address')
+    if (after.git_host !== 'auto') throw refuse('git_host', 'requires a repository with an https:// URL')
+    if (after.git_api_url !== null) throw refuse('git_api_url', 'requires a repository with an https:// URL')
     return
   }
   if (after.git_api_url !== null && after.git_host !== 'github')
-    throw refuse('git_api_url', 'goes with git_host "github"')
+    throw refuse('git_api_url', 'requires git_host "github"')
   if (after.git_api_url !== null && git_token === undefined && !isOfSameHost(project.repo_url, after.git_api_url))
     throw new ServiceError(
       'invalid',
@@ -91,10 +91,10 @@ async function requireHonestApi(deps: Pick<Deps, 'config' | 'db'>, input: EditPr
 async function requireWorkingAccess(deps: Pick<Deps, 'config' | 'db'>, input: EditProject): Promise<string | null> {
   if (input.project.managed)
     throw new ServiceError('invalid', 'A managed repository has no credential.', {
-      detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
+      detail: { issues: [{ path: 'git_token', message: 'requires an external repository' }] },
     })
   if (input.git_token === undefined)
-    throw new ServiceError('invalid', 'A user name needs its token.', {
+    throw new ServiceError('invalid', 'A user name requires a token.', {
       detail: { issues: [{ path: 'git_token', message: 'is required with git_username' }] },
     })
   const access = accessGiven({

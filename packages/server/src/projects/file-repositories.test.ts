@@ -46,7 +46,7 @@ const run = promisify(execFile)
 const create = (repo_url: string, token = app.ownerToken) =>
   app.request<Project & ErrorBody>('POST', '/v1/projects', { token, body: { repo_url } })
 
-test('a work tree whose default branch is checked out is refused with two ways that work', async () => {
+test('refuses a work tree with its default branch checked out, with two ways that work', async () => {
   const tree = join(home.path, "a tree's")
   await run('git', ['clone', '--quiet', mine.dir, tree])
   const refused = await create(`file://${tree.replaceAll(' ', '%20')}`)
@@ -202,8 +202,8 @@ function spellings(): string[] {
   ]
 }
 
-describe('a repository by its path', () => {
-  test('is adopted by an owner of the instance, and merges go on', async () => {
+describe('repositories by path', () => {
+  test('an owner of the instance uses one, and merges work', async () => {
     for (const repo_url of [mine.dir, `file://${mine.dir}`, lead('mine', (at) => symlinkSync(mine.dir, at))]) {
       const made = await create(repo_url)
       expect([made.status, made.body.repo_url]).toEqual([201, `file://${mine.dir}`])
@@ -217,7 +217,7 @@ describe('a repository by its path', () => {
     expect(listed.status).toBe(200)
   })
 
-  test('is for no other user of the instance', async () => {
+  test('refuses other users of the instance', async () => {
     const users = [await app.makeUser('owner', 'own'), await app.makeUser('member'), await app.makeUser('admin')]
     const before = await projects()
     for (const { token } of users)
@@ -228,7 +228,7 @@ describe('a repository by its path', () => {
     expect(await projects()).toBe(before)
   })
 
-  test('of another project is adopted in none of forty spellings, by nobody', async () => {
+  test('refuses a repository of another project in forty spellings, to everyone', async () => {
     const all = spellings()
     expect(new Set(all).size).toBeGreaterThanOrEqual(40)
     const stranger = await app.makeUser('owner', 'own')
@@ -242,7 +242,7 @@ describe('a repository by its path', () => {
     expect(snapshot(victim.repo.dir)).toBe(canary)
   })
 
-  test('of another project that a row names, however it came there, is neither read nor written', async () => {
+  test('neither reads nor writes a repository of another project that a row names', async () => {
     const { project_id } = (await create(mine.dir)).body
     const path = `/v1/projects/${project_id}`
     for (const repo_url of [
@@ -269,7 +269,7 @@ describe('a repository by its path', () => {
     expect(snapshot(victim.repo.dir)).toBe(canary)
   })
 
-  test('that became a link to another repository since is used no more', async () => {
+  test('stops using a path that became a link to another repository', async () => {
     const place = join(home.path, 'place')
     const [first, second] = [await makeRepo({ main: { a: '1' } }), await makeRepo({ main: { a: '2' } })]
     renameSync(first.dir, place)
@@ -287,7 +287,7 @@ describe('a repository by its path', () => {
     await second.remove()
   })
 
-  test('of a project of another account is out of reach, though a row names it', async () => {
+  test("does not reach a repository of another account's project that a row names", async () => {
     const stranger = await app.makeUser('owner', 'own')
     const made = await app.request<Project>('POST', '/v1/projects', { token: stranger.token, body: { name: 'theirs' } })
     const { project_id } = made.body
@@ -301,7 +301,7 @@ describe('a repository by its path', () => {
   })
 
   test.skipIf(process.getuid?.() !== 0)(
-    'of another user of the machine is refused, and so is one that such a user could exchange',
+    'refuses a repository of another user of the machine, or one that such a user could replace',
     async () => {
       const theirs = await makeRepo({ main: { a: '1' } })
       const mineBelow = await makeRepo({ main: { a: '1' } })
@@ -314,7 +314,7 @@ describe('a repository by its path', () => {
   )
 })
 
-test('with roots, a repository below one of them is adopted and no other', async () => {
+test('accepts only repositories below the configured roots', async () => {
   const [inside, outside] = [await makeRepo({ main: { a: '1' } }), await makeRepo({ main: { a: '1' } })]
   const rooted = await makeTestApp({
     configure: { fileRepositories: { roots: [join(inside.dir, '..')] }, allowPrivateGitHosts: false },
@@ -334,7 +334,7 @@ test('with roots, a repository below one of them is adopted and no other', async
   }
 })
 
-test('addresses of this machine are for owners of the instance, and none of them is the service itself', async () => {
+test('only owners of the instance can use addresses of this machine, except the service itself', async () => {
   const { project, repo, host } = await app.externalProject()
   const [stranger, member] = [await app.makeUser('owner', 'own'), await app.makeUser('member')]
   for (const { token } of [stranger, member])
@@ -374,7 +374,7 @@ test('addresses of this machine are for owners of the instance, and none of them
   expect(snapshot(victim.repo.dir)).toBe(canary)
 })
 
-test('an API at a private address is set by an owner of the instance only', async () => {
+test('only an owner of the instance can set an API at a private address', async () => {
   const { project } = await app.externalProject()
   const admin = await app.makeUser('admin')
   const settings = { git_host: 'github', git_api_url: 'http://127.0.0.1:9/api' }

@@ -99,7 +99,7 @@ interface Fetching {
   progress: { phase: string; objects: number; objects_total: number; bytes: number }
 }
 
-test('answers with the progress of the first fetch, and merges once it is over', async () => {
+test('answers with the progress of the first fetch, and merges after it', async () => {
   ;[passes, fetches, gate] = [400_000, 0, Promise.withResolvers()]
   const { at, cr } = await makeProject()
   const asked = [
@@ -128,7 +128,7 @@ test('answers with the progress of the first fetch, and merges once it is over',
   expect(fetches).toBe(1)
 })
 
-test('gives all waiters the answer of a fetch that failed', async () => {
+test('returns the result of a failed fetch to all waiting callers', async () => {
   ;[passes, fetches, gate] = [100_000, 0, Promise.withResolvers()]
   await commit(origin, 'work', { work: '2\n' })
   const { at, cr } = await makeProject()

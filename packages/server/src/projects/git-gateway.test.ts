@@ -70,7 +70,7 @@ const tip = async (branch: string, project = app.project): Promise<string | null
   )
 const refs = () => gitText(app.repo, 'for-each-ref', '--format=%(refname) %(objectname)')
 
-describe('a user', () => {
+describe('git for a user', () => {
   test('clones, and pushes a branch', async () => {
     const dir = await workTree(app.ownerToken)
     expect(await Bun.file(join(dir, 'README.md')).text()).toBe('hello\n')
@@ -79,7 +79,7 @@ describe('a user', () => {
     expect(await tip('users-work')).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
   })
 
-  test('whose push landed has requested a poll of the repository', async () => {
+  test('a push requests a poll of the repository', async () => {
     const { project_id } = app.project
     const looks = () => app.deps.db.selectFrom('project_looks').where('project_id', '=', project_id)
     const dir = await workTree(app.ownerToken)
@@ -92,7 +92,7 @@ describe('a user', () => {
     expect(Date.parse(wanted_at)).toBeGreaterThanOrEqual(Date.parse(looked_at))
   })
 
-  test('takes a large clone as slowly as they like: what they do not read yet waits in git, not in the server', async () => {
+  test('a large clone is read slowly without buffering in the server', async () => {
     const { project, repo } = await app.managedProject()
     const bytes = 64 * 1024 * 1024
     // Random bytes do not compress, and trying slows a busy machine down.
@@ -133,7 +133,7 @@ describe('a user', () => {
     expect(read).toBeGreaterThan(bytes)
   }, 180_000)
 
-  test('rewrites and deletes branches of their own', async () => {
+  test('rewrites and deletes their own branches', async () => {
     const dir = await workTree(app.ownerToken)
     await git(dir, 'push', 'origin', 'HEAD:refs/heads/rewritten')
     await git(dir, 'commit', '--amend', '-m', 'rewritten')
@@ -144,7 +144,7 @@ describe('a user', () => {
   })
 
   test.each([[[]], [['--force']], [['--atomic']]] as string[][][])(
-    'does not push to the default branch (%j), and is told how work lands there',
+    'refuses a push to the default branch (%j) and says how work gets there',
     async (flags) => {
       const dir = await workTree(app.ownerToken)
       const before = await refs()
@@ -155,7 +155,7 @@ describe('a user', () => {
     },
   )
 
-  test('does not slip the default branch in among others, nor delete it', async () => {
+  test('refuses the default branch among other refs, and its deletion', async () => {
     const dir = await workTree(app.ownerToken)
     const before = await refs()
     expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/beside', 'HEAD:refs/heads/main')).ok).toBeFalse()
@@ -164,7 +164,7 @@ describe('a user', () => {
     expect(await refs()).toBe(before)
   })
 
-  test('makes the first push into an empty repository, and it is the last one to its default branch', async () => {
+  test('accepts the first push into an empty repository as the last one to its default branch', async () => {
     const { body: project } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
     const dir = await mkdtemp(join(home, 'empty-'))
     await git(dir, 'init', '-b', 'main')
@@ -177,7 +177,7 @@ describe('a user', () => {
     expect(await tip('main', project)).toBe(first)
   })
 
-  test('sees nothing of the refs the service keeps, and writes none', async () => {
+  test('shows no refs of the service and accepts none', async () => {
     const main = await tip('main')
     await gitText(app.repo, 'update-ref', 'refs/svc/cr/1/head', main!)
     const dir = await workTree(app.ownerToken)
@@ -199,7 +199,7 @@ describe('a user', () => {
     await gitText(app.repo, 'update-ref', '-d', 'refs/svc/cr/1/head')
   })
 
-  test('who is a viewer reads and does not write', async () => {
+  test('a viewer can read but not write', async () => {
     const { token } = await app.makeUser('viewer')
     const dir = await workTree(token)
     expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/viewers')).ok).toBeFalse()
@@ -211,7 +211,7 @@ describe('a user', () => {
     ['a user name that is no token, and no password', () => urlOf(app.project, '', 'owner')],
     ['a token with a wrong checksum', () => urlOf(app.project, `${app.ownerToken.slice(0, -1)}!`)],
     ['no credential', () => urlOf(app.project, '').replace('x-access-token:@', '')],
-  ])('with %s is nobody', async (_, url) => {
+  ])('refuses a credential with %s', async (_, url) => {
     const { ok, said } = await git(home, 'ls-remote', url())
     expect(ok).toBeFalse()
     expect(said).not.toContain('refs/heads')
@@ -222,7 +222,7 @@ describe('a user', () => {
     ['an empty user name', () => urlOf(app.project, app.ownerToken, '')],
     ['the token as user name, and no password', () => urlOf(app.project, '', app.ownerToken)],
     ['the token as user name, and x-oauth-basic', () => urlOf(app.project, 'x-oauth-basic', app.ownerToken)],
-  ])('with %s reads and pushes as the owner of the token', async (form, url) => {
+  ])('accepts a credential with %s as the owner of the token', async (form, url) => {
     const dir = await workTree(app.ownerToken)
     const branch = `by-${form.replaceAll(/\W+/g, '-')}`
     expect(await git(dir, 'push', url(), `HEAD:refs/heads/${branch}`)).toMatchObject({ ok: true })
@@ -230,7 +230,7 @@ describe('a user', () => {
     expect([ok, said.split('\t')[0]]).toEqual([true, (await tip(branch)) ?? ''])
   })
 
-  test('takes no token by Bearer, nor one beside another password', async () => {
+  test('refuses a token by Bearer, or beside another password', async () => {
     const path = `/v1/projects/${app.project.project_id}/git/info/refs?service=git-upload-pack`
     const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`
     for (const authorization of [
@@ -249,7 +249,7 @@ describe('a user', () => {
       expect((await app.request('GET', path, { token: null, headers: { authorization } })).status).toBe(401)
   })
 
-  test('pushes to the host of an external project through the gateway, except to its default branch', async () => {
+  test('pushes to the host of an external project, except to its default branch', async () => {
     const { project, repo } = await app.externalProject()
     const dir = await workTree(app.ownerToken, { project })
     const head = (await git(dir, 'rev-parse', 'HEAD')).said.trim()
@@ -266,7 +266,7 @@ describe('a user', () => {
   })
 })
 
-describe('an agent', () => {
+describe('git for an agent', () => {
   let session: RunningSession
   let credential: string
   beforeAll(async () => {
@@ -299,7 +299,7 @@ describe('an agent', () => {
     }
   })
 
-  test('writes nothing else: not the default branch, no other branch, no tag, nothing hidden, nothing back', async () => {
+  test('refuses other writes: the default branch, other branches, tags, hidden refs, rewinds', async () => {
     const other = await app.running()
     for (const [, token] of tokens()) {
       const dir = await workTree(token, { branch: session.branch_name })
@@ -338,7 +338,7 @@ describe('an agent', () => {
     }
   }, 120_000)
 
-  test('does not push to its own branch while that is the default branch', async () => {
+  test('refuses its own branch while that is the default branch', async () => {
     const { project, repo } = await app.managedProject()
     const path = `/v1/projects/${project.project_id}`
     const { session_id: branch, token } = await app.makeSession(project)
@@ -370,12 +370,12 @@ describe('an agent', () => {
     expect((await app.request('PATCH', `/v1/projects/${app.project.project_id}`, back)).status).toBe(200)
   })
 
-  test('of another project reaches nothing here', async () => {
+  test('an agent of another project reaches nothing', async () => {
     const { project } = await app.managedProject()
     for (const [, token] of tokens()) expect((await git(home, 'ls-remote', urlOf(project, token))).ok).toBeFalse()
   })
 
-  test('cannot go on once its session was stopped, nor with a credential that has expired', async () => {
+  test('refuses a credential that expired or whose session stopped', async () => {
     const doomed = await app.running()
     const dir = await workTree(doomed.env.SVC_CLI_TOKEN!, { branch: doomed.branch_name })
     await app.request('POST', app.path(doomed.session_id, 'stop'))

@@ -123,10 +123,7 @@ function tokenOf(authorization: string | null): string {
   const [username, password] = [pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)]
   const token = noPassword.includes(password) ? username : password
   if (colon < 0 || token === '')
-    throw unauthenticated(
-      'git has to send a credential.',
-      'Use any user name, and your svc_pat_ token as the password.',
-    )
+    throw unauthenticated('git must send a credential.', 'Use any user name, and your svc_pat_ token as the password.')
   return token
 }
 
@@ -148,7 +145,7 @@ function gateFor(actor: Actor, project: AuthorizedProject, repository: Repositor
   return async (commands) => {
     for (const { ref } of commands) {
       if (!ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
-        return `${ref} is kept by the service; push to a branch.`
+        return `${ref} is reserved for the service; push to a branch.`
       if (ref !== main) continue
       if (project.managed && (await isEmpty(repository))) continue
       return mergedOnly

@@ -39,7 +39,7 @@ const create = (app: TestApp, body: object, token?: string) =>
 const startSession = (app: TestApp, project: Project) =>
   app.request<Answer>('POST', `/v1/projects/${project.project_id}/sessions`, { body: {} })
 
-describe('a private repository over a token, from the first look to a merge', () => {
+describe('a private repository with a token', () => {
   const password = `canary+${crypto.randomUUID()}/=`
   const shapes = shapesOf(password)
   const seen: Sighting[] = []
@@ -61,7 +61,7 @@ describe('a private repository over a token, from the first look to a merge', ()
   })
 
   let project: Project
-  test('it is refused without, with the way to give one', async () => {
+  test('refuses the repository without a token and says how to give one', async () => {
     const bare = await create(app, { repo_url: host.url })
     expect([bare.status, bare.body.code]).toEqual([400, 'repository_refused'])
     expect(bare.body.hint).toContain('--git-token -')
@@ -70,7 +70,7 @@ describe('a private repository over a token, from the first look to a merge', ()
     replies.push(bare.text, wrong.text)
   })
 
-  test('it is accepted with it, and a session has its branch there', async () => {
+  test('accepts the repository with a token and creates a session branch there', async () => {
     const made = await create(app, { repo_url: host.url, git_token: password })
     expect(made.status).toBe(201)
     project = made.body
@@ -80,7 +80,7 @@ describe('a private repository over a token, from the first look to a merge', ()
     replies.push(made.text, session.text)
   })
 
-  test('a change request is compared and merged there', async () => {
+  test('compares and merges a change request there', async () => {
     const head = await commit(origin, 'work', { b: '2\n' })
     const path = `/v1/projects/${project.project_id}/change-requests`
     const opened = await app.request<ChangeRequest>('POST', path, { body: { title: 'Work', head_ref: 'work' } })
@@ -91,7 +91,7 @@ describe('a private repository over a token, from the first look to a merge', ()
     replies.push(opened.text, diff.text, merged.text)
   })
 
-  test('what goes wrong on the host names no credential', async () => {
+  test('errors of the host contain no credential', async () => {
     await host.close()
     const path = `/v1/projects/${project.project_id}`
     const session = await startSession(app, project)
@@ -101,7 +101,7 @@ describe('a private repository over a token, from the first look to a merge', ()
     replies.push((await app.request('GET', '/v1/projects')).text)
   })
 
-  test('the token was in no command line, in no program but git, in no reply, log, file or row', async () => {
+  test('the token appears in no command line, no other program, and no reply, log, file or row', async () => {
     // This shows that the search works.
     expect(seen.filter((one) => one.where === 'environ').length).toBeGreaterThan(0)
     expect(seen.filter((one) => one.where === 'cmdline' || !one.program.startsWith('git'))).toEqual([])
@@ -134,7 +134,7 @@ describe('a GitHub-style host', () => {
     await host.close()
   })
 
-  test('gets the session branch by its API, with the project’s token', async () => {
+  test("creates the session branch by the API with the project's token", async () => {
     const { body: project } = await create(app, { repo_url: host.repoUrl, git_token: 'canary-both' })
     host.apiRequests.length = 0
     const session = await startSession(app, project)
@@ -144,7 +144,7 @@ describe('a GitHub-style host', () => {
     expect(host.app.minted).toEqual([])
   })
 
-  test('gets it by a push when the token may not use the API, and the log says why', async () => {
+  test('pushes the branch when the token may not use the API, and logs why', async () => {
     const { body: project } = await create(app, { repo_url: host.repoUrl, git_token: 'canary-git' })
     const session = await startSession(app, project)
     expect(session.status).toBe(201)
@@ -152,7 +152,7 @@ describe('a GitHub-style host', () => {
     expect(kept.text()).toContain('Resource not accessible by personal access token (HTTP status 403)')
   })
 
-  test('gives the operator’s App a token where the project has none', async () => {
+  test("uses the operator's App when the project has no token", async () => {
     const made = await create(app, { repo_url: host.repoUrl })
     expect(made.status).toBe(201)
     const session = await startSession(app, made.body)
@@ -164,7 +164,7 @@ describe('a GitHub-style host', () => {
       expect(holds(text, shapes)).toBeFalse()
   })
 
-  test('whose App is not for other accounts of this server', async () => {
+  test('does not use the App for other accounts of this server', async () => {
     const stranger = await app.makeUser('owner', 'own')
     const minted = host.app.minted.length
     const refused = await create(app, { repo_url: host.repoUrl }, stranger.token)
@@ -173,7 +173,7 @@ describe('a GitHub-style host', () => {
     expect((await create(app, { repo_url: host.repoUrl, git_token: 'canary-both' }, stranger.token)).status).toBe(201)
   })
 
-  test('says when its App is not installed on the repository', async () => {
+  test('says when the App is not installed on the repository', async () => {
     const other = host.repoUrl.replace('repo.git', 'elsewhere.git')
     const refused = await create(app, { repo_url: other })
     expect([refused.status, refused.body.error]).toEqual([
@@ -210,7 +210,7 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
   const address = () => `${sshd.origin}${origin.dir}`
 
   let project: Project
-  test('is made with a key, and a session has its branch there', async () => {
+  test('creates a project with a key, and a session branch there', async () => {
     const made = await create(app, { repo_url: address(), git_token: keys.privateKey })
     expect([made.status, made.body.default_branch, made.body.repo_url]).toEqual([201, 'main', address()])
     project = made.body
@@ -220,14 +220,14 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     replies.push(made.text, session.text)
   })
 
-  test('is refused with a key the host does not know, or one that is none of ours to use', async () => {
+  test('refuses a key that the host does not know, or that the project may not use', async () => {
     const strange = await create(app, { repo_url: address(), git_token: makeSshKey(temp.path).privateKey })
     expect([strange.status, strange.body.code]).toEqual([400, 'repository_refused'])
     const locked = makeSshKey(temp.path, { passphrase: 'secret' }).privateKey
     const wrong: [object, string][] = [
       [{ repo_url: address(), git_token: locked }, 'passphrase'],
       [{ repo_url: address(), git_token: 'ghp_token' }, 'needs a private key'],
-      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'requires an ssh:// address'],
+      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'requires an ssh:// URL'],
     ]
     for (const [body, words] of wrong) {
       const refused = await create(app, body)
@@ -240,12 +240,12 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     }
   })
 
-  test('whose host shows another key is not spoken to until its key is given again', async () => {
+  test('does not contact a host with a changed key until the credential is given again', async () => {
     await sshd.changeHostKey()
     const refused = await startSession(app, project)
     expect([refused.status, refused.body.error]).toEqual([
       502,
-      expect.stringContaining('shows another ssh key') as unknown as string,
+      expect.stringContaining('ssh host key of the git host changed') as unknown as string,
     ])
     const body = { git_token: keys.privateKey }
     const edited = await app.request('PATCH', `/v1/projects/${project.project_id}`, { body })
@@ -253,19 +253,19 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     replies.push(refused.text, edited.text)
   })
 
-  test('keeps its key to itself', async () => {
+  test('returns the private key in no reply', async () => {
     expect(seen).toEqual([])
     for (const text of [...replies, kept.text(), await dumpDatabase(app)]) expect(holds(text, shapes)).toBeFalse()
     expect(filesHolding(app.deps.config.dataDir, shapes)).toEqual([])
   })
 
-  test('needs a key on a server that others use: its user’s own are not theirs', async () => {
+  test('requires a key on a shared server, not the keys of its user', async () => {
     const shared = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
     try {
       const refused = await create(shared, { repo_url: 'ssh://git@192.88.98.1/a/b.git' })
       expect([refused.status, refused.body.error]).toEqual([
         400,
-        'An ssh:// address needs a private key for its git_token.',
+        'A repository with an ssh:// URL needs a private key as its git_token.',
       ])
     } finally {
       await shared.close()

@@ -1,4 +1,4 @@
-/** What a project shows its git host: a key the server made, and a token that also serves the host's API. */
+/** The credentials of a project at its git host: a key that the server created, and a token that also serves the host's API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -52,7 +52,7 @@ async function openAndMerge(project: Project, branch: string): Promise<number[]>
   return [opened.status, diff.status, merged.status]
 }
 
-describe.skipIf(findSshd() === null)('a key that the server makes', () => {
+describe.skipIf(findSshd() === null)('a key that the server creates', () => {
   let sshd: Sshd
   let project: Project
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe.skipIf(findSshd() === null)('a key that the server makes', () => {
   }, 120_000)
   afterAll(() => sshd.close())
 
-  test('comes with the project, its public half for the host', async () => {
+  test('returns the public key with the project', async () => {
     const made = await create({ repo_url: `${sshd.origin}${origin.dir}`, name: 'Over ssh', git_ssh_key: 'generate' })
     expect(made.status).toBe(201)
     project = made.body
@@ -74,13 +74,13 @@ describe.skipIf(findSshd() === null)('a key that the server makes', () => {
     )
   })
 
-  test('opens nothing until the host knows it, and says so', async () => {
+  test('says that the host does not accept the key yet', async () => {
     const refused = await startSession(project)
     expect([refused.status, refused.body.code]).toEqual([502, 'repository_unreachable'])
     expect(refused.body.hint).toContain('svc projects info')
   })
 
-  test('then carries sessions and merges', async () => {
+  test('serves sessions and merges after the host accepts it', async () => {
     sshd.authorize(project.ssh_public_key!)
     const session = await startSession(project)
     expect(session.status).toBe(201)
@@ -89,7 +89,7 @@ describe.skipIf(findSshd() === null)('a key that the server makes', () => {
     expect(await origin.tip('main')).toBe(await origin.tip('by-ssh'))
   })
 
-  test('is replaced by a new one on demand', async () => {
+  test('replaces the key on request', async () => {
     const edited = await edit(project, { git_ssh_key: 'generate' })
     expect(edited.status).toBe(200)
     expect(edited.body.ssh_public_key).not.toBe(project.ssh_public_key)
@@ -98,7 +98,7 @@ describe.skipIf(findSshd() === null)('a key that the server makes', () => {
     expect((await startSession(project)).status).toBe(201)
   })
 
-  test('goes with ssh, and with no other credential', async () => {
+  test('combines only with ssh and no other credential', async () => {
     for (const body of [
       { git_ssh_key: 'generate' },
       { git_ssh_key: 'mine', repo_url: `${sshd.origin}${origin.dir}` },
@@ -108,14 +108,14 @@ describe.skipIf(findSshd() === null)('a key that the server makes', () => {
       expect([400, body]).toEqual([(await create(body)).status, body])
   })
 
-  test('its private half is in no row, file or log as it is', async () => {
+  test('writes the private key into no row, file or log in plain text', async () => {
     const shapes = [Buffer.from('PRIVATE KEY'), Buffer.from('b3BlbnNzaC1rZXktdjE')]
     for (const text of [kept.text(), await dumpDatabase(app)]) expect(holds(text, shapes)).toBeFalse()
     expect(filesHolding(app.deps.config.dataDir, shapes)).toEqual([])
   })
 })
 
-describe('a GitHub-style host that the project names', () => {
+describe('a project that names its host as GitHub-style', () => {
   let host: GitHubStandIn
   let project: Project
   beforeAll(async () => {
@@ -124,7 +124,7 @@ describe('a GitHub-style host that the project names', () => {
   })
   afterAll(() => host.close())
 
-  test('is a plain one until then: a private repository, reached with its token', async () => {
+  test('treats the host as a plain one by default, with the token', async () => {
     expect((await create({ repo_url: host.repoUrl })).body.code).toBe('repository_refused')
     const made = await create({ repo_url: host.repoUrl, git_token: 'canary-both' })
     expect([made.status, made.body.settings.git_host]).toEqual([201, 'auto'])
@@ -133,7 +133,7 @@ describe('a GitHub-style host that the project names', () => {
     expect(host.apiRequests).toEqual([])
   })
 
-  test('gets its branches by the API from then on, and merges as before', async () => {
+  test('creates branches by the API after the change, and still merges', async () => {
     const edited = await edit(project, { settings: { git_host: 'github' } })
     expect([edited.status, edited.body.settings]).toMatchObject([200, { git_host: 'github', git_api_url: null }])
     const session = await startSession(project)
@@ -144,7 +144,7 @@ describe('a GitHub-style host that the project names', () => {
     expect(await origin.tip('main')).toBe(await origin.tip('by-token'))
   })
 
-  test('can have its API elsewhere, for whoever knows the token', async () => {
+  test('accepts another URL of the API from a user who knows the token', async () => {
     const elsewhere = await serveGitHub(origin.dir)
     elsewhere.tokens.set('canary-both', 'both')
     const settings = { git_host: 'github', git_api_url: elsewhere.apiUrl }
@@ -159,18 +159,18 @@ describe('a GitHub-style host that the project names', () => {
     await elsewhere.close()
   })
 
-  test('is plain again when it is said to be', async () => {
+  test('treats the host as a plain one again after the setting is removed', async () => {
     host.apiRequests.length = 0
     expect((await edit(project, { settings: { git_host: 'plain', git_api_url: null } })).status).toBe(200)
     expect((await startSession(project)).status).toBe(201)
     expect(host.apiRequests).toEqual([])
   })
 
-  test('is not asked at an address that may not be asked', async () => {
+  test('refuses an API URL that must not be called', async () => {
     const shared = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
     try {
       const { project: managed } = await shared.managedProject()
-      // What was allowed when it was created.
+      // A URL that was allowed when the project was created.
       await shared.deps.db
         .updateTable('projects')
         .set({ managed: false, repo_url: 'https://192.88.98.1/acme/repo' })
@@ -189,14 +189,14 @@ describe('a GitHub-style host that the project names', () => {
     }
   })
 
-  test('goes with a repository that has one', async () => {
+  test('refuses the setting without an external repository', async () => {
     const { project: managed } = await app.managedProject()
     expect((await edit(managed, { settings: { git_host: 'github' } })).status).toBe(400)
     expect((await edit(project, { settings: { git_host: 'auto', git_api_url: host.apiUrl } })).status).toBe(400)
     expect((await edit(project, { settings: { git_host: 'gitlab' } })).status).toBe(400)
   })
 
-  test('keeps the token to itself', async () => {
+  test('returns the token in no reply', async () => {
     for (const text of [kept.text(), await dumpDatabase(app)]) expect(holds(text, shapesOf('canary-both'))).toBeFalse()
   })
 })

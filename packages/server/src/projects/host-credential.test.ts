@@ -3,7 +3,7 @@ import type { Project } from '@svc/contract'
 import { makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { makeTestApp } from '../testing.ts'
 
-test("the operator's token for a host serves projects of the first account there that bring none, and no others", async () => {
+test("the operator's token for a host serves only projects of the first account that have none", async () => {
   const auth = { username: 'x-access-token', password: 'the-operators-own' }
   const repo = await makeRepo({ main: { 'README.md': 'hello\n' } })
   const [host, another] = [await serveHttpBackend(repo.dir, { auth }), await serveHttpBackend(repo.dir, { auth })]

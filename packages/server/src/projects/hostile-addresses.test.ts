@@ -194,10 +194,11 @@ async function judge(
   if (!isRefused) notRefused.push(`${where} ${JSON.stringify(address)}: ${status} ${body.code}`)
 }
 
-describe('of more than three hundred hostile addresses', () => {
-  test('there are as many', () => expect(new Set(every()).size).toBeGreaterThanOrEqual(300))
+describe('more than three hundred hostile addresses', () => {
+  test('this test has more than three hundred addresses', () =>
+    expect(new Set(every()).size).toBeGreaterThanOrEqual(300))
 
-  test('none makes a project', async () => {
+  test('creates no project with a hostile address', async () => {
     const before = (await app.deps.db.selectFrom('projects').select('project_id').execute()).length
     for (const repo_url of every())
       await judge('create', repo_url, () =>
@@ -207,14 +208,14 @@ describe('of more than three hundred hostile addresses', () => {
     expect((await app.deps.db.selectFrom('projects').select('project_id').execute()).length).toBe(before)
   })
 
-  test('none becomes the address of a project that is edited', async () => {
+  test('sets no hostile address when a project is edited', async () => {
     const path = `/v1/projects/${project.project_id}`
     const before = (await app.request<Project>('GET', path)).body.repo_url
     for (const repo_url of odd().slice(0, 20)) await app.request('PATCH', path, { body: { repo_url } })
     expect([(await app.request<Project>('GET', path)).body.repo_url, visits]).toEqual([before, 0])
   })
 
-  test('none that is in a row, however it came there, is shown a credential or spoken to', async () => {
+  test('contacts no hostile address that a row has, and sends it no credential', async () => {
     const path = `/v1/projects/${project.project_id}`
     for (const repo_url of every()) {
       await app.deps.db

@@ -36,7 +36,7 @@ async function footprint(): Promise<string> {
   return `${rows.length} rows, ${entries.length} folders`
 }
 
-describe('a managed project', () => {
+describe('managed projects', () => {
   test('has the fields of the contract and a repository behind our own gateway', async () => {
     const { status, body } = await create({ name: 'My Project!' })
     expect(status).toBe(201)
@@ -78,12 +78,12 @@ describe('a managed project', () => {
     expect(existsSync(join(app.deps.config.dataDir, 'repositories', `${body.project_id}.git`, 'HEAD'))).toBeTrue()
   })
 
-  test('takes another default branch and no credential', async () => {
+  test('accepts another default branch and no credential', async () => {
     expect((await create({ default_branch: 'trunk' })).body.default_branch).toBe('trunk')
     expect((await create({ git_token: 'x' })).status).toBe(400)
   })
 
-  test('that is purged is gone with its folder', async () => {
+  test('a purge removes the folder of the repository', async () => {
     const before = await footprint()
     const { body } = await create({})
     const path = `/v1/projects/${body.project_id}`
@@ -94,8 +94,8 @@ describe('a managed project', () => {
   })
 })
 
-describe('an external project', () => {
-  test('takes the default branch of its host, or the one that is named', async () => {
+describe('external projects', () => {
+  test('uses the default branch of the host, or the given one', async () => {
     const { url } = await host()
     const made = await create({ repo_url: url })
     expect([made.status, made.body.default_branch, made.body.managed, made.body.name]).toEqual([
@@ -108,7 +108,7 @@ describe('an external project', () => {
     expect((await create({ repo_url: url, default_branch: 'dev' })).body.default_branch).toBe('dev')
   })
 
-  test('whose host asks for a credential is made with one, which no answer holds', async () => {
+  test('accepts a credential, which no reply contains', async () => {
     const password = 'canary-password'
     const { url } = await host({ auth: { username: 'x-access-token', password } })
     const made = await create({ repo_url: url, git_token: password })
@@ -124,7 +124,7 @@ describe('an external project', () => {
   })
 })
 
-describe('a repository that cannot be used leaves nothing behind', () => {
+describe('unusable repositories', () => {
   const refused: [string, () => Promise<object>, number, string][] = [
     ['nothing listens', async () => ({ repo_url: 'http://127.0.0.1:1/x.git' }), 502, 'repository_unreachable'],
     [
@@ -167,7 +167,7 @@ describe('a repository that cannot be used leaves nothing behind', () => {
       '',
     ],
   ]
-  test.each(refused)('%s', async (_, make, status, code) => {
+  test.each(refused)('creates nothing when %s', async (_, make, status, code) => {
     const before = await footprint()
     const { status: found, body } = await create(await make())
     if (status !== 0) expect([found, body.code]).toEqual([status, code])
@@ -195,14 +195,14 @@ describe('a repository that cannot be used leaves nothing behind', () => {
       'http://user:pass@127.0.0.1:1/x.git',
     ],
     ...['http://127.0.0.1:1/x.git\nHost: evil', 'http://127.0.0.1:1/\u0000', 'data:text/plain,x'],
-  ])('the address is %j', async (repo_url) => {
+  ])('creates nothing for the repository URL %j', async (repo_url) => {
     const before = await footprint()
     const { status, body } = await create({ repo_url })
     expect([status, 'issues' in body || status === 502]).toEqual([status === 502 ? 502 : 400, true])
     expect(await footprint()).toBe(before)
   })
 
-  test('a viewer may make none', async () => {
+  test('a viewer cannot create a project', async () => {
     const { token } = await app.makeUser('viewer')
     const before = await footprint()
     expect((await create({ name: 'x' }, token)).status).toBe(403)
@@ -210,7 +210,7 @@ describe('a repository that cannot be used leaves nothing behind', () => {
   })
 })
 
-test('a server that does not allow private git hosts refuses addresses of this machine and transports without a secret', async () => {
+test('refuses addresses of this machine and unencrypted transports on a server without private git hosts', async () => {
   const strict = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
   try {
     for (const repo_url of [
@@ -231,8 +231,8 @@ test('a server that does not allow private git hosts refuses addresses of this m
   }
 })
 
-describe('a slug', () => {
-  test('of ten projects of one name, made at once, is each its own', async () => {
+describe('slugs of projects', () => {
+  test('ten concurrent projects of one name get different slugs', async () => {
     const made = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Crowded' })))
     expect(made.map((reply) => reply.status)).toEqual(made.map(() => 201))
     expect(made.map((reply) => reply.body.slug).toSorted()).toEqual(
@@ -240,7 +240,7 @@ describe('a slug', () => {
     )
   })
 
-  test('of another account is free', async () => {
+  test('a slug of another account is free', async () => {
     const { token } = await app.makeUser('owner', 'own')
     expect((await create({ name: 'Crowded' }, token)).body.slug).toBe('crowded')
   })
@@ -252,7 +252,7 @@ describe('a slug', () => {
     ['', 'project'],
     ['a'.repeat(90), 'a'.repeat(50)],
     [`${'a'.repeat(49)} b`, `${'a'.repeat(49)}`],
-  ])('of %j has letters, digits and single dashes', (name, slug) => {
+  ])('the slug of %j has letters, digits and single dashes', (name, slug) => {
     const made = slugOf(name)
     expect(made).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/)
     if (!name.startsWith('Gr')) expect(made).toBe(slug)
@@ -266,7 +266,7 @@ describe('editing a project', () => {
       ...(token ? { token } : {}),
     })
 
-  test('is for owners and admins with a user token', async () => {
+  test('requires a user token of an owner or admin', async () => {
     const { project } = await app.managedProject()
     const allow = { settings: { agent_merge: 'allow' } }
     const unbound = await app.makeToken({ project_id: project.project_id })
@@ -298,7 +298,7 @@ describe('editing a project', () => {
     })
   })
 
-  test('changes what is named and leaves the rest', async () => {
+  test('changes the given fields and keeps the others', async () => {
     const { project } = await app.managedProject()
     await edit(project, { settings: { manifest_gate: 'on' } })
     const { body } = await edit(project, { name: 'Renamed', settings: { agent_merge: 'allow' } })
@@ -310,14 +310,14 @@ describe('editing a project', () => {
     expect((await edit(project, {})).body).toMatchObject({ name: 'Renamed', settings: body.settings })
   })
 
-  test('moves the default branch to one that is there', async () => {
+  test('changes the default branch to an existing one', async () => {
     const { project, repo: own } = await app.managedProject()
     expect((await edit(project, { default_branch: 'nope' })).body.code).toBe('ref_not_found')
     await commit(own, 'next', { 'b.txt': 'b\n' })
     expect((await edit(project, { default_branch: 'next' })).body.default_branch).toBe('next')
   })
 
-  test('takes a credential only if it may push, and only where there is a host', async () => {
+  test('accepts a credential that can push, and only for an external repository', async () => {
     const { project } = await app.managedProject()
     expect((await edit(project, { git_token: 'x' })).status).toBe(400)
     const { url } = await host({ auth: { username: 'x-access-token', password: 'right' } })
@@ -329,7 +329,7 @@ describe('editing a project', () => {
     expect((await edit(external, { git_token: 'right' })).status).toBe(200)
   })
 
-  test('keeps the user name of the credential, and takes none without its token', async () => {
+  test('keeps the user name of the credential, and accepts none without its token', async () => {
     const { url } = await host({ auth: { username: 'someone', password: 'right' } })
     const external = (await create({ repo_url: url, git_token: 'right', git_username: 'someone' })).body
     expect((await edit(external, { git_username: 'someone-else' })).status).toBe(400)
@@ -339,8 +339,8 @@ describe('editing a project', () => {
   })
 })
 
-describe('the list of projects', () => {
-  test('has those of the caller’s accounts, newest first, in pages', async () => {
+describe('listing projects', () => {
+  test("lists the projects of the caller's accounts, newest first, in pages", async () => {
     const { token } = await app.makeUser('owner', 'own')
     const made: string[] = []
     for (let n = 0; n < 5; n++) made.unshift((await create({ name: `n${n}` }, token)).body.project_id)

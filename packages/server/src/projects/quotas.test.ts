@@ -85,7 +85,7 @@ const usage = async ({ project }: Made) =>
     .storage
 
 describe('pushes over a quota', () => {
-  test('one push that is larger than one may be is refused, with the figures, and nothing of it is kept', async () => {
+  test('refuses a push over the push quota with the sizes, and keeps nothing of it', async () => {
     const made = await app.managedProject()
     const clone = await cloneOf(made)
     const before = await storeBytes(made.repo.dir)
@@ -98,7 +98,7 @@ describe('pushes over a quota', () => {
     expect(await clone.push('small', 1000)).toMatchObject({ code: 0 })
   })
 
-  test('many pushes fill the repository and no more; what is there is read, merged and deleted', async () => {
+  test('refuses pushes to a full repository, which can still be read, merged and reduced', async () => {
     const made = await app.managedProject()
     const others = await app.managedProject()
     const at = testProject(app, made)
@@ -140,7 +140,7 @@ describe('pushes over a quota', () => {
     expect(await (await cloneOf(others)).push('work', 900 * kibibyte)).toMatchObject({ code: 0 })
   }, 60_000)
 
-  test('pushes that come at once share what is left', async () => {
+  test('concurrent pushes share the remaining quota', async () => {
     const made = await app.managedProject()
     const clones = await Promise.all([1, 2, 3, 4, 5].map(() => cloneOf(made)))
     const results = await Promise.all(clones.map((clone, n) => clone.push(`at-once-${n}`, 900 * kibibyte)))
@@ -149,7 +149,7 @@ describe('pushes over a quota', () => {
     await isClean(made)
   }, 60_000)
 
-  test('a small push that unpacks to a large one counts as what it unpacks to', async () => {
+  test('counts a compressed push by its unpacked size', async () => {
     const made = await app.managedProject()
     const clone = await cloneOf(made)
     const big = randomBytes(1.25 * mebibyte)
@@ -169,7 +169,7 @@ describe('pushes over a quota', () => {
     await isClean(made)
   }, 60_000)
 
-  test('an agent is refused like everybody, by its own credential', async () => {
+  test("refuses a push by an agent's own credential", async () => {
     const session = await app.running()
     const before = await storeBytes(app.repo.dir)
     const dir = await mkdtemp(join(home, 'agent-'))
@@ -187,7 +187,7 @@ describe('pushes over a quota', () => {
     expect(await storeBytes(app.repo.dir)).toBe(before)
   })
 
-  test('a client that is not git reads 413 and the code, before it has sent anything', async () => {
+  test('answers 413 and the code before a client that is not git sends anything', async () => {
     const { project } = await app.managedProject()
     const reply = await app.request<ErrorBody>('POST', `/v1/projects/${project.project_id}/git/git-receive-pack`, {
       token: null,
@@ -203,7 +203,7 @@ describe('pushes over a quota', () => {
   })
 })
 
-test('a project lowers a quota and does not raise it, and no agent does either', async () => {
+test('a project can lower a quota but not raise it, and an agent can do neither', async () => {
   const { project } = await app.managedProject()
   const path = `/v1/projects/${project.project_id}`
   const set = (bytes: number | null, token = app.ownerToken) =>
@@ -214,7 +214,7 @@ test('a project lowers a quota and does not raise it, and no agent does either',
   expect((await set(null)).status).toBe(200)
 })
 
-test('a disk that is almost full takes no new work; reading and merging go on', async () => {
+test('a disk that is almost full accepts no new work, and reading and merging continue', async () => {
   const made = await app.managedProject()
   const at = testProject(app, made)
   const cr = await at.open('work', { 'w.txt': 'w\n' })

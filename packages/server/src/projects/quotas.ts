@@ -64,7 +64,7 @@ function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas,
 }
 
 export const diskLow =
-  'The disk of this server is almost full, so it takes no new work. Nothing was changed; try again when its operator has freed space.'
+  'The disk of this server is almost full, so it accepts no new work. Nothing was changed; try again when its operator has freed space.'
 
 /** For a push whose headers tell its size, and a client that reads HTTP answers. */
 export function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {

@@ -61,7 +61,7 @@ async function fetchesOf(work: () => Promise<unknown>): Promise<number> {
 }
 const told = () => logged.filter(({ msg }) => msg === 'refused data from a git host')
 
-test('whoever looks is told the same, and the log tells it once', async () => {
+test('repeats a refusal to every reader and logs it once', async () => {
   await branchOfRefused('work')
   let answers: Awaited<ReturnType<typeof look>>[] = []
   const fetches = await fetchesOf(async () => {
@@ -76,7 +76,7 @@ test('whoever looks is told the same, and the log tells it once', async () => {
   ])
 })
 
-test('once the host has other commits it is asked at once', async () => {
+test('fetches at once after the host has other commits', async () => {
   await branchOfRefused('work')
   expect((await look('work')).status).toBe(502)
   await branchOfRefused('other')
@@ -88,7 +88,7 @@ test('once the host has other commits it is asked at once', async () => {
   expect((await look('work')).status).toBe(200)
 })
 
-test('a host that is away is asked each time, and believed as soon as it is back', async () => {
+test('contacts an unreachable host every time, and works as soon as it is back', async () => {
   await commit(origin, 'work', { c: '3\n' })
   isAway = true
   for (let n = 0; n < 2; n++)

@@ -176,6 +176,6 @@ export function sealGitToken(
 
 export function unreachable(reason: string): ServiceError {
   return new ServiceError('repository_unreachable', `The repository cannot be reached: ${reason}`, {
-    hint: "Check its address, that its host is up, and that it accepts the project's credential (`svc projects info` shows a key the server made), then try again.",
+    hint: "Check its address, that its host is up, and that it accepts the project's credential (`svc projects info` shows a key that the server created), then try again.",
   })
 }

@@ -13,9 +13,9 @@ afterAll(() => app.close())
 
 const sweep = () => sweepRepositories(app.deps, new AbortController().signal)
 
-test('before the first project there is nothing to sweep', () => sweep())
+test('has nothing to sweep before the first project', () => sweep())
 
-test('what a dead server and a dead git left in a managed repository goes, what lives stays', async () => {
+test('removes what dead servers and git processes left in a managed repository, and nothing of live ones', async () => {
   const { repo } = await app.managedProject()
   const ended = Bun.spawn(['true'])
   await ended.exited

@@ -63,8 +63,8 @@ async function asking(): Promise<{ session: RunningSession; question: Question; 
   return { session, question: question!, reply: replied.promise }
 }
 
-describe('a permission the agent asks for', () => {
-  test('is a question that a person answers, and the agent goes on', async () => {
+describe('permissions', () => {
+  test('a person answers a permission, and the agent continues', async () => {
     const { session, question, reply } = await asking()
     expect(question).toEqual({
       question_id: expect.any(String),
@@ -99,7 +99,7 @@ describe('a permission the agent asks for', () => {
     ] as never)
   })
 
-  test('shows its title to the agent of another session in no event', async () => {
+  test('hides the title from the agent of another session in every event', async () => {
     const { session, question } = await asking()
     const other = await app.running()
     const titlesFor = async (token?: string) => {
@@ -114,7 +114,7 @@ describe('a permission the agent asks for', () => {
     await answer(session, question.question_id, 'reject')
   })
 
-  test('takes none but its own answers', async () => {
+  test('accepts only its own options', async () => {
     const { session, question } = await asking()
     const wrong = await answer(session, question.question_id, 'yes, please')
     expect([wrong.status, wrong.body.hint]).toEqual([400, 'Answer with one of: once, always, reject'])
@@ -124,7 +124,7 @@ describe('a permission the agent asks for', () => {
     await answer(session, question.question_id, 'reject')
   })
 
-  test('is answered by people, and by no token of a sandbox', async () => {
+  test('only people can answer, not the token of a sandbox', async () => {
     const family = await makeFamily(app)
     for (const asker of [family.own, family.child]) {
       void agentOf(asker).askPermission(bash)
@@ -143,7 +143,7 @@ describe('a permission the agent asks for', () => {
     }
   })
 
-  test('is answered through the address of its sandbox by no token of a sandbox either', async () => {
+  test('refuses an answer through the URL of the sandbox, too', async () => {
     const { own, token } = await makeFamily(app)
     const reply = agentOf(own).askPermission(bash)
     const [question] = await openOf(own)
@@ -160,7 +160,7 @@ describe('a permission the agent asks for', () => {
     expect(await settled(own, question!.question_id)).toMatchObject({ status: 'answered', answer: 'always' })
   })
 
-  test('shows a command whole, and a change with its diff', async () => {
+  test('shows a whole command, and a change with its diff', async () => {
     const session = await app.running()
     const agent = agentOf(session)
     const command = 'cd /tmp && npm publish; echo done'
@@ -173,7 +173,7 @@ describe('a permission the agent asks for', () => {
     expect([edit!.title, edit!.detail]).toEqual(['Change a file', `a.txt\n\n${diff}`])
   })
 
-  test('comes without the secrets of its session', async () => {
+  test('contains no secret of the session', async () => {
     const session = await app.running()
     void agentOf(session).askPermission({ permission: `tool-${secret}`, patterns: [`echo ${secret}`] })
     const [question] = await openOf(session)
@@ -188,7 +188,7 @@ describe('a permission the agent asks for', () => {
     expect(question!.options.map(({ value }) => value)).toEqual(['once', 'reject'])
   })
 
-  test('is cut where it is too long, whatever the runtime sends', async () => {
+  test('truncates a permission that is too long, whatever the runtime sends', async () => {
     const session = await app.running()
     void agentOf(session).askPermission({
       ...{ permission: 'x'.repeat(5_000), patterns: ['a\0b'.repeat(20_000)], always: ['\ud800'] },
@@ -208,7 +208,7 @@ async function eventsOf(session: Session): Promise<ProjectEvent[]> {
   return body.events.filter(({ data }) => 'session_id' in data && data.session_id === session.session_id)
 }
 
-describe('questions the agent asks', () => {
+describe('questions of an agent', () => {
   const colour = {
     question: 'Which colour?',
     options: [
@@ -217,7 +217,7 @@ describe('questions the agent asks', () => {
     ],
   }
 
-  test('are answered one by one, by an option or freely, and delivered together', async () => {
+  test('a person answers each question by an option or freely, and the answers are delivered together', async () => {
     const session = await app.running()
     const reply = agentOf(session).askQuestions([
       colour,
@@ -242,7 +242,7 @@ describe('questions the agent asks', () => {
     expect(await waitingFor(session)).toBeNull()
   })
 
-  test('are listed newest first, page by page', async () => {
+  test('lists questions newest first, in pages', async () => {
     const session = await app.running()
     for (const name of ['first', 'second', 'third']) {
       void agentOf(session).askQuestions([{ question: name, options: [] }])
@@ -259,8 +259,8 @@ describe('questions the agent asks', () => {
   })
 })
 
-describe('a question that goes without an answer', () => {
-  test('expires with its session, which refuses it to the runtime', async () => {
+describe('questions without an answer', () => {
+  test('expires when the session stops, and refuses it to the runtime', async () => {
     const { session, question, reply } = await asking()
     expect((await app.request('POST', app.path(session.session_id, 'stop'))).status).toBe(200)
     const reason = 'The session ended before the question was answered.'
@@ -289,7 +289,7 @@ describe('a question that goes without an answer', () => {
     })
   })
 
-  test('does not keep its session busy for ever', async () => {
+  test('does not keep the session busy forever', async () => {
     const { session } = await asking()
     const age = (minutes: number) =>
       sql`update project_sessions set last_active_at = now() - make_interval(mins => ${minutes})
@@ -306,7 +306,7 @@ describe('a question that goes without an answer', () => {
 })
 
 describe('open questions', () => {
-  test('are found again after the event stream was cut, each once', async () => {
+  test('finds each open question once after the event stream was interrupted', async () => {
     const session = await app.running()
     const agent = agentOf(session)
     void agent.askPermission(bash)
@@ -321,7 +321,7 @@ describe('open questions', () => {
     expect((await list(session)).map(({ status }) => status).toSorted()).toEqual(['answered', 'open'])
   })
 
-  test('are answered on a server that does not keep the sandbox', async () => {
+  test('answers a question on a server that does not run the sandbox', async () => {
     const { session, question, reply } = await asking()
     const other = await secondServer(app)
     const path = `${questionsPath(session)}/${question.question_id}/answer`
@@ -332,7 +332,7 @@ describe('open questions', () => {
     await other.close()
   })
 
-  test('reach every reader of the event stream, also one that connects later', async () => {
+  test('reaches every reader of the event stream, also one that connects later', async () => {
     const { session, question } = await asking()
     const { publicUrl } = app.deps.config
     const open = async () =>
@@ -356,7 +356,7 @@ describe('open questions', () => {
     await events.close()
   })
 
-  test('come after what the agent said before it asked', async () => {
+  test('comes after what the agent wrote before it asked', async () => {
     const session = await app.running()
     const { publicUrl } = app.deps.config
     const events = readEvents(
@@ -380,7 +380,7 @@ describe('open questions', () => {
     await events.close()
   })
 
-  test('are bounded: a runtime that asks without end fills no table', async () => {
+  test('limits the questions of a runtime that asks without end', async () => {
     const session = await app.running()
     const agent = agentOf(session)
     for (let n = 0; n < 60; n++) void agent.askPermission({ ...bash, patterns: [`run ${n}`] })

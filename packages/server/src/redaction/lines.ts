@@ -8,7 +8,7 @@ export interface Line {
   text: string
 }
 
-/** How many lines of a program are final, so that a later reader goes on behind them. */
+/** How many lines of a program are final, so that a later reader continues after them. */
 export interface LogPosition {
   /** Every line up to this number is. */
   after: number

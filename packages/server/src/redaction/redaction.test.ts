@@ -14,8 +14,8 @@ const of = (secrets: Record<string, string>) => {
   return redaction.of('s')
 }
 
-describe('a value', () => {
-  test.each(Object.entries(canaries))('%s is found in every encoding, alone and among others', (name, value) => {
+describe('redacting values', () => {
+  test.each(Object.entries(canaries))('finds %s in every encoding, alone and with neighbors', (name, value) => {
     const redactor = of({ [name]: value })
     for (const [as, text] of encodingsOfACanary(value)) {
       for (const around of [text, `before ${text} after`, `${text}${text}`, `KEY='${text}'\n`]) {
@@ -27,7 +27,7 @@ describe('a value', () => {
     }
   })
 
-  test('that is broken into lines by base64 and hex tools is found', () => {
+  test('finds a value that base64 and hex tools broke into lines', () => {
     const value = canaries.UNICODE
     const wide = Buffer.from(`${'x'.repeat(50)}${value}${'y'.repeat(50)}`).toString('base64')
     const redactor = of({ A: value })
@@ -39,7 +39,7 @@ describe('a value', () => {
     }
   })
 
-  test('of several lines is found line by line, indented, and with other line ends', () => {
+  test('finds a value of several lines line by line, indented, and with other line breaks', () => {
     const redactor = of({ PEM: canaries.PEM })
     for (const text of [canaries.PEM.replaceAll('\n', '\r\n'), canaries.PEM.replaceAll('\n', '\n    ')]) {
       const said = redactor.text(text)
@@ -48,20 +48,20 @@ describe('a value', () => {
     }
   })
 
-  test('of fewer than eight characters is a word, and stays', () => {
+  test('keeps a value of fewer than eight characters', () => {
     expect(of({ A: 'prod', B: '1234567' }).text('prod 1234567')).toBe('prod 1234567')
     expect(of({ A: '12345678' }).text('12345678')).toBe('[redacted A]')
   })
 
-  test('that overlaps another leaves nothing of both, and the first names what is found', () => {
+  test('removes overlapping values completely, under the name of the first', () => {
     expect(of({ A: 'abcdefgh', B: 'efghijkl', C: 'cdefghijklmnop' }).text('<abcdefghijklmnop>')).toBe('<[redacted A]>')
     expect(of({ A: 'aaaaaaaa' }).text('a'.repeat(99))).toBe('[redacted A]')
     expect(of({ A: 'abcdefgh', LONG: 'abcdefghij' }).text('abcdefghij')).toBe('[redacted LONG]')
   })
 })
 
-describe('tokens of ours', () => {
-  test('are found without being known, in every encoding; what documents show of them is not one', () => {
+describe('redacting tokens of the service', () => {
+  test('finds unknown tokens in every encoding, but not the examples in documents', () => {
     const token = makeToken((count) => randomBytes(count))
     const redactor = of({})
     for (const [, text] of encodingsOfACanary(token)) {
@@ -72,8 +72,8 @@ describe('tokens of ours', () => {
   })
 })
 
-describe('a session', () => {
-  test('knows what its sandboxes were given, in every generation, and nothing else of its project', () => {
+describe('values of a session', () => {
+  test('knows what its sandboxes got in every generation, and no other values of the project', () => {
     const redaction = new Redaction({ UPSTREAM: 'operator-key' })
     redaction.learn(project, 1, { A: 'first-value', B: 'never-given' })
     redaction.learnCredential(project, 'git-credential')
@@ -98,7 +98,7 @@ describe('a session', () => {
     expect(redaction.of('t').text('key-of-the-first')).toBe('key-of-the-first')
   })
 
-  test('shares what is built of its values with every session that was given the same', () => {
+  test('shares a redactor among sessions with the same values', () => {
     const redaction = new Redaction()
     for (const id of ['s', 't']) redaction.given(id, [['A', 'first-value']])
     expect(redaction.of('s').state).toBe(redaction.of('t').state)
@@ -111,7 +111,7 @@ describe('a session', () => {
     expect(redaction.of('s').state).not.toBe(redaction.of('t').state)
   })
 
-  test('without a sandbox is forgotten when many others came since', () => {
+  test('forgets a session without a sandbox after many others', () => {
     const redaction = new Redaction()
     const give = (id: string) => redaction.given(id, [['A', `value-of-${id}`]])
     const said = (id: string) => redaction.of(id).text(`value-of-${id}`)
@@ -122,8 +122,8 @@ describe('a session', () => {
   })
 })
 
-describe('the log and answers to persons', () => {
-  test('hold no secret of a project, as it is now or as a session was given it', () => {
+describe('values of a project', () => {
+  test('redacts all values of a project, current and earlier, in the log and in replies to people', () => {
     const redaction = new Redaction({ UPSTREAM: 'operator-key', UNSET: null })
     redaction.learn(project, 3, { A: 'second-value' })
     redaction.learn(project, 2, {})
@@ -138,7 +138,7 @@ describe('the log and answers to persons', () => {
     expect(redaction.ofProject('another').text('second-value')).toBe('second-value')
   })
 
-  test('follow the newest credential of a git host that the keyring opened, and of a key the key alone', () => {
+  test('follows the newest credential of a git host, and redacts only the key part of a private key', () => {
     const redaction = new Redaction()
     const keyring = watchedKeyring(makeKeyring(randomBytes(32)), redaction)
     const dataKey = keyring.newDataKey(project)
@@ -161,7 +161,7 @@ describe('the log and answers to persons', () => {
     expect(said('a-plain-token another-token')).toBe('a-plain-token [redacted git credential]')
   })
 
-  test('forget a project when many others came since', () => {
+  test('forgets a project after many others', () => {
     const redaction = new Redaction()
     const learn = (id: string) => redaction.learn(id, 1, { A: `value-of-${id}` })
     learn('idle')
@@ -170,7 +170,7 @@ describe('the log and answers to persons', () => {
   })
 })
 
-describe('a text that grows', () => {
+describe('redacting a text while it is written', () => {
   const value = 'a-value-of-the-session'
   const begin = () => {
     const redaction = new Redaction()
@@ -179,7 +179,7 @@ describe('a text that grows', () => {
     return (text: string, isQuiet = false, released = 0) => redactor.growing(text, { released, isQuiet })
   }
 
-  test('is shown up to a fixed distance from its end, whatever the end says', () => {
+  test('shows the text up to a fixed distance from its end, whatever the end has', () => {
     const grow = begin()
     for (const end of [value, value.slice(0, -1), 'x'.repeat(22), ' '.repeat(22)]) {
       const text = `${'word '.repeat(60)}${end}`
@@ -188,14 +188,14 @@ describe('a text that grows', () => {
     expect(grow('short')).toEqual({ text: '', released: 0 })
   })
 
-  test('that is quiet is shown up to its last word', () => {
+  test('shows a quiet text up to its last word', () => {
     const grow = begin()
     expect(grow(`it is ${value.slice(0, 9)}`, true).text).toBe('it is ')
     expect(grow(`it is ${value} and`, true).text).toBe('it is [redacted A] ')
     expect(grow('x'.repeat(200), true).text).toBe('x'.repeat(40))
   })
 
-  test('takes nothing back that was shown, but a value that came in two halves', () => {
+  test('takes back no shown text, except a value that came in two halves', () => {
     const grow = begin()
     expect(grow('one two three', false, 8)).toEqual({ text: 'one two ', released: 8 })
     const half = value.slice(0, 5)
@@ -203,12 +203,12 @@ describe('a text that grows', () => {
     expect(grow(`one ${value}`, false, 9).text).toBe('one [redacted A]')
   })
 
-  test('is not cut within a surrogate pair', () => {
+  test('does not split a surrogate pair', () => {
     const grow = begin()
     expect(grow(`${'🔑'.repeat(100)}x`).text).toBe('🔑'.repeat(20))
   })
 
-  test('holds none of a value longer than what stays back, however it comes', () => {
+  test('shows no part of a value that is longer than the withheld end', () => {
     const long = randomBytes(600).toString('base64url')
     const redaction = new Redaction()
     redaction.given('s', [['LONG', long]])
@@ -231,7 +231,7 @@ describe('a text that grows', () => {
   })
 })
 
-test('the largest secrets there can be are looked for, and bounded in what they cost', () => {
+test('searches for the largest allowed secrets at a bounded cost', () => {
   const large = Object.fromEntries(
     Array.from({ length: 8 }, (_, index) => [`L${index}`, randomBytes(48 * 1024).toString('base64')]),
   )
@@ -239,7 +239,7 @@ test('the largest secrets there can be are looked for, and bounded in what they 
   expect(redactor.text(`a ${large.L3!} b`)).toBe('a [redacted L3] b')
 })
 
-test('of an encoded value everything is taken out, of a very long one or of very many the beginning', () => {
+test('removes an encoded value completely, or only its beginning when it is very long or one of very many', () => {
   const value = (chars: number) => randomBytes(chars / 2).toString('hex')
   const hex = (text: string) => Buffer.from(text).toString('hex')
   const [long, tooLong] = [value(4096), value(4098)]
@@ -251,7 +251,7 @@ test('of an encoded value everything is taken out, of a very long one or of very
   expect(of(many).text(hex(many.M7!))).toBe(`[redacted M7]${hex(many.M7!).slice(256)}`)
 })
 
-describe('lines of a program', () => {
+describe('redacting lines of a program', () => {
   const [one, two] = ['c2VjcmV0LW9mLXRo', 'ZS1wcm9qZWN0']
   const said = (text: string, stream = 'run', at = '10:00') => ({ at, stream, text })
   const begin = (from: LogPosition = { after: 0, ahead: {} }) => {
@@ -265,7 +265,7 @@ describe('lines of a program', () => {
 
   const long = (name: string) => `${name} ${'.'.repeat(200)}`
 
-  test('stay back for a fixed number of characters, each stream for itself, with the time they came at', () => {
+  test('withholds a fixed number of characters per stream, and keeps the times of the lines', () => {
     const { lines, take } = begin()
     expect(lines.isHolding).toBe(false)
     expect(take(said('begin'))).toEqual([])
@@ -279,7 +279,7 @@ describe('lines of a program', () => {
     expect(lines.rest()).toEqual([])
   })
 
-  test('hold no secret that is spread over two of them', () => {
+  test('finds a secret that spans two lines', () => {
     const { take } = begin()
     expect(take(said('begin'), said(one))).toEqual([])
     expect(take(said(two, 'run', '10:01'), said(long('end'), 'run', '10:02'))).toEqual([
@@ -288,7 +288,7 @@ describe('lines of a program', () => {
     ])
   })
 
-  test('that stay back are shown when nothing follows, as the lines they were', () => {
+  test('shows withheld lines unchanged when nothing follows', () => {
     const { lines, take } = begin()
     expect(take(said('one\n'), said(''), said(one))).toEqual([])
     expect(lines.rest()).toEqual([said('one'), said(''), said(''), said(one)])
@@ -297,7 +297,7 @@ describe('lines of a program', () => {
     expect(lines.rest()).toEqual([said(two)])
   })
 
-  test('are without a secret that was given while they came, and what stayed back for the old ones is shown first', () => {
+  test('redacts a secret that is set while lines arrive, and shows withheld lines first', () => {
     const { redaction, lines, take } = begin()
     expect(take(said(one))).toEqual([])
     redaction.given('s', [['B', 'another-secret']])
@@ -312,7 +312,7 @@ describe('lines of a program', () => {
     return [...lines.take(rest), ...lines.rest()]
   }
 
-  test('come once each when another reader goes on after any of them, and hold no part of a secret', () => {
+  test('another reader continues after any line, and sees each line once without part of a secret', () => {
     const of = (lines: ReturnType<typeof said>[], stream: string) => lines.filter((line) => line.stream === stream)
     // The place up to which text is shown falls before, into and behind each half of the secret.
     for (let width = 100; width <= 200; width++) {
@@ -341,7 +341,7 @@ describe('lines of a program', () => {
     }
   })
 
-  test('that were all shown are left out by the next reader', () => {
+  test('the next reader skips lines that were shown', () => {
     const { lines, take } = begin()
     take(said('one'), said('two', 'svc'))
     lines.rest()

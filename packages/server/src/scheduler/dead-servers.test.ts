@@ -73,7 +73,7 @@ async function watch(folderId: string): Promise<void> {
   lives.push(await startHeartbeat({ ...second.deps, heartbeat: new Heartbeat() }, { folderId, onDeath }))
 }
 
-test('a killed server is dead by its lock alone, and the others end its sessions', async () => {
+test('the lock alone shows that a killed server is dead, and the others end its sessions', async () => {
   const session = await app.running()
   const first = await live(randomUUID())
   await watch(randomUUID())
@@ -82,7 +82,7 @@ test('a killed server is dead by its lock alone, and the others end its sessions
   expect(stopped.error).toContain('The server that ran this sandbox stopped')
 }, 90_000)
 
-test('a server that lost its connection takes its lock again, and keeps its sessions', async () => {
+test('a server that lost its connection takes its lock again and keeps its sessions', async () => {
   const session = await app.running()
   await live(randomUUID())
   await watch(randomUUID())
@@ -99,7 +99,7 @@ test('a server that lost its connection takes its lock again, and keeps its sess
   expect((await app.session(session.session_id)).status).toBe('running')
 }, 90_000)
 
-test('the next server of the same data folder knows at its start that the one before is dead', async () => {
+test('the next server of the same data folder knows at once that the previous one is dead', async () => {
   const session = await app.running()
   const folderId = randomUUID()
   const first = await live(folderId)
@@ -111,7 +111,7 @@ test('the next server of the same data folder knows at its start that the one be
   expect((await app.session(session.session_id)).status).toBe('stopped')
 }, 90_000)
 
-test('a server whose data folder was copied stays alive beside the copy', async () => {
+test('a server stays alive beside a copy of its data folder', async () => {
   const folderId = randomUUID()
   await live(folderId)
   await watch(folderId)
@@ -130,7 +130,7 @@ test('a lock from before the last start of the database proves nothing', async (
   expect(rows).toMatchObject([{ instance_id, lock_lost_at: null }])
 }, 90_000)
 
-test('a server that cannot hold its lock begins no work until it holds it again', async () => {
+test('a server without its lock starts no work until it has the lock again', async () => {
   const clock = { ms: 0 }
   let refusals = 0
   class CountingHeartbeat extends Heartbeat {

@@ -59,8 +59,8 @@ async function asleep(runs: Changed[]) {
   runs.length = 0
 }
 
-describe('a job', () => {
-  test('is woken by a row that another connection wrote, with the project of that row', async () => {
+describe('scheduled jobs', () => {
+  test('wakes for a row that another connection wrote, with the project of that row', async () => {
     const runs = start({ wakeOn: ['projects'] })
     await asleep(runs)
     const { project } = await app.managedProject()
@@ -68,7 +68,7 @@ describe('a job', () => {
     expect(runs).toEqual([new Set([project.project_id])])
   })
 
-  test('is not woken by other tables, or by a write that changes nothing', async () => {
+  test('does not wake for other tables, or for a write that changes nothing', async () => {
     const { project } = await app.managedProject()
     const runs = start({ wakeOn: ['projects', 'check_runs'] })
     await asleep(runs)
@@ -81,7 +81,7 @@ describe('a job', () => {
     expect(runs).toEqual([new Set([project.project_id])])
   })
 
-  test('runs again for the same projects when it asks for that, and for everything at its time', async () => {
+  test('runs again for the same projects on request, and for everything at its interval', async () => {
     const { project } = await app.managedProject()
     let nexts: Next[] = []
     const runs = start({ wakeOn: ['projects'], next: () => nexts.shift() ?? null })
@@ -93,7 +93,7 @@ describe('a job', () => {
     expect(runs).toEqual([one, one, 'all'])
   })
 
-  test('runs for everything at its longest interval, even when it is woken all the time', async () => {
+  test('runs for everything at its longest interval, even when it wakes all the time', async () => {
     const runs = start({ wakeOn: ['projects'], idleMs: 200 })
     await asleep(runs)
     await until('a run for everything', async () => {
@@ -102,7 +102,7 @@ describe('a job', () => {
     })
   })
 
-  test('is woken again after the listening connection was lost, and runs for what changed meanwhile', async () => {
+  test('wakes again after the listening connection was lost, and runs for what changed meanwhile', async () => {
     const runs = start({ wakeOn: ['projects'], everyMs: 20 })
     await asleep(runs)
     await sql`select pg_terminate_backend(pid) from pg_stat_activity

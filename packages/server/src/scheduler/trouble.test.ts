@@ -13,7 +13,7 @@ beforeEach(() => {
   trouble = new JobTrouble({ info: hear as never, warn: hear as never }, () => clock.ms)
 })
 
-test('a failure is said once, again after a minute or when it is another, and when it is over', () => {
+test('logs a failure once, again after a minute or when it changes, and when it ends', () => {
   for (let second = 0; second < 100; second++) {
     trouble.failed('sweep', new Error('no space'))
     clock.ms += 1_000
@@ -29,7 +29,7 @@ test('a failure is said once, again after a minute or when it is another, and wh
   ])
 })
 
-test('a database that is away is said once for all jobs, and once when it is back', () => {
+test('logs an unavailable database once for all jobs, and once when it is back', () => {
   const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
   for (let look = 0; look < 10; look++) {
     for (const job of ['fire', 'settle', 'send']) trouble.failed(job, away)

@@ -58,8 +58,8 @@ async function push(files: Record<string, string>, after?: () => Promise<unknown
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-describe('a push by a token of a session', () => {
-  test('is searched for the values its sandboxes were given and no others', async () => {
+describe('the values that a push is searched for', () => {
+  test("searches only for the values that the session's sandboxes got", async () => {
     const session = crypto.randomUUID()
     const given = 'given-to-the-sandbox-0815'
     const project = app.deps.db.selectFrom('projects').selectAll().executeTakeFirstOrThrow()
@@ -94,7 +94,7 @@ describe('a push by a token of a session', () => {
   })
 })
 
-describe('a push', () => {
+describe('pushes that contain a secret', () => {
   test.each<[string, string]>([
     ['as it is', canary],
     ['in base64', base64(canary)],
@@ -106,21 +106,21 @@ describe('a push', () => {
     ['in a URL', encodeURIComponent(canary)],
     ['in a form', encodeURIComponent(canary).replaceAll('%20', '+')],
     ['in JSON', JSON.stringify({ canary })],
-  ])('with the value %s is refused with its place, and the value is not said', async (_, text) => {
+  ])('refuses a push with the value %s and its position, without repeating the value', async (_, text) => {
     const { ok, said } = await push({ 'a.txt': `one\ntwo\nkey = ${text}\n` })
     expect(ok).toBeFalse()
     expect(said).toContain('a.txt:3 adds the value of the secret CANARY')
     for (const { bytes } of formsOf('CANARY', canary)) expect(said).not.toContain(bytes.toString())
   })
 
-  test('with a key of several lines is refused, indented too', async () => {
+  test('refuses a key of several lines, also indented', async () => {
     expect((await push({ 'id.pem': pem })).said).toContain('id.pem:1 adds the value of the secret PEM')
     expect((await push({ 'id.yaml': pem.replace(/^/gm, '    ') })).said).toContain(
       'id.yaml:2 adds the value of the secret PEM',
     )
   })
 
-  test('that took it out again in a later commit still carries it, and is refused', async () => {
+  test('refuses a push that removes the value in a later commit', async () => {
     const { ok, said } = await push({ 'b.txt': `${canary}\n` }, async () => {
       await writeFile(join(clone, 'b.txt'), 'clean\n')
       await git('commit', '-qam', 'clean')
@@ -128,7 +128,7 @@ describe('a push', () => {
     expect([ok, said.includes('b.txt:1 adds')]).toEqual([false, true])
   })
 
-  test('in whose merge it was added is refused', async () => {
+  test('refuses a value that was added in a merge commit', async () => {
     const { ok, said } = await push({ 'c.txt': 'c\n' }, async () => {
       await git('checkout', '-qb', `side-${count}`, 'origin/main')
       await writeFile(join(clone, 'd.txt'), 'd\n')
@@ -141,7 +141,7 @@ describe('a push', () => {
     expect([ok, said.includes('d.txt:2 adds the value')]).toEqual([false, true])
   })
 
-  test('finds it in a binary file, in a line without end, and behind a lot', async () => {
+  test('finds a value in a binary file, in an endless line, and far into a file', async () => {
     expect((await push({ 'x.bin': `\0\u0001${'z'.repeat(300_000)}${canary}${'z'.repeat(300_000)}` })).said).toContain(
       'x.bin:1 adds',
     )
@@ -149,7 +149,7 @@ describe('a push', () => {
     expect((await push({ 'long.txt': `${long}\n${canary}\n${long}` })).said).toContain('long.txt:60001 adds')
   })
 
-  test('that holds nothing of it, or only short values, or removes things, is taken', async () => {
+  test('accepts a push with no value, only short values, or removals', async () => {
     expect(await push({ 'e.txt': 'short-value-15c\n+++ b/fake\n@@ -1 +1 @@\n' })).toMatchObject({ ok: true })
     expect(await push({ 'README.md': '' })).toMatchObject({ ok: true })
   })

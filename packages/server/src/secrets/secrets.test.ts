@@ -42,8 +42,8 @@ const row = async (path = base) =>
     .where('project_id', '=', path.split('/').at(-1)!)
     .executeTakeFirstOrThrow()
 
-describe('a secret', () => {
-  test('is set and listed by name, and its value is in no answer', async () => {
+describe('setting secrets', () => {
+  test('sets and lists a secret by name, and returns its value in no reply', async () => {
     const made = await set('PRESENT', 'canary-listed')
     expect(made.status).toBe(200)
     expect(Object.keys(made.body).toSorted()).toEqual(['created_at', 'created_by', 'name', 'updated_at'])
@@ -54,7 +54,7 @@ describe('a secret', () => {
     expect(made.text + listed.text).not.toContain('canary')
   })
 
-  test('set again is changed, keeps its beginning, and the revision rises', async () => {
+  test('setting a secret again keeps its creation time and raises the revision', async () => {
     const path = await freshProject()
     const first = (await set('A', 'one', path)).body
     const before = (await list(path)).revision
@@ -65,14 +65,14 @@ describe('a secret', () => {
     expect(await openSecrets(app.deps, await row(path))).toEqual({ A: 'two' })
   })
 
-  test('that is removed is gone, and was not there the second time', async () => {
+  test('a removed secret is gone, and removing it again answers 404', async () => {
     await set('GONE', 'x')
     expect((await app.request('DELETE', `${base}/secrets/GONE`)).body).toEqual({ ok: true })
     expect((await app.request('DELETE', `${base}/secrets/GONE`)).status).toBe(404)
     expect((await list()).items.map((item) => item.name)).not.toContain('GONE')
   })
 
-  test('set by twenty at once has one of their values, and every change has its version', async () => {
+  test('twenty concurrent writes leave one of their values, and each has its own version', async () => {
     const path = await freshProject()
     const values = Array.from({ length: 20 }, (_, n) => `value ${n}`)
     const replies = await Promise.all(values.map((value) => set('RACE', value, path)))
@@ -81,7 +81,7 @@ describe('a secret', () => {
     expect((await list(path)).revision).toBe('20')
   })
 
-  test('has a value of any text: empty, many lines, quotes, other scripts', async () => {
+  test('accepts any text as a value: empty, several lines, quotes, other scripts', async () => {
     const path = await freshProject()
     const values = { EMPTY: '', LINES: 'a\nb\r\n', QUOTES: `'"\`$(id)\\`, OTHER: 'ключ 🔑 \u0007' }
     for (const [name, value] of Object.entries(values)) expect((await set(name, value, path)).status).toBe(200)
@@ -89,28 +89,28 @@ describe('a secret', () => {
   })
 })
 
-describe('a name or a value that is refused', () => {
-  test.each(['SVC_TOKEN', 'svc_anything', 'Svc_X'])('%s is reserved', async (name) => {
+describe('refused names and values', () => {
+  test.each(['SVC_TOKEN', 'svc_anything', 'Svc_X'])('the name %s is reserved', async (name) => {
     const { status, body } = await set(name, 'x')
     expect([status, body.code]).toEqual([400, 'reserved_name'])
   })
 
   test.each(['LD_PRELOAD', 'NODE_OPTIONS', 'BASH_ENV', 'PATH', 'GIT_SSH', '', 'A B', '1A', 'Ä', 'A'.repeat(129)])(
-    '%j is invalid',
+    'the name %j is invalid',
     async (name) => {
       const { status, body } = await set(name, 'x')
       expect([status, body.code]).toEqual([400, 'invalid'])
     },
   )
 
-  test('is not kept', async () => {
+  test('stores nothing of a refused secret', async () => {
     const path = await freshProject()
     await set('SVC_X', 'x', path)
     await set('PATH', 'x', path)
     expect(await list(path)).toMatchObject({ items: [], revision: '0' })
   })
 
-  test('a value of 64 KiB is taken, and one byte more is not, counted in bytes', async () => {
+  test('accepts a value of 64 KiB and refuses one more byte', async () => {
     const path = await freshProject()
     expect((await set('A', 'x'.repeat(64 * 1024), path)).status).toBe(200)
     expect((await set('A', 'x'.repeat(64 * 1024 + 1), path)).status).toBe(400)
@@ -118,7 +118,7 @@ describe('a name or a value that is refused', () => {
     expect((await set('A', 'é'.repeat(32 * 1024) + 'x', path)).status).toBe(400)
   })
 
-  test('all together are at most 512 KiB, also when they come at once', async () => {
+  test('limits all values together to 512 KiB, also when they are set concurrently', async () => {
     const path = await freshProject()
     const replies = await Promise.all(
       Array.from({ length: 12 }, (_, n) => set(`BIG_${n}`, 'x'.repeat(64 * 1024), path)),
@@ -131,8 +131,8 @@ describe('a name or a value that is refused', () => {
   })
 })
 
-describe('who may', () => {
-  test('a viewer sees names and sets nothing; an agent may set', async () => {
+describe('access to secrets', () => {
+  test('a viewer sees names but sets nothing, and an agent can set secrets', async () => {
     const { token } = await app.makeUser('viewer')
     expect((await app.request('GET', `${base}/secrets`, { token })).status).toBe(200)
     expect((await set('A', 'x', base, token)).status).toBe(403)
@@ -176,7 +176,7 @@ describe('values at rest', () => {
     return parts.join('\n')
   }
 
-  test('a dump of the database holds no secret, no token, no key and no credential of a git host', async () => {
+  test('a dump of the database contains no secret, token, key or credential of a git host', async () => {
     const gitToken = `git-${canary}`
     const repo = await makeRepo({ main: { a: 'a' } })
     const host = await serveHttpBackend(repo.dir, { auth: { username: 'x-access-token', password: gitToken } })
@@ -202,7 +202,7 @@ describe('values at rest', () => {
     await repo.remove()
   })
 
-  test('rows that were swapped do not open', async () => {
+  test('sealed values that were swapped between rows do not open', async () => {
     const [one, two] = [await freshProject(), await freshProject()]
     await set('A', 'value of a', one)
     await set('B', 'value of b', one)

@@ -21,7 +21,7 @@ interface Phase {
 const phasesOf = async (sessionId: string) =>
   (await app.request<{ phases: Phase[] }>('GET', app.path(sessionId, 'timeline'))).body.phases
 
-test('a session without memory to start waits with its place in line, and starts once there is some', async () => {
+test('a session without memory to start waits with its place in line, and starts when there is memory', async () => {
   const first = await app.running()
   load = { ...plenty, freeBytes: gigabyte / 2 }
   const waiting = (await app.create({ initial_prompt: 'Begin.' })).body
@@ -39,7 +39,7 @@ test('a session without memory to start waits with its place in line, and starts
   expect((await phasesOf(first.session_id)).map(({ name }) => name)).not.toContain('queue')
 }, 60_000)
 
-test('a session that waits can be stopped', async () => {
+test('stops a session that waits in line', async () => {
   load = { ...plenty, freeBytes: 0 }
   const waiting = (await app.create()).body
   await until('its place to be shown', async () => (await phasesOf(waiting.session_id))[0] ?? null)

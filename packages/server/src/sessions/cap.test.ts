@@ -11,8 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-describe('the cap on live sessions', () => {
-  test('is exact: two hundred at once at a limit of five make five', async () => {
+describe('the limit of live sessions', () => {
+  test('holds exactly: two hundred concurrent requests at a limit of five start five', async () => {
     const capped = await makeSessionApp({ configure: { sessionLimit: 5 } })
     try {
       const replies = await Promise.all(
@@ -47,7 +47,7 @@ describe('the cap on live sessions', () => {
     }
   }, 60_000)
 
-  test('is the plan’s when the server sets none', async () => {
+  test('is the limit of the plan when the server sets none', async () => {
     const { token, user_id } = await app.makeUser('owner', 'own')
     await sql`update accounts set plan = 'free' where account_id in
       (select account_id from account_members where user_id = ${user_id})`.execute(app.deps.db)

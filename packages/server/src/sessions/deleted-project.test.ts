@@ -67,7 +67,7 @@ describe('a deleted project', () => {
     expect(body).toEqual({ ok: true, purge_at: new Date(app.clock.now + 30 * dayMs).toISOString() })
   }, 120_000)
 
-  test('stopped its sessions, and their sandboxes are gone', async () => {
+  test('stops its sessions and removes their sandboxes', async () => {
     const row = await app.deps.db
       .selectFrom('project_sessions')
       .select(['status', 'desired'])
@@ -79,26 +79,29 @@ describe('a deleted project', () => {
 
   const reached = routes.filter((route) => route.path.includes(':projectId') && route.deleted === null)
 
-  test('is among enough routes to be tried', () => expect(reached.length).toBeGreaterThan(70))
+  test('this test covers more than 70 routes', () => expect(reached.length).toBeGreaterThan(70))
 
-  test.each(reached.map((route) => [route.name, route] as const))('%s does not reach it', async (_, route) => {
-    const path = route.path
-      .replace(':projectId', app.project.project_id)
-      .replace(':sessionId', sessionId)
-      .replaceAll(/:\w+/g, () => app.deps.newId())
-    const seen: Record<string, number> = {}
-    for (const [who, token] of Object.entries({ owner: app.ownerToken, admin: admin.token, ...others, ...tokens })) {
-      const body = route.body === null ? undefined : {}
-      seen[who] = (await app.request(route.method, path, { token, body })).status
-    }
-    // A route of sandboxes takes nothing but the service key, which ended.
-    const people = route.access === 'sandbox' ? 401 : 404
-    const [owner, member, viewer, stranger] = [people, people, people, people]
-    const ended = { bound: 401, unbound: 401, service: 401 }
-    expect(seen).toEqual({ owner, admin: owner, member, viewer, stranger, ...ended })
-  })
+  test.each(reached.map((route) => [route.name, route] as const))(
+    '%s does not reach a deleted project',
+    async (_, route) => {
+      const path = route.path
+        .replace(':projectId', app.project.project_id)
+        .replace(':sessionId', sessionId)
+        .replaceAll(/:\w+/g, () => app.deps.newId())
+      const seen: Record<string, number> = {}
+      for (const [who, token] of Object.entries({ owner: app.ownerToken, admin: admin.token, ...others, ...tokens })) {
+        const body = route.body === null ? undefined : {}
+        seen[who] = (await app.request(route.method, path, { token, body })).status
+      }
+      // A route of sandboxes takes nothing but the service key, which ended.
+      const people = route.access === 'sandbox' ? 401 : 404
+      const [owner, member, viewer, stranger] = [people, people, people, people]
+      const ended = { bound: 401, unbound: 401, service: 401 }
+      expect(seen).toEqual({ owner, admin: owner, member, viewer, stranger, ...ended })
+    },
+  )
 
-  test('is reached by nobody else with what administers it', async () => {
+  test('only owners and admins can restore or purge it', async () => {
     for (const token of Object.values(others)) {
       expect(await status('GET', `${at}/deletion`, token)).toBe(404)
       expect(await status('POST', `${at}/restore`, token)).toBe(404)
@@ -113,7 +116,7 @@ describe('a deleted project', () => {
       }
   })
 
-  test('is in the list of deleted ones of those who may restore it, and in no other', async () => {
+  test('lists deleted projects for those who may restore them, and in no other list', async () => {
     for (const token of [app.ownerToken, admin.token, others.member!, others.viewer!])
       expect(await ids('/v1/projects', token)).not.toContain(app.project.project_id)
     for (const token of [app.ownerToken, admin.token])
@@ -123,7 +126,7 @@ describe('a deleted project', () => {
     expect(listed).toMatchObject({ slug: app.project.slug, deleted_at: new Date(app.clock.now).toISOString() })
   })
 
-  test('is not there for git, MCP, webhooks of triggers and git hosts', async () => {
+  test('answers 404 to git, MCP, and webhooks of triggers and git hosts', async () => {
     const basic = (token: string) => ({ authorization: `Basic ${btoa(`x-access-token:${token}`)}` })
     const git = (token: string) =>
       app.request('GET', `${at}/git/info/refs?service=git-upload-pack`, { token: null, headers: basic(token) })
@@ -140,14 +143,14 @@ describe('a deleted project', () => {
       expect((await call(`${at}/${door}`)).status).toBe((await call(`${missing}/${door}`)).status)
   })
 
-  test('keeps the same date when it is deleted again', async () => {
+  test('keeps its date when it is deleted again', async () => {
     app.clock.now += dayMs
     const { status, body } = await app.request('DELETE', at)
     const purgeAt = new Date(app.clock.now + 29 * dayMs).toISOString()
     expect([status, body]).toEqual([200, { ok: true, purge_at: purgeAt }])
   })
 
-  test('fires nothing that is due', async () => {
+  test('fires no trigger', async () => {
     await fireDueTriggers(app.deps, signal)
     await endJob()
     const { slots } = await app.deps.db
@@ -157,7 +160,7 @@ describe('a deleted project', () => {
     expect(Number(slots)).toBe(0)
   })
 
-  test('comes back whole, under another slug where its own is taken', async () => {
+  test('restores everything, under another slug when its own is taken', async () => {
     const taken = await app.request<Project>('POST', '/v1/projects', { body: { name: app.project.slug } })
     expect(taken.body.slug).toBe(app.project.slug)
     app.clock.now += 60_000
@@ -184,7 +187,7 @@ describe('a deleted project', () => {
     expect((await app.request('POST', `${at}/restore`)).status).toBe(409)
   })
 
-  test('makes up for no slot that was due meanwhile', async () => {
+  test('fires no trigger for slots that it missed', async () => {
     await fireDueTriggers(app.deps, signal)
     const { slots, next_fire_at } = await app.trigger('often')
     expect(slots).toHaveLength(1)
@@ -197,7 +200,7 @@ describe('a deleted project', () => {
     expect(after.slots.filter(({ status }) => status === 'fired')).toHaveLength(1)
   })
 
-  test('is written down in the audit of its account', async () => {
+  test('records deletion and restoring in the audit log of its account', async () => {
     const path = `/v1/accounts/${app.owner.account_id}/audit?action=project`
     const rows = (await app.request<{ action: string; project_id: string }[]>('GET', path)).body
     const own = rows.filter(({ project_id }) => project_id === app.project.project_id)
@@ -205,7 +208,7 @@ describe('a deleted project', () => {
   })
 })
 
-describe('whoever deletes one and dies', () => {
+describe('a server that dies while it deletes a project', () => {
   test('leaves the stopping to the job', async () => {
     const made = await app.running()
     const project_id = app.project.project_id
@@ -225,32 +228,35 @@ describe('whoever deletes one and dies', () => {
   })
 })
 
-test.each(['deleted', 'purged'] as const)('a session that is created while its project is %s is 404', async (how) => {
-  const { project } = await app.managedProject()
-  const { project_id } = project
-  const begin = {
-    deleted: (trx: DbOrTransaction) =>
-      markDeleted(trx, project_id, { at: app.deps.now(), by: app.owner.user_id, purgeAt: purgeAtOf(app.deps.now()) }),
-    purged: (trx: DbOrTransaction) => trx.deleteFrom('projects').where('project_id', '=', project_id).execute(),
-  }
-  let created: Promise<TestReply<ErrorBody>> | undefined
-  await app.deps.db.transaction().execute(async (trx) => {
-    await begin[how](trx)
-    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx)
-    created = app.request('POST', `/v1/projects/${project_id}/sessions`, { body: {} })
-    await until('the request waits for this transaction', async () => {
-      const waiting =
-        await sql`select 1 from pg_stat_activity where ${rows[0]!.pid} = any(pg_blocking_pids(pid))`.execute(
-          app.deps.db,
-        )
-      return waiting.rows.length > 0 ? true : null
+test.each(['deleted', 'purged'] as const)(
+  'answers 404 for a session that is created while its project is %s',
+  async (how) => {
+    const { project } = await app.managedProject()
+    const { project_id } = project
+    const begin = {
+      deleted: (trx: DbOrTransaction) =>
+        markDeleted(trx, project_id, { at: app.deps.now(), by: app.owner.user_id, purgeAt: purgeAtOf(app.deps.now()) }),
+      purged: (trx: DbOrTransaction) => trx.deleteFrom('projects').where('project_id', '=', project_id).execute(),
+    }
+    let created: Promise<TestReply<ErrorBody>> | undefined
+    await app.deps.db.transaction().execute(async (trx) => {
+      await begin[how](trx)
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx)
+      created = app.request('POST', `/v1/projects/${project_id}/sessions`, { body: {} })
+      await until('the request waits for this transaction', async () => {
+        const waiting =
+          await sql`select 1 from pg_stat_activity where ${rows[0]!.pid} = any(pg_blocking_pids(pid))`.execute(
+            app.deps.db,
+          )
+        return waiting.rows.length > 0 ? true : null
+      })
     })
-  })
-  const { status, body } = await created!
-  expect([status, body.code]).toEqual([404, 'not_found'])
-})
+    const { status, body } = await created!
+    expect([status, body.code]).toEqual([404, 'not_found'])
+  },
+)
 
-test('of six deleted projects of one slug that are restored at once each gets a slug of its own', async () => {
+test('six projects of one slug that are restored concurrently get different slugs', async () => {
   const deleted: string[] = []
   for (let n = 0; n < 6; n++) {
     const { body } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'raced' } })
@@ -263,7 +269,7 @@ test('of six deleted projects of one slug that are restored at once each gets a 
   expect(new Set(restored.map(({ body }) => body.slug)).size).toBe(deleted.length)
 })
 
-describe('the time that is kept', () => {
+describe('keeping a deleted project', () => {
   const deleted = async (name: string) => {
     const { project } = await app.managedProject()
     await app.request('PATCH', `/v1/projects/${project.project_id}`, { body: { name } })
@@ -271,7 +277,7 @@ describe('the time that is kept', () => {
     return project
   }
 
-  test('ends after thirty days: nothing is left, and nobody restores it', async () => {
+  test('purges it after thirty days, and nobody can restore it', async () => {
     const project = await deleted('kept')
     const path = `/v1/projects/${project.project_id}`
     const folder = managedDir(app.deps, project.project_id)
@@ -292,14 +298,14 @@ describe('the time that is kept', () => {
     expect(row).toMatchObject({ actor_kind: 'service', actor_user_id: app.owner.user_id })
   })
 
-  test('is not cut short by a query that asks for no purge in words', async () => {
+  test('refuses a purge query other than true', async () => {
     const { project } = await app.managedProject()
     for (const purge of ['', '1', 'yes', 'TRUE', 'true,true', '%00'])
       expect(await status('DELETE', `/v1/projects/${project.project_id}?purge=${purge}`)).toBe(400)
     expect(await status('GET', `/v1/projects/${project.project_id}`)).toBe(200)
   })
 
-  test('is cut short by a purge of the deleted project, by its id alone', async () => {
+  test('purges a deleted project at once, by its id only', async () => {
     const project = await deleted('short')
     expect(await status('DELETE', `/v1/projects/${project.slug}?purge=true`)).toBe(404)
     expect(await status('DELETE', `/v1/projects/${project.project_id}?purge=true`)).toBe(200)
@@ -307,7 +313,7 @@ describe('the time that is kept', () => {
     expect(await status('POST', `/v1/projects/${project.project_id}/restore`)).toBe(404)
   })
 
-  test('ends by the first of two servers whose clocks differ, and what was restored by then stays', async () => {
+  test('the first of two servers with different clocks purges it, and a restored project stays', async () => {
     const projects: Project[] = []
     for (const name of ['first', 'second']) {
       projects.push(await deleted(name))

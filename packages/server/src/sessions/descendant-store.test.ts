@@ -28,14 +28,14 @@ const settings = (set: object, token = app.ownerToken) =>
 const read = async (session: Session, token: string) =>
   (await app.request('GET', app.path(session.session_id), { token })).status
 
-describe('a session that an agent starts', () => {
-  test('names its parent, and one of a person has none', async () => {
+describe('sessions started by agents', () => {
+  test('a session of an agent names its parent, and one of a person has none', async () => {
     const root = await made()
     const child = await startedBy(root)
     expect([root.parent_session_id, child.parent_session_id]).toEqual([null, root.session_id])
   })
 
-  test('is controlled by those above it and by nobody beside or below', async () => {
+  test('only ancestors control a session', async () => {
     const root = await made()
     const [left, right] = [await startedBy(root), await startedBy(root)]
     const grandchild = await startedBy(left)
@@ -49,7 +49,7 @@ describe('a session that an agent starts', () => {
     expect(await seen(grandchild)).toEqual([403, 403, 403, 200])
   })
 
-  test('stays with the line above it when its parent is deleted, and falls to no other', async () => {
+  test('a session keeps its ancestors when its parent is deleted', async () => {
     const root = await made()
     const [middle, sibling, stranger] = [await startedBy(root), await startedBy(root), await made()]
     const last = await startedBy(middle)
@@ -66,7 +66,7 @@ describe('a session that an agent starts', () => {
     expect(await read(last, app.ownerToken)).toBe(200)
   })
 
-  test('is refused to an agent whose session was stopped meanwhile', async () => {
+  test('refuses an agent whose session was stopped meanwhile', async () => {
     const root = await made()
     const token = await tokenFor(root)
     await app.deps.db
@@ -78,8 +78,8 @@ describe('a session that an agent starts', () => {
   })
 })
 
-describe('the limits', () => {
-  test('on depth hold whatever the agent writes into its metadata, and are set by people', async () => {
+describe('limits of sessions started by agents', () => {
+  test('limits the depth whatever the agent writes into its metadata, and people set the limit', async () => {
     let session = await made()
     for (let depth = 1; depth <= 3; depth++) {
       const token = await tokenFor(session)
@@ -104,7 +104,7 @@ describe('the limits', () => {
     await settings({ session_depth_max: 3 })
   })
 
-  test('on living descendants are exact: fifteen at once at a limit of four make four', async () => {
+  test('limits live descendants exactly: fifteen concurrent requests at a limit of four start four', async () => {
     await settings({ session_descendants_max: 4 })
     const root = await made()
     const token = await tokenFor(root)
@@ -137,7 +137,7 @@ describe('the limits', () => {
     await settings({ session_descendants_max: 10 })
   })
 
-  test('on starts within an hour count all descendants of a root together, those that were deleted too', async () => {
+  test('limits starts within an hour over all descendants of a root, including deleted ones', async () => {
     await settings({ session_starts_per_hour_max: 3 })
     const token = await tokenFor(await made())
     const child = await made(token)
@@ -163,7 +163,7 @@ describe('the limits', () => {
   })
 })
 
-describe('a change request of the same first session', () => {
+describe('a change request of a session with the same root', () => {
   const openOf = async (session: Session) => {
     await commit(app.repo, session.branch_name, { [`${session.session_id}.txt`]: 'x\n' })
     const path = `/v1/projects/${app.project.project_id}/change-requests`
@@ -179,7 +179,7 @@ describe('a change request of the same first session', () => {
     return [reply.status, reply.body.code]
   }
 
-  test('is its own work to every agent of it, also after a session in between was deleted', async () => {
+  test("counts as every agent's own work, also after a session in between was deleted", async () => {
     await commit(app.repo, 'next', { 'next.txt': 'x\n' })
     const root = await made()
     const [child, sibling] = [await startedBy(root), await startedBy(root)]

@@ -28,12 +28,12 @@ const livingCredentials = async (sessionId: string) => {
   return rows[0]!.n
 }
 
-describe('a sandbox that cannot be made', () => {
+describe('a sandbox that cannot be created', () => {
   test.each([
     ['no-isolation', /bubblewrap is not installed\. apt-get install -y bubblewrap$/],
     ['no-space', /^The disk is full\. Free some disk space\.$/],
     ['boot-failed', /did not start/],
-  ] as const)('%s fails the session with the reason and what mends it', async (kind, reason) => {
+  ] as const)('the driver error %s fails the session with the reason and the fix', async (kind, reason) => {
     app.driver.failures.push(kind)
     const { body } = await app.create({ initial_prompt: 'kept for later' })
     const failed = await app.reaches(body.session_id, 'failed')
@@ -52,7 +52,7 @@ describe('a sandbox that cannot be made', () => {
     expect(promptsOf(app, again)).toEqual(['kept for later'])
   })
 
-  test('on a machine without isolation says the line to install it', async () => {
+  test('names the command that installs the isolation on a machine without it', async () => {
     app.driver.probeOutcome = {
       kind: 'missing',
       problem: 'There is no bubblewrap.',
@@ -76,7 +76,7 @@ describe('a sandbox that cannot be made', () => {
     app.driver.probeOutcome = { kind: 'ready', warnings: [], missingLimits: [] }
   })
 
-  test('is deleted like any other', async () => {
+  test('a session that failed to start can be deleted', async () => {
     app.driver.failures.push('boot-failed')
     const { body } = await app.create()
     await app.reaches(body.session_id, 'failed')
@@ -85,7 +85,7 @@ describe('a sandbox that cannot be made', () => {
 })
 
 describe('a sandbox that ends by itself', () => {
-  test('fails its session with its last words, and ends its credentials', async () => {
+  test('fails its session with its last lines, and ends its credentials', async () => {
     const session = await app.running()
     await app.driver.crash(session.sandbox!.sandbox_id, 'It ended with signal 9: out of memory.')
     const failed = await app.reaches(session.session_id, 'failed')
@@ -95,7 +95,7 @@ describe('a sandbox that ends by itself', () => {
     expect(await livingCredentials(session.session_id)).toBe(0)
   })
 
-  test('while it boots fails its session at once, and not when a patience has run out', async () => {
+  test('fails its session at once while it boots, not after a timeout', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     const sandbox = await until('it boots', async () => {
@@ -108,7 +108,7 @@ describe('a sandbox that ends by itself', () => {
     expect(await livingCredentials(body.session_id)).toBe(0)
   })
 
-  test('and is looked at before the driver has told why: it fails with that reason all the same', async () => {
+  test('fails its session with the reason, even when it was read before the driver reported it', async () => {
     const session = await app.running()
     const told = app.driver.crash(session.sandbox!.sandbox_id, 'It ended while somebody looked.')
     await app.deps.sessions.reconcile(session.session_id)
@@ -116,7 +116,7 @@ describe('a sandbox that ends by itself', () => {
     expect((await app.reaches(session.session_id, 'failed')).error).toBe('It ended while somebody looked.')
   })
 
-  test('with a prompt owed is started again for it', async () => {
+  test('starts again for an undelivered prompt', async () => {
     const session = await app.running()
     app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
     expect((await prompt(session.session_id, 'owed')).body.status).toBe('accepted')
@@ -129,7 +129,7 @@ describe('a sandbox that ends by itself', () => {
     await until('the prompt is delivered', () => promptsOf(app, again).length === 1)
   })
 
-  test('with a prompt owed, again and again: it has failed, and the prompt waits for the next restart', async () => {
+  test('fails after repeated ends, and the prompt waits for the next restart', async () => {
     const session = await app.running()
     app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
     expect((await prompt(session.session_id, 'owed still')).body.status).toBe('accepted')
@@ -175,7 +175,7 @@ describe('a server that died', () => {
       return found.status === status && found.sandbox !== null ? found : null
     })
 
-  test('while a session started: another server goes on with the start, and the prompt is said once', async () => {
+  test('another server continues a start, and the prompt is delivered once', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create({ initial_prompt: 'go on' })
     const begun = await until('its sandbox is claimed', async () => {
@@ -191,7 +191,7 @@ describe('a server that died', () => {
     delete app.driver.options.bootMs
   })
 
-  test('while a session ran: it is stopped, with the reason, and its credentials ended', async () => {
+  test('a running session is stopped with the reason, and its credentials end', async () => {
     const session = await app.running()
     await kill(session)
     await reconcileSessions(second.deps)
@@ -202,7 +202,7 @@ describe('a server that died', () => {
     expect(await livingCredentials(session.session_id)).toBe(0)
   })
 
-  test('while a prompt was owed: the session is started again for it', async () => {
+  test('a session with an undelivered prompt is started again', async () => {
     const session = await app.running()
     app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
     await prompt(session.session_id, 'still owed')
@@ -217,7 +217,7 @@ describe('a server that died', () => {
     delete app.driver.options.bootMs
   })
 
-  test('while a stop was under way: the stop is finished', async () => {
+  test('another server finishes a stop', async () => {
     const session = await app.running()
     await app.deps.db
       .updateTable('project_sessions')
@@ -230,7 +230,7 @@ describe('a server that died', () => {
     expect(await livingCredentials(session.session_id)).toBe(0)
   })
 
-  test('again and again during a start: after three times the session has failed and says so', async () => {
+  test('a start that is interrupted three times fails and says so', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     const begun = await until('its sandbox is claimed', async () => {
@@ -250,7 +250,7 @@ describe('a server that died', () => {
     expect((await onSecond(body.session_id, 'failed')).error).toBe('The start was interrupted 3 times.')
   })
 
-  test('only for a while, and comes back: what the other server made since is not touched', async () => {
+  test('a server that comes back does not touch what another server did meanwhile', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     await until('its sandbox is claimed', async () => (await app.session(body.session_id)).sandbox !== null)
@@ -274,7 +274,7 @@ describe('a server that died', () => {
   })
 })
 
-describe('two servers that live', () => {
+describe('two live servers', () => {
   let second: SecondServer
   beforeAll(async () => {
     second = await secondServer(app)
@@ -282,7 +282,7 @@ describe('two servers that live', () => {
   beforeEach(() => letLive(second.deps))
   afterAll(() => second.close())
 
-  test('leave each other’s sessions alone, whoever is asked for a prompt', async () => {
+  test("leave each other's sessions alone, whichever gets a prompt", async () => {
     const session = await app.running()
     await reconcileSessions(second.deps)
     const reply = await second.request<{ status: string }>('POST', app.path(session.session_id, 'prompt'), {
@@ -295,7 +295,7 @@ describe('two servers that live', () => {
     expect(promptsOf(app, session)).toEqual(['through the other door'])
   })
 
-  test('do not take each other for dead because the database was away from both', async () => {
+  test('do not take each other for dead when both lost the database', async () => {
     const clock = { ms: 0 }
     const heartbeat = new Heartbeat(() => clock.ms)
     const third = await secondServer(app, {}, { heartbeat })
@@ -319,7 +319,7 @@ describe('two servers that live', () => {
     await third.close()
   })
 
-  test('make a session once when both see it', async () => {
+  test('start a session once when both see it', async () => {
     for (let round = 0; round < 5; round++) {
       const { body } = await app.create()
       await Promise.all([second.deps.sessions.reconcile(body.session_id), app.deps.sessions.reconcile(body.session_id)])
@@ -343,7 +343,7 @@ describe('two servers that live', () => {
   })
 })
 
-test('a sandbox is archived thirty days after it ended, and its session starts again all the same', async () => {
+test('a sandbox is archived thirty days after its end, and its session can start again', async () => {
   const session = await app.running()
   await app.request('POST', app.path(session.session_id, 'stop'))
   const statusAfter = async (days: number) => {
@@ -356,12 +356,12 @@ test('a sandbox is archived thirty days after it ended, and its session starts a
   expect((await app.reaches(session.session_id, 'running')).sandbox).toMatchObject({ status: 'active', generation: 2 })
 })
 
-describe('the idle sweep', () => {
+describe('the sweep of idle sessions', () => {
   const age = (sessionId: string, minutes: number) =>
     sql`update project_sessions set last_active_at = now() - make_interval(mins => ${minutes})
       where session_id = ${sessionId}`.execute(app.deps.db)
 
-  test('stops a session that was not used for an hour, with the reason, and no younger one', async () => {
+  test('stops a session after an hour without use, with the reason, and no other', async () => {
     const [old, young] = [await app.running(), await app.running()]
     await age(old.session_id, 61)
     await age(young.session_id, 59)
@@ -372,7 +372,7 @@ describe('the idle sweep', () => {
     expect((await app.session(young.session_id)).status).toBe('running')
   })
 
-  test('leaves a session alone whose prompt is accepted and not delivered', async () => {
+  test('keeps a session with an undelivered prompt', async () => {
     const session = await app.running()
     app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
     expect((await prompt(session.session_id, 'do not sleep')).body.status).toBe('accepted')
@@ -385,7 +385,7 @@ describe('the idle sweep', () => {
     expect(promptsOf(app, session)).toEqual(['do not sleep'])
   })
 
-  test('leaves an agent alone that is at work, however quiet', async () => {
+  test('keeps a session whose agent is working quietly', async () => {
     app.driver.options.onPrompt = () => new Promise<string>(() => {})
     const session = await app.running()
     await prompt(session.session_id, 'think long')
@@ -410,7 +410,7 @@ describe('the idle sweep', () => {
     await app.request('POST', app.path(session.session_id, 'stop'))
   })
 
-  test('that takes a session just as a prompt comes: the prompt starts it again', async () => {
+  test('a prompt that arrives during the stop starts the session again', async () => {
     const session = await app.running()
     const asked: ReturnType<typeof prompt>[] = []
     await app.deps.db.transaction().execute(async (trx) => {
@@ -436,7 +436,7 @@ describe('the idle sweep', () => {
     expect(promptsOf(app, session)).toEqual([])
   })
 
-  test('racing with prompts for many sessions loses none of them', async () => {
+  test('loses no prompt that arrives during a sweep of many sessions', async () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => app.running()))
     for (const session of sessions) await age(session.session_id, 61)
     const [replies] = await Promise.all([
@@ -465,7 +465,7 @@ test('a server without a driver says so in the session', async () => {
   }
 })
 
-test('a server that closes ends its sandboxes and leaves a session that was starting to the next one', async () => {
+test('a closing server ends its sandboxes and leaves a starting session to the next server', async () => {
   const first = await makeSessionApp()
   const second = await secondServer(first)
   try {

@@ -83,7 +83,7 @@ const upgrade = (path: string, token: string) =>
 const edgeOf = (session: RunningSession) => `/v1/sandboxes/${session.sandbox!.sandbox_id}`
 
 describe('the shell of another session', () => {
-  test('is refused to its runtime’s address by a request, and the daemon hears nothing', async () => {
+  test('refuses a request to its runtime, which does not reach the daemon', async () => {
     const run = (session: RunningSession, token: string) =>
       app.request('POST', `${edgeOf(session)}/session/ses_1/shell`, { token, body: { command: 'id' } })
     reached = []
@@ -105,7 +105,7 @@ describe('the shell of another session', () => {
     ['its alias', (session: RunningSession) => `/v1/p/${session.session_id}/session/ses_1/shell`],
     ['a program’s port', (session: RunningSession) => `${edgeOf(session)}/proxy/3000/`],
     ['its terminal', (session: RunningSession) => app.path(session.session_id, 'terminal')],
-  ])('is refused to an upgrade of %s', async (_, pathOf) => {
+  ])('refuses an upgrade of %s', async (_, pathOf) => {
     reached = []
     expect((await upgrade(pathOf(family.other), family.token)).status).toBe(403)
     expect((await upgrade(pathOf(family.own), tokenOf(family.child))).status).toBe(403)
@@ -116,8 +116,8 @@ describe('the shell of another session', () => {
   })
 })
 
-describe('a preview', () => {
-  test('of another session has no ticket for an agent', async () => {
+describe('previews of other sessions', () => {
+  test('refuses an agent a ticket for another session', async () => {
     const ask = (session: RunningSession, token = family.token) =>
       app.request<{ url?: string; code?: string }>('GET', app.path(session.session_id, 'preview'), { token })
     const refused = await ask(family.other)
@@ -126,7 +126,7 @@ describe('a preview', () => {
     expect((await ask(family.child)).status).toBe(200)
   })
 
-  test('that an agent opened closes with its token', async () => {
+  test('a preview that an agent opened closes with its token', async () => {
     const minted = `/v1/projects/${app.project.project_id}/cli-token`
     const { body: token } = await app.request<{ secret_key: string; token_id: string }>('POST', minted, {
       ...{ token: family.token, body: {} },
@@ -159,8 +159,8 @@ describe('a preview', () => {
   })
 })
 
-describe('what an agent is shown of another session', () => {
-  test('is a row in the list, without what leads into it', async () => {
+describe('what an agent reads about another session', () => {
+  test('sees a row in the list without URLs or credentials', async () => {
     const list = async (token: string) =>
       new Map((await app.request<Session[]>('GET', app.path(), { token })).body.map((one) => [one.session_id, one]))
     await app.deps.db
@@ -180,7 +180,7 @@ describe('what an agent is shown of another session', () => {
     expect((await list(tokenOf(family.child))).get(family.own.session_id)!.sandbox_url).toBeNull()
   })
 
-  test('by its tools is the same', async () => {
+  test('reads the same with its tools', async () => {
     const gateway = await connectGateway({ url: `http://localhost:${port}/v1/mcp`, token: family.token })
     try {
       const listed = JSON.parse((await gateway.call('list_sessions')).text) as { sessions: Session[] }
@@ -197,7 +197,7 @@ describe('what an agent is shown of another session', () => {
     }
   })
 
-  test('by the events of the project is that it failed, and not why', async () => {
+  test('reads in the events that a session failed, but not why', async () => {
     const { session_id } = await app.running()
     await app.deps.db.transaction().execute((trx) =>
       trx
@@ -222,7 +222,7 @@ describe('what an agent is shown of another session', () => {
     expect([await reason(app.ownerToken), await reason(family.token)]).toEqual([['last words'], [null]])
   })
 
-  test('of work it did not push, and of what it used, is nothing', async () => {
+  test('reads nothing of its unfinished work and usage', async () => {
     const own = family.own.session_id
     for (const { session_id } of [family.own, family.other])
       await app.deps.db

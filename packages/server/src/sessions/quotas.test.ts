@@ -61,8 +61,8 @@ async function sweepIdle(session: RunningSession): Promise<string> {
   return (await app.session(session.session_id)).status
 }
 
-describe('snapshots over the quota', () => {
-  test('keep the last good one, tell the person, hold up the idle stop, and fit again once space came back', async () => {
+describe('unfinished work over the quota', () => {
+  test('keeps the last save, tells the user, delays the idle stop, and saves again when space is free', async () => {
     const [session, other] = [await app.running(), await app.running()]
     const size = 60 * kibibyte
     const kept = [await save(session, size), await save(session, size)]
@@ -100,7 +100,7 @@ describe('snapshots over the quota', () => {
     expect(await sweepIdle(session)).toBe('stopped')
   }, 60_000)
 
-  test('the last save of a sandbox that ends may take as much again, so that no work is lost', async () => {
+  test('the last save of an ending sandbox may use twice the quota, so that no work is lost', async () => {
     const session = await app.running()
     expect((await save(session, 100 * kibibyte)).kind).toBe('saved')
     expect((await save(session, 150 * kibibyte)).kind).toBe('no-space')
@@ -115,7 +115,7 @@ describe('a transcript over the quota', () => {
     (await app.request<{ messages: Message[] }>('GET', app.path(session.session_id, 'transcript'))).body.messages
   const mark = 'The transcript is full (16 KiB). Later messages are not stored; the session continues.'
 
-  test('is cut with a mark, and the session goes on', async () => {
+  test('is truncated with a mark, and the session continues', async () => {
     const session = await app.running()
     const say = async (text: string) => {
       const turns = (await app.session(session.session_id)).last_active_at
@@ -147,8 +147,8 @@ describe('a transcript over the quota', () => {
   }, 60_000)
 })
 
-describe('the sessions of a project together', () => {
-  test('over their quota start no new session; what is kept stays, and deleting makes room', async () => {
+describe('the quota of all sessions of a project', () => {
+  test('no new session starts over the quota; stored data stays, and deleting frees space', async () => {
     const session = await app.running()
     const { project_id } = app.project
     const text = 'y'.repeat(4_000)

@@ -28,8 +28,8 @@ const prompt = (sessionId: string, text: string, more: object = {}) =>
   })
 const whoAmI = async (token: string) => (await app.request('GET', '/v1/token', { token })).status
 
-describe('creating', () => {
-  test('answers at once with the row, and the branch is there by then', async () => {
+describe('creating a session', () => {
+  test('answers at once with the row after the branch exists', async () => {
     const { status, body } = await app.create({ name: 'mine', metadata: { a: [1] } })
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -56,7 +56,7 @@ describe('creating', () => {
     expect(health.body).toMatchObject({ daemon: 'ok', branch: body.session_id, generation: 1 })
   })
 
-  test('takes its name from the first line of the prompt, and the base that is asked for', async () => {
+  test('takes its name from the first line of the prompt, and the requested base', async () => {
     const dev = await commit(app.repo, 'dev', { 'd.txt': 'd\n' })
     const { body } = await app.create({ initial_prompt: `  ${'Fix it '.repeat(20)}\nand more`, base_ref: ' dev ' })
     expect(body.base_ref).toBe('dev')
@@ -65,7 +65,7 @@ describe('creating', () => {
     expect(await gitText(app.repo, 'rev-parse', `refs/heads/${body.session_id}`)).toBe(dev)
   })
 
-  test('knows the agents of the default branch wherever it starts from, and the built-in ones', async () => {
+  test('knows the built-in agents and those of the default branch, whatever its base is', async () => {
     for (const agent_name of ['build', 'plan', 'reviewer']) expect((await app.create({ agent_name })).status).toBe(201)
     await commit(app.repo, 'with-agent', { '.svc/runtime/agents/newcomer.md': 'x\n' })
     expect((await app.create({ agent_name: 'newcomer' })).body.code).toBe('agent_not_found')
@@ -84,7 +84,7 @@ describe('creating', () => {
     ['a prompt of more than 120 KiB', { initial_prompt: 'é'.repeat(61_441) }, 'invalid'],
     ['an option for a model', { model: '--help me' }, 'invalid'],
     ['metadata of more than 16 KiB', { metadata: { a: 'x'.repeat(16 * 1024) } }, 'invalid'],
-  ])('%s is 400 and leaves no row, no branch and no audit', async (_, body, code) => {
+  ])('refuses %s with 400 and leaves no row, branch or audit row', async (_, body, code) => {
     const state = async () => [
       (await app.deps.db.selectFrom('project_sessions').select('session_id').execute()).length,
       await gitText(app.repo, 'for-each-ref', '--format=%(refname)'),
@@ -96,14 +96,14 @@ describe('creating', () => {
     expect(await state()).toEqual(before)
   })
 
-  test('in a repository without a commit is 400 and says what to do', async () => {
+  test('answers 400 with what to do for a repository without a commit', async () => {
     const { body: project } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
     const reply = await app.request<ErrorBody>('POST', `/v1/projects/${project.project_id}/sessions`, { body: {} })
     expect([reply.status, reply.body.code]).toEqual([400, 'ref_not_found'])
     expect(reply.body.hint).toContain('svc ship')
   })
 
-  test('is journalled step by step', async () => {
+  test('records each step of the start', async () => {
     const session = await app.running()
     const reply = await app.request<{ phases: { name: string; ms: number | null; error: string | null }[] }>(
       'GET',
@@ -115,7 +115,7 @@ describe('creating', () => {
 })
 
 describe('the environment of a sandbox', () => {
-  test('has exactly the variables of the specification, with the secrets beside them', async () => {
+  test('has exactly the variables of the specification and the secrets', async () => {
     const base = `/v1/projects/${app.project.project_id}`
     await app.request('POST', `${base}/secrets`, { body: { name: 'B_SECRET', value: 'b' } })
     await app.request('POST', `${base}/secrets`, { body: { name: 'A_SECRET', value: 'a\nb "c"' } })
@@ -164,14 +164,14 @@ describe('the environment of a sandbox', () => {
     })
   })
 
-  test('without a prompt has none, and without a model of its own the server’s', async () => {
+  test("has no prompt without one, and the server's model without an own one", async () => {
     const { env } = await app.running()
     expect(env.SVC_INITIAL_PROMPT).toBeUndefined()
     expect(env.SVC_BOOTSTRAP_RUNTIME_SESSION).toBeUndefined()
     expect(env.SVC_RUNTIME_MODEL).toBe(testModel.name)
   })
 
-  test('is not changed by a secret of a reserved name, however it came into the database', async () => {
+  test('ignores a stored secret with a reserved name', async () => {
     const row = await app.deps.db
       .selectFrom('projects')
       .selectAll()
@@ -196,8 +196,8 @@ describe('the environment of a sandbox', () => {
   })
 })
 
-describe('a prompt', () => {
-  test('reaches the agent once, and both are in the transcript, which stays when the session stops', async () => {
+describe('sending a prompt', () => {
+  test('reaches the agent once, and the transcript keeps prompt and answer after the session stopped', async () => {
     const session = await app.running()
     const { status, body } = await prompt(session.session_id, 'hello there')
     expect([status, body.status]).toEqual([202, 'delivered'])
@@ -216,7 +216,7 @@ describe('a prompt', () => {
     expect(await messages(session.session_id)).toEqual(kept)
   })
 
-  test('whose delivery was not recorded is sent again, and run once', async () => {
+  test('a prompt without a recorded delivery is sent again and runs once', async () => {
     const session = await app.running()
     const { body } = await prompt(session.session_id, 'only once')
     const where = app.deps.db.updateTable('session_prompts').where('prompt_id', '=', body.prompt_id)
@@ -231,7 +231,7 @@ describe('a prompt', () => {
     expect(row?.status).toBe('delivered')
   })
 
-  test('to a session that is starting waits for it, and several come in order', async () => {
+  test('prompts to a starting session wait and are delivered in order', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     const accepted = [await prompt(body.session_id, 'first'), await prompt(body.session_id, 'second')]
@@ -245,7 +245,7 @@ describe('a prompt', () => {
     expect(promptsOf(running).map((each) => each.text)).toEqual(['first', 'second'])
   })
 
-  test('wakes a session that was stopped, in a new sandbox', async () => {
+  test('restarts a stopped session in a new sandbox', async () => {
     const session = await app.running()
     await app.request('POST', app.path(session.session_id, 'stop'))
     expect((await prompt(session.session_id, 'wake up')).status).toBe(202)
@@ -254,7 +254,7 @@ describe('a prompt', () => {
     await until('it is delivered', () => promptsOf(again).length === 1)
   })
 
-  test('sent by several at once to a stopped session starts it once, and each is delivered once', async () => {
+  test('concurrent prompts to a stopped session start it once, and each is delivered once', async () => {
     const session = await app.running()
     await app.request('POST', app.path(session.session_id, 'stop'))
     const texts = Array.from({ length: 8 }, (_, n) => `prompt ${n}`)
@@ -270,7 +270,7 @@ describe('a prompt', () => {
     ).toEqual(texts)
   })
 
-  test('under one key is one prompt', async () => {
+  test('a repeated prompt with one key is one prompt', async () => {
     const session = await app.running()
     const headers = { 'idempotency-key': randomUUID() }
     const [one, two] = [
@@ -281,12 +281,12 @@ describe('a prompt', () => {
     expect(promptsOf(session)).toHaveLength(1)
   })
 
-  test.each([[''], [' \n'], ['a\0b'], ['x'.repeat(256 * 1024 + 1)]])('that is none (%#) is refused', async (text) => {
+  test.each([[''], [' \n'], ['a\0b'], ['x'.repeat(256 * 1024 + 1)]])('refuses invalid prompt %#', async (text) => {
     const session = await app.create()
     expect((await prompt(session.body.session_id, text)).status).toBe(400)
   })
 
-  test('is aborted: the turn ends, and the transcript says so', async () => {
+  test('an abort ends the turn, and the transcript says so', async () => {
     app.driver.options.onPrompt = () => new Promise<string>(() => {})
     const session = await app.running()
     await prompt(session.session_id, 'take for ever')
@@ -301,8 +301,8 @@ describe('a prompt', () => {
   })
 })
 
-describe('stopping', () => {
-  test('ends the sandbox and every credential before it answers, and leaves the branch', async () => {
+describe('stopping a session', () => {
+  test('ends the sandbox and every credential before it answers, and keeps the branch', async () => {
     const session = await app.running()
     const { env } = session
     const reply = await app.request<Session>('POST', app.path(session.session_id, 'stop'))
@@ -317,14 +317,14 @@ describe('stopping', () => {
     expect(await gitText(app.repo, 'rev-parse', `refs/heads/${session.branch_name}`)).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  test('again changes nothing', async () => {
+  test('stopping again changes nothing', async () => {
     const session = await app.running()
     const first = await app.request<Session>('POST', app.path(session.session_id, 'stop'))
     const again = await app.request<Session>('POST', app.path(session.session_id, 'stop'))
     expect([again.status, again.body.status, again.body.sandbox]).toEqual([200, 'stopped', first.body.sandbox])
   })
 
-  test('while it starts does not wait for the start', async () => {
+  test('stopping a starting session does not wait for the start', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     await until('its sandbox is being made', async () => (await app.session(body.session_id)).sandbox !== null)
@@ -334,7 +334,7 @@ describe('stopping', () => {
     expect(await app.driver.find(reply.body.sandbox!.sandbox_id)).toBeNull()
   })
 
-  test('in the moment the start begins does not wait for it either', async () => {
+  test('stopping at the moment of a start does not wait for it either', async () => {
     app.driver.options.bootMs = 60_000
     let stopping: Promise<TestReply<Session>>
     await app.deps.db.transaction().execute(async (trx) => {
@@ -358,7 +358,7 @@ describe('stopping', () => {
     delete app.driver.options.bootMs
   })
 
-  test('by many at once is one end', async () => {
+  test('concurrent stops end the session once', async () => {
     const session = await app.running()
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => app.request<Session>('POST', app.path(session.session_id, 'stop'))),
@@ -367,8 +367,8 @@ describe('stopping', () => {
   })
 })
 
-describe('restarting', () => {
-  test('is a new generation with new credentials, and the first prompt is not played again', async () => {
+describe('restarting a session', () => {
+  test('begins the next generation with new credentials, without sending the first prompt again', async () => {
     const session = await app.running({ initial_prompt: 'Once' })
     await until('it was said', () => promptsOf(session).length === 1)
     const reply = await app.request<Session>('POST', app.path(session.session_id, 'restart'))
@@ -387,7 +387,7 @@ describe('restarting', () => {
     expect(await app.driver.find(session.sandbox!.sandbox_id)).toBeNull()
   })
 
-  test('of one that is starting is refused; of one that stopped or failed is not', async () => {
+  test('refuses a starting session, and accepts a stopped or failed one', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     const refused = await app.request<ErrorBody>('POST', app.path(body.session_id, 'restart'))
@@ -398,7 +398,7 @@ describe('restarting', () => {
     expect((await app.reaches(body.session_id, 'running')).sandbox?.generation).toBe(2)
   })
 
-  test('by several at once is one restart', async () => {
+  test('concurrent restarts are one restart', async () => {
     const session = await app.running()
     await app.request('POST', app.path(session.session_id, 'stop'))
     // It starts for as long as they ask: one that runs already may be restarted again.
@@ -413,8 +413,8 @@ describe('restarting', () => {
   })
 })
 
-describe('deleting', () => {
-  test('ends the sandbox, takes the row, and leaves branch and change request, which lets go of it', async () => {
+describe('deleting a session', () => {
+  test('ends the sandbox, deletes the row, and keeps the branch and the change request without a link', async () => {
     const session = await app.running()
     await commit(app.repo, session.branch_name, { 'by-agent.txt': 'x\n' })
     const opened = await app.request<ChangeRequest>('POST', `/v1/projects/${app.project.project_id}/change-requests`, {
@@ -434,7 +434,7 @@ describe('deleting', () => {
     expect(await gitText(app.repo, 'rev-parse', `refs/heads/${session.branch_name}`)).toBe(opened.body.head_commit_sha!)
   })
 
-  test('purging a project stops its sandboxes first and leaves nothing of it', async () => {
+  test('purging a project stops its sandboxes first and deletes everything', async () => {
     const { project } = await app.managedProject()
     const path = `/v1/projects/${project.project_id}`
     const made = await Promise.all(

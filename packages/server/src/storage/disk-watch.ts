@@ -70,8 +70,8 @@ async function measureFileSystem(dir: string): Promise<DiskSpace> {
 /** Refuses what would fill the disk. Reading, merging and stopping use the space that is left. */
 export function requireDiskRoom({ disk }: { disk: DiskWatch }): void {
   if (!disk.isLow) return
-  throw new ServiceError('unavailable', 'The disk of this server is almost full, so it takes no new work.', {
-    hint: 'Its operator has to free space in the data folder. Reading and merging still work.',
+  throw new ServiceError('unavailable', 'The disk of this server is almost full, so it accepts no new work.', {
+    hint: 'Its operator must free space in the data folder. Reading and merging still work.',
     detail: { retry_after_seconds: 60 },
   })
 }

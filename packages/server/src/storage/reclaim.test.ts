@@ -36,7 +36,7 @@ const has = (repo: Repository, sha: string) =>
   )
 const asideIn = async (repo: Repository) => (await readdir(repo.dir)).filter((name) => name.startsWith('svc-aside'))
 
-test('a deleted branch gives its space back after a day; what refs and change requests lead to stays', async () => {
+test('frees the space of a deleted branch after a day, and keeps what refs and change requests reach', async () => {
   const made = await app.managedProject()
   const { repo } = made
   const at = testProject(app, made)
@@ -70,7 +70,7 @@ test('a deleted branch gives its space back after a day; what refs and change re
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
 }, 60_000)
 
-test('what was put aside comes back when something leads to it again', async () => {
+test('restores set-aside objects when something refers to them again', async () => {
   const { repo } = await app.managedProject()
   const gone = await commit(repo, 'gone', { 'g.bin': large(5 * mebibyte) })
   await settleDown(repo)
@@ -84,7 +84,7 @@ test('what was put aside comes back when something leads to it again', async () 
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
 }, 60_000)
 
-test('every column that names a commit is one of the roots, or known not to be', async () => {
+test('every column that names a commit is a root, or is known not to be', async () => {
   const { rows } = await sql<{ name: string }>`
     select table_name || '.' || column_name as name from information_schema.columns
     where table_schema = current_schema() and data_type = 'text'

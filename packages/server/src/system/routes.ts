@@ -25,7 +25,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
         model: (await modelCatalog(deps)).source === 'none' ? ('none' as const) : ('upstream' as const),
         disk: {
           ready: !deps.disk.isLow,
-          problem: deps.disk.isLow ? 'The disk is almost full, so no new work is taken.' : null,
+          problem: deps.disk.isLow ? 'The disk is almost full, so no new work is accepted.' : null,
         },
         providers: { apps: deps.config.appProvider, connectors: deps.config.connectorProvider },
       }

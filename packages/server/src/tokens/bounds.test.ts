@@ -50,7 +50,7 @@ describe.each([
 ] as const)('an expiring %s token that mints %s', (kind, minted) => {
   const path = () => pathOf[minted]()
 
-  test('gets one that ends with it, or earlier', async () => {
+  test('mints a token that expires with it, or earlier', async () => {
     const end = ends()
     const token = await minters[kind](end)
     expect((await mint(path(), token)).body.expires_at).toBe(end.toISOString())
@@ -58,7 +58,7 @@ describe.each([
     expect((await mint(path(), token, { expires_at: earlier })).body.expires_at).toBe(earlier)
   })
 
-  test('gets none that ends later or never, and reads the latest end', async () => {
+  test('mints no token that expires later or never, and reads the latest expiry', async () => {
     const end = ends()
     const token = await minters[kind](end)
     for (const expires_at of [later(end), '2999-01-01T00:00:00Z', null]) {
@@ -68,7 +68,7 @@ describe.each([
     }
   })
 
-  test('cannot stretch it through a chain of tokens', async () => {
+  test('cannot extend its expiry through a chain of tokens', async () => {
     const end = ends()
     let token = await minters[kind](end)
     for (let link = 0; link < 4; link++) {
@@ -80,26 +80,26 @@ describe.each([
   })
 })
 
-describe('a token may do no more than its minter', () => {
-  test.each(['unbound', 'bound'] as const)('an %s project token mints no user token', async (kind) => {
+describe('a minted token has no more access than its minter', () => {
+  test.each(['unbound', 'bound'] as const)('a project token (%s) mints no user token', async (kind) => {
     expect((await mint(userTokens, await minters[kind](ends()))).status).toBe(403)
   })
 
-  test('a bound one stays bound to its session and generation', async () => {
+  test('a bound token mints tokens bound to its session and generation', async () => {
     const { body } = await mint(projectTokens(), await minters.bound(ends()), { session_id: null, project_id: null })
     expect(body.session_id).toBe(session.session_id)
     expect((await mint(userTokens, body.secret_key)).status).toBe(403)
   })
 
-  test('an unbound one mints for its own project alone', async () => {
+  test('an unbound token mints only for its own project', async () => {
     const other = await app.managedProject()
     const token = await minters.unbound(ends())
     expect((await mint(`/v1/projects/${other.project.project_id}/cli-token`, token)).status).toBe(403)
   })
 })
 
-describe('the revocation of a token', () => {
-  test('ends every token it minted, at any depth and of any kind, and no other', async () => {
+describe('revoking a token', () => {
+  test('revokes every token that it minted, at any depth and of any kind, and no other', async () => {
     const root = (await mint(userTokens, app.ownerToken)).body
     const sibling = (await mint(userTokens, app.ownerToken)).body
     const child = (await mint(userTokens, root.secret_key)).body
@@ -110,7 +110,7 @@ describe('the revocation of a token', () => {
     expect(await statusOf(sibling.secret_key)).toBe(200)
   })
 
-  test('meets a token that mints at this moment: nothing survives it', async () => {
+  test('revokes a token that is minting concurrently, and no minted token survives', async () => {
     for (let round = 0; round < 8; round++) {
       const root = (await mint(userTokens, app.ownerToken)).body
       const children = Array.from({ length: 6 }, async () => {
@@ -125,12 +125,12 @@ describe('the revocation of a token', () => {
   })
 })
 
-describe('what a token opens in a browser', () => {
+describe('browser credentials of a token', () => {
   /** The preview cookie as its row; sessions/edge/preview.test.ts tests the route. */
   test.each([
     ['expires', (tokenId: string) => ({ tokenId, set: { expires_at: new Date(Date.now() - 1) } })],
     ['is revoked', (tokenId: string) => ({ tokenId, set: { revoked_at: new Date() } })],
-  ])('ends when the token %s', async (_, end) => {
+  ])('the preview cookie of a token ends when the token %s', async (_, end) => {
     const { findGrant, grant } = await import('../sandboxes/grant-store.ts')
     const minted = (await mint(projectTokens(), app.ownerToken)).body
     const asked = await app.request('GET', `${app.path(session.session_id, 'preview')}?port=3000`, {
@@ -173,15 +173,18 @@ describe('what a token opens in a browser', () => {
   })
 })
 
-describe('no token', () => {
-  test.each(['user', 'unbound', 'bound'] as const)('of kind %s gets a sign-in out of the service', async (kind) => {
-    const token = await minters[kind](ends())
-    const body = { email: 'new@example.test', password: 'a password of mine', challenge: 'c'.repeat(43), name: 'x' }
-    for (const path of ['owner-links', 'password', 'cli-logins', 'confirm'])
-      expect([path, (await app.request('POST', `/v1/accounts/${path}`, { token, body })).status]).toEqual([path, 403])
-  })
+describe('sign-ins and roles by a token', () => {
+  test.each(['user', 'unbound', 'bound'] as const)(
+    'a token of kind %s gets no sign-in from the service',
+    async (kind) => {
+      const token = await minters[kind](ends())
+      const body = { email: 'new@example.test', password: 'a password of mine', challenge: 'c'.repeat(43), name: 'x' }
+      for (const path of ['owner-links', 'password', 'cli-logins', 'confirm'])
+        expect([path, (await app.request('POST', `/v1/accounts/${path}`, { token, body })).status]).toEqual([path, 403])
+    },
+  )
 
-  test('that expires raises a role, links a chat user, or gets the link of an invitation', async () => {
+  test('an expiring token cannot raise a role, link a chat user, or get an invitation link', async () => {
     const token = await minters.user(ends())
     const viewer = await app.makeUser('viewer')
     const members = `/v1/accounts/${app.owner.account_id}/members`
@@ -199,7 +202,7 @@ describe('no token', () => {
   })
 })
 
-test('a browser mints a token of any length: a person sits at it', async () => {
+test('a browser mints a token with any expiry', async () => {
   const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
   const headers = { cookie, origin: app.deps.config.publicUrl }
   const made = await app.request<Minted>('POST', userTokens, { token: null, headers, body: { name: 'x' } })

@@ -26,8 +26,8 @@ async function approve(verifier: string, headers?: Record<string, string>) {
 const redeem = (code: string, verifier: string) =>
   app.request<MintedToken>('POST', '/v1/cli-logins/redeem', { token: null, body: { code, verifier } })
 
-describe('the sign-in of a terminal', () => {
-  test('ends in a user token that the client mints itself', async () => {
+describe('signing in a terminal', () => {
+  test('ends with a user token that the client mints itself', async () => {
     const verifier = makeVerifier()
     const before = Date.now()
     const approved = await approve(verifier)
@@ -48,7 +48,7 @@ describe('the sign-in of a terminal', () => {
     expect((await app.request('GET', '/v1/token', { token: minted.body.secret_key })).status).toBe(200)
   })
 
-  test('of a machine with a long name ends in a token that is still named after it', async () => {
+  test('names the token after the machine, also when the name is long', async () => {
     const verifier = makeVerifier()
     const name = `ada@${'x'.repeat(96)}`
     const { body } = await app.request<{ code: string }>('POST', '/v1/accounts/cli-logins', {
@@ -59,21 +59,21 @@ describe('the sign-in of a terminal', () => {
     expect((await redeem(body.code, verifier)).body.name).toBe(`sign-in of ${name}`.slice(0, 100))
   })
 
-  test('works once, however many show the code at the same time', async () => {
+  test('the code works once, however many requests use it concurrently', async () => {
     const verifier = makeVerifier()
     const { code } = (await approve(verifier)).body
     const replies = await Promise.all(Array.from({ length: 20 }, () => redeem(code, verifier)))
     expect(replies.map((reply) => reply.status).toSorted()).toEqual([200, ...Array(19).fill(401)])
   })
 
-  test('is of no use to whoever saw the code, and is over after their try', async () => {
+  test('a code without the verifier is useless, and the attempt ends the sign-in', async () => {
     const verifier = makeVerifier()
     const { code } = (await approve(verifier)).body
     expect((await redeem(code, makeVerifier())).status).toBe(401)
     expect((await redeem(code, verifier)).status).toBe(401)
   })
 
-  test('is over after a minute', async () => {
+  test('the sign-in expires after a minute', async () => {
     const verifier = makeVerifier()
     const { code } = (await approve(verifier)).body
     await app.deps.db
@@ -84,7 +84,7 @@ describe('the sign-in of a terminal', () => {
     expect((await redeem(code, verifier)).status).toBe(401)
   })
 
-  test('needs a click on our own page: no token, no other site', async () => {
+  test('requires a click on our own page, not a token or another site', async () => {
     const verifier = makeVerifier()
     const body = { challenge: challengeOf(verifier), name: 'x' }
     expect((await app.request('POST', '/v1/accounts/cli-logins', { body })).status).toBe(403)
@@ -98,7 +98,7 @@ describe('the sign-in of a terminal', () => {
       expect((await approve(verifier, foreign)).status).toBe(403)
   })
 
-  test('is stored as a hash', async () => {
+  test('stores the code as a hash', async () => {
     const { code } = (await approve(makeVerifier())).body
     const rows = await app.deps.db.selectFrom('cli_logins').selectAll().execute()
     expect(JSON.stringify(rows)).not.toContain(code)

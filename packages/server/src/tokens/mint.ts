@@ -69,8 +69,9 @@ export async function mintFor(
 /** In UTC, because the database supports fewer offsets than ISO 8601 and only years of four digits. */
 function expiryOf(text: string, now: Date): string {
   const at = new Date(text)
-  if (at <= now) throw invalidExpiry('expires_at is in the past.', 'is in the past')
-  if (at.getUTCFullYear() > 9999) throw invalidExpiry('expires_at is beyond the year 9999.', 'is beyond the year 9999')
+  if (at <= now) throw invalidExpiry('The expiry time is in the past.', 'is in the past')
+  if (at.getUTCFullYear() > 9999)
+    throw invalidExpiry('The expiry time is after the year 9999.', 'is beyond the year 9999')
   return at.toISOString()
 }
 

@@ -26,8 +26,8 @@ const statusOf = async (token: string) => (await app.request('GET', '/v1/token',
 const listOf = async (path: string, token?: string) =>
   (await app.request<Token[]>('GET', path, token ? { token } : {})).body
 
-describe('a user token', () => {
-  test('is shown once, and only its hash is kept', async () => {
+describe('user tokens', () => {
+  test('shows a token once and stores only its hash', async () => {
     const { status, body } = await mintUser()
     expect(status).toBe(201)
     expect(Object.keys(body).toSorted()).toEqual(
@@ -48,7 +48,7 @@ describe('a user token', () => {
     expect(JSON.stringify(row)).not.toContain(body.secret_key)
   })
 
-  test('ends with the next request after it is revoked, and leaves the list', async () => {
+  test('refuses a revoked token from the next request on, and removes it from the list', async () => {
     const { body } = await mintUser()
     expect((await app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`)).body).toEqual({ ok: true })
     expect(await statusOf(body.secret_key)).toBe(401)
@@ -56,7 +56,7 @@ describe('a user token', () => {
     expect((await app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`)).status).toBe(404)
   })
 
-  test('may revoke itself, by the id it is told', async () => {
+  test('a token can revoke itself by the id that it reads', async () => {
     const { body } = await mintUser()
     const who = await app.request('GET', '/v1/token', { token: body.secret_key })
     expect(who.body.token_id).toBe(body.token_id)
@@ -65,7 +65,7 @@ describe('a user token', () => {
     expect((await app.request('DELETE', path, { token: body.secret_key })).status).toBe(401)
   })
 
-  test('tells when it was last used', async () => {
+  test('shows when the token was last used', async () => {
     const { body } = await mintUser()
     const lastUsed = async () =>
       (await listOf('/v1/accounts/tokens')).find((token) => token.token_id === body.token_id)!.last_used_at
@@ -82,7 +82,7 @@ describe('a user token', () => {
     await until('a later use is noted', async () => Date.parse((await lastUsed())!) > before.getTime())
   })
 
-  test('of somebody else is not there', async () => {
+  test('hides tokens of other users', async () => {
     const { token } = await app.makeUser('owner')
     const { body } = await mintUser()
     expect((await app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`, { token })).status).toBe(404)
@@ -90,7 +90,7 @@ describe('a user token', () => {
     expect((await listOf('/v1/accounts/tokens', token)).map((each) => each.token_id)).not.toContain(body.token_id)
   })
 
-  test('expires when it was said to, and cannot be made expired', async () => {
+  test('expires at its time, and cannot be created expired', async () => {
     const soon = new Date(Date.now() + 60_000).toISOString()
     const { body } = await mintUser({ name: 'short', expires_at: soon })
     expect(body.expires_at).toBe(soon)
@@ -107,14 +107,14 @@ describe('a user token', () => {
     }
   })
 
-  test('may be given its end in any offset, up to the year 9999', async () => {
+  test('accepts an expiry with any offset, up to the year 9999', async () => {
     const made = await mintUser({ name: 'far', expires_at: '2999-07-24T14:33:43+23:30' })
     expect([made.status, made.body.expires_at]).toEqual([201, '2999-07-23T15:03:43.000Z'])
     const beyond = await mintUser({ name: 'far', expires_at: '9999-12-31T23:59:59-23:59' })
     expect([beyond.status, beyond.body.code]).toEqual([400, 'invalid'])
   })
 
-  test('revoked while many requests use it ends for all of them', async () => {
+  test('revoking a token ends concurrent requests with it', async () => {
     const { body } = await mintUser()
     const asking = Array.from({ length: 30 }, () => statusOf(body.secret_key))
     const revoked = app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`)
@@ -126,8 +126,8 @@ describe('a user token', () => {
   })
 })
 
-describe('a project token', () => {
-  test('of a user is bound to no session', async () => {
+describe('project tokens', () => {
+  test("a user's project token is bound to no session", async () => {
     const { body } = await mintProject()
     expect(body).toMatchObject({ name: 'cli', project_id: app.project.project_id, session_id: null })
     const { body: who } = await app.request('GET', '/v1/token', { token: body.secret_key })
@@ -140,7 +140,7 @@ describe('a project token', () => {
     })
   })
 
-  test('of a user of several accounts is of the account of its project', async () => {
+  test('belongs to the account of its project when the user has several accounts', async () => {
     const { user_id, token: own } = await app.makeUser('owner', 'own')
     const { body: theirs } = await app.request<Project>('POST', '/v1/projects', {
       token: own,
@@ -155,12 +155,12 @@ describe('a project token', () => {
     }
   })
 
-  test('that asks for another gets one like itself', async () => {
+  test('mints a token like itself', async () => {
     const first = (await mintProject()).body.secret_key
     expect((await mintProject(first)).body.session_id).toBeNull()
   })
 
-  test('is cut to what its user may do now', async () => {
+  test('has at most the current role of its user', async () => {
     const { user_id, token } = await app.makeUser('member')
     const { secret_key } = (await mintProject(token)).body
     const write = () => app.request('POST', `${base}/secrets`, { token: secret_key, body: { name: 'A', value: 'a' } })
@@ -177,14 +177,14 @@ describe('a project token', () => {
     expect((await app.request('GET', base, { token: secret_key })).status).toBe(403)
   })
 
-  test('cannot be minted by a viewer', async () => {
+  test('a viewer cannot mint one', async () => {
     const { token } = await app.makeUser('viewer')
     expect((await mintProject(token)).status).toBe(403)
   })
 })
 
-describe('a bound token', () => {
-  test('begets bound ones, however often it is asked', async () => {
+describe('tokens bound to a session', () => {
+  test('mints only bound tokens, however often', async () => {
     let token = bound
     for (let round = 0; round < 4; round++) {
       const { body } = await mintProject(token, { name: 'laundered', expires_at: null })
@@ -209,7 +209,7 @@ describe('a bound token', () => {
     expect((await mintProject(bound, body)).body.session_id).toBe(session.session_id)
   })
 
-  test('reaches no account route and makes no project', async () => {
+  test('reaches no account route and creates no project', async () => {
     for (const [method, path] of [
       ['POST', '/v1/accounts/tokens'],
       ['POST', '/v1/accounts/owner-links'],
@@ -224,7 +224,7 @@ describe('a bound token', () => {
       ])
   })
 
-  test('sees and revokes the tokens of its own session only', async () => {
+  test('lists and revokes only tokens of its own session', async () => {
     const unbound = (await mintProject()).body
     const other = await app.running()
     const listed = await listOf(`${base}/cli-token`, bound)
@@ -240,7 +240,7 @@ describe('a bound token', () => {
     expect(await statusOf(own.secret_key)).toBe(401)
   })
 
-  test('ends with its session, and every token it begot with it', async () => {
+  test('ends with its session, together with all tokens that it minted', async () => {
     const doomed = await app.running()
     const child = (await mintProject(doomed.env.SVC_CLI_TOKEN!)).body.secret_key
     const grandchild = (await mintProject(child)).body.secret_key
@@ -255,7 +255,7 @@ describe('a bound token', () => {
   test.each([
     ['another token', 'POST', 'cli-token', 'SVC_CLI_TOKEN'],
     ['a git credential', 'GET', 'git/clone-credential', 'SVC_TOKEN'],
-  ] as const)('that asks for %s while its session is stopped gets none', async (_, method, path, key) => {
+  ] as const)('refuses %s while the session is stopped', async (_, method, path, key) => {
     const doomed = await app.running()
     const asked: ReturnType<typeof app.request>[] = []
     await app.deps.db.transaction().execute(async (trx) => {
@@ -283,7 +283,7 @@ describe('the Authorization header', () => {
   const ask = (authorization: string) =>
     app.request<{ code: string; hint?: string }>('GET', '/v1/token', { token: null, headers: { authorization } })
 
-  test('is Bearer and one token, with nothing before, beside or behind', async () => {
+  test('accepts Bearer and one token, with nothing else', async () => {
     const token = app.ownerToken
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) expect((await ask(`${scheme} ${token}`)).status).toBe(200)
     for (const said of [
@@ -299,13 +299,13 @@ describe('the Authorization header', () => {
       expect([said, (await ask(said)).status]).toEqual([said, 401])
   })
 
-  test('with the service key of a sandbox is told which token to use', async () => {
+  test('says which token to use instead of the service key of a sandbox', async () => {
     const { status, body } = await ask(`Bearer ${session.env.SVC_TOKEN}`)
     expect([status, body.hint]).toEqual([401, 'Use SVC_CLI_TOKEN.'])
   })
 })
 
-test('lists come in pages, newest first, by the Link header, each token once', async () => {
+test('lists each token once, newest first, in pages by the Link header', async () => {
   const { token } = await app.makeUser('member')
   const made: string[] = []
   for (let n = 0; n < 7; n++) made.unshift((await mintUser({ name: `n${n}` }, token)).body.token_id)

@@ -8,7 +8,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-test('a slot without a model fails with that reason, and so does one fired by hand', async () => {
+test('a slot on a server without a model fails with that reason, also when fired by hand', async () => {
   await app.manifest(cronTrigger('nightly', '0 3 * * *'))
   app.clock.now = Date.parse('2026-03-02T02:59:59Z')
   await fireDueTriggers(app.deps, new AbortController().signal)
@@ -21,7 +21,7 @@ test('a slot without a model fails with that reason, and so does one fired by ha
   expect(fired.body.hint).toContain('/settings/model')
 })
 
-test('a trigger that chooses an unknown model fails with the models there are', async () => {
+test('a trigger with an unknown model fails with the available models', async () => {
   app.deps.config.model = { url: 'http://127.0.0.1:9/v1', key: null, name: 'big' }
   await app.manifest(cronTrigger('picky', '0 4 * * *', 'model = "huge"'))
   const fired = await app.request<{ code: string; models: string[] }>('POST', app.of('picky', 'fire'), { body: {} })

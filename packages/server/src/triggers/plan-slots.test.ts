@@ -9,8 +9,8 @@ const hours = (schedule: Parameters<typeof planSlots>[0], from: string, until: s
   return planSlots(schedule, first, at(until)).slots.map(({ dueAt }) => dueAt.toISOString().slice(0, 16))
 }
 
-describe('what is due', () => {
-  test('is nothing before its time, and one thing at it', () => {
+describe('planning slots', () => {
+  test('plans nothing before the time of a trigger, and one slot at it', () => {
     const schedule = cron('0 3 * * *')
     const due = at('2026-03-02T03:00:00Z')
     expect(planSlots(schedule, due, at('2026-03-02T02:59:59.999Z'))).toEqual({ slots: [], nextDueAt: due })
@@ -20,14 +20,14 @@ describe('what is due', () => {
     })
   })
 
-  test('late by more than a minute is caught up with', () => {
+  test('catches up with a slot that is late by more than a minute', () => {
     const due = at('2026-03-02T03:00:00Z')
     expect(planSlots(cron('0 3 * * *'), due, at('2026-03-02T03:01:01Z')).slots).toEqual([
       { dueAt: due, fate: 'catch-up' },
     ])
   })
 
-  test('comes in portions of which only the last one fires', () => {
+  test('plans missed slots in batches of which only the last fires', () => {
     const first = at('2026-01-01T00:00:00Z')
     const portion = planSlots(cron('* * * * *'), first, at('2026-01-02T00:00:00Z'))
     expect(portion.slots).toHaveLength(500)
@@ -35,7 +35,7 @@ describe('what is due', () => {
     expect(portion.nextDueAt).toEqual(at('2026-01-01T08:20:00Z'))
   })
 
-  test('keeps the clock of its timezone when the hours change', () => {
+  test('follows the clock of the timezone when daylight saving changes', () => {
     // Berlin: no 02:30 on 29 March 2026, two of them on 25 October.
     expect(hours(cron('30 2 * * *', 'Europe/Berlin'), '2026-03-28T00:00:00Z', '2026-03-31T00:00:00Z')).toHaveLength(3)
     expect(hours(cron('30 2 * * *', 'Europe/Berlin'), '2026-10-24T00:00:00Z', '2026-10-27T00:00:00Z')).toHaveLength(3)
@@ -52,7 +52,7 @@ describe('what is due', () => {
     ])
   })
 
-  test('may name the second', () => {
+  test('supports expressions with seconds', () => {
     expect(refuseCron('15 0 3 * * *')).toBeNull()
     expect(firstDueAt(cron('15 0 3 * * *'), at('2026-01-01T03:00:14.999Z'))).toEqual(at('2026-01-01T03:00:15Z'))
     expect(firstDueAt(cron('15 0 3 * * *'), at('2026-01-01T03:00:15Z'))).toEqual(at('2026-01-02T03:00:15Z'))

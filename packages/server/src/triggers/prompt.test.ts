@@ -42,7 +42,7 @@ const deliver = (body: string) =>
     headers: { 'x-svc-signature': createHmac('sha256', secret).update(body).digest('hex') },
   })
 
-test('a schedule tells its prompt the slot, the expression and the timezone', async () => {
+test('a schedule fills its prompt with the slot, the expression and the timezone', async () => {
   app.clock.now = Date.parse('2026-03-02T03:00:02Z')
   await fireDueTriggers(app.deps, signal)
   const fired = async (slug: string) => (await app.trigger(slug)).slots.map((slot) => slot.session_id!)
@@ -59,14 +59,14 @@ test('a schedule tells its prompt the slot, the expression and the timezone', as
   )
 })
 
-test('a schedule that is fired by hand is due at that moment', async () => {
+test('a schedule fired by hand has the current time as its slot', async () => {
   app.clock.now = startOfTests
   const { body } = await app.request<{ session_id: string }>('POST', app.of('nightly', 'fire'))
   const now = new Date(startOfTests).toISOString()
   expect(await promptOf(body.session_id)).toBe(`nightly 0 3 * * * Europe/Berlin ${now} ${now}`)
 })
 
-test('a webhook tells its prompt parts of the body, and expands nothing that a sender wrote', async () => {
+test('a webhook fills its prompt with parts of the body, and expands nothing that the sender wrote', async () => {
   const sent = { issue: { title: '{{ body.issue.labels.0 }}" {{ cron.name }}', labels: ['bug', 'p1'] } }
   const { body } = await deliver(JSON.stringify(sent))
   expect(body.status).toBe('fired')
@@ -75,18 +75,18 @@ test('a webhook tells its prompt parts of the body, and expands nothing that a s
   )
 })
 
-test('a body that is no JSON is one text, without parts', async () => {
+test('a body that is not JSON is one text without parts', async () => {
   const { body } = await deliver('title=x&{{ slug }}')
   expect(await promptOf(body.session_id!)).toStartWith('null null null "title=x&{{ slug }}"\n\n(')
 })
 
-test('a body nested too deeply to be written starts its session all the same', async () => {
+test('a body that is nested too deeply still starts the session', async () => {
   const { status, body } = await deliver(`{"issue":{"title":"x"},"deep":${'['.repeat(400_000)}${']'.repeat(400_000)}}`)
   expect([status, body.status]).toEqual([202, 'fired'])
   expect(await promptOf(body.session_id!)).toStartWith('"x" null null null (left out: nested too deeply)\n\n(')
 })
 
-test('a delivery that has to wait says that it is queued, and fires later', async () => {
+test('a delivery that must wait is reported as queued and fires later', async () => {
   const { disk, db } = app.deps
   const before = disk.minFreeBytes
   disk.minFreeBytes = Number.MAX_SAFE_INTEGER

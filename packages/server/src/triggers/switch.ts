@@ -33,8 +33,8 @@ export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
   const sessionId = boundSession(caller.actor)
   const askedBy =
     sessionId === null
-      ? `Asked for by ${user.name}.`
-      : `Asked for by the agent of session ${sessionId}, for ${user.name}.`
+      ? `Requested by ${user.name}.`
+      : `Requested by the agent of session ${sessionId}, for ${user.name}.`
   const branch = `svc/${input.enabled ? 'enable' : 'disable'}-${slug}-${crId.slice(0, 8)}`
   const made = await commitFileOnBranch(
     edit.repository,

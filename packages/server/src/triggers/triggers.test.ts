@@ -28,8 +28,8 @@ const sessionsOf = async (slug: string) =>
     (session) => (session.metadata.trigger as { slug?: string } | undefined)?.slug === slug,
   )
 
-describe('a trigger of the default branch', () => {
-  test('is shown with its next time, and mistakes beside it', async () => {
+describe('triggers of the default branch', () => {
+  test('lists a trigger with its next time and its errors', async () => {
     await app.manifest(
       cronTrigger('nightly', '0 3 * * *', 'timezone = "Europe/Berlin"') +
         cronTrigger('broken', 'at night') +
@@ -50,7 +50,7 @@ describe('a trigger of the default branch', () => {
     expect((await app.request('GET', app.of('nope'))).status).toBe(404)
   })
 
-  test('fires when it is due, once, and says so in one step with its session', async () => {
+  test('fires once when it is due, and records the session in the same step', async () => {
     await app.manifest(cronTrigger('nightly', '0 3 * * *', 'model = "x/y"'))
     app.clock.now = Date.parse('2026-03-02T02:59:59Z')
     await fireDueTriggers(app.deps, signal)
@@ -84,7 +84,7 @@ describe('a trigger of the default branch', () => {
     expect((await app.request('POST', merge, { token })).body.code).toBe('agent_merge_forbidden')
   })
 
-  test('never fires for a time before it appeared, nor when its time was changed or it was switched on since', async () => {
+  test('never fires for a time before it appeared, was changed or was enabled', async () => {
     await app.manifest(cronTrigger('late', '0 12 * * *'))
     await fireDueTriggers(app.deps, signal)
     expect(await sessionsOf('late')).toEqual([])
@@ -102,7 +102,7 @@ describe('a trigger of the default branch', () => {
     })
   })
 
-  test('keeps the time it waits for while other things of the manifest change', async () => {
+  test('keeps its next time while other parts of the manifest change', async () => {
     await app.manifest(cronTrigger('steady', '0 15 * * *'))
     app.clock.now = Date.parse('2026-03-01T14:59:00Z')
     await app.manifest(`${cronTrigger('steady', '0 15 * * *', 'agent = "plan"')}[env]\nrequired = ["A"]\n`)
@@ -111,7 +111,7 @@ describe('a trigger of the default branch', () => {
     expect((await sessionsOf('steady')).map((session) => session.agent_name)).toEqual(['plan'])
   })
 
-  test('that was missed for days is caught up with once, and every missed time is in the ledger', async () => {
+  test('catches up once after days, and records every missed slot', async () => {
     await app.manifest(cronTrigger('hourly', '0 * * * *'))
     app.clock.now = startOfTests + 50 * hour + 20 * 60_000
     await fireDueTriggers(app.deps, signal)
@@ -125,7 +125,7 @@ describe('a trigger of the default branch', () => {
     expect(await sessionsOf('hourly')).toHaveLength(1)
   })
 
-  test('after more missed slots than are looked at in one go still owes one session', async () => {
+  test('still owes one session after more missed slots than one batch has', async () => {
     await app.manifest(cronTrigger('minutely', '*/10 * * * *'))
     app.clock.now = startOfTests + 8 * 24 * hour
     await fireDueTriggers(app.deps, signal)
@@ -140,7 +140,7 @@ describe('a trigger of the default branch', () => {
     expect(rows.filter(({ status }) => status === 'fired')).toHaveLength(1)
   })
 
-  test('with run_at fires once in its life', async () => {
+  test('fires once with run_at', async () => {
     const once = (more: string) =>
       `[[triggers]]\nslug = "once"\ntype = "cron"\ntimezone = "America/New_York"\nrun_at = 2026-03-01T09:30:00\nprompt = "Once."\n${more}`
     await app.manifest(once(''))
@@ -154,7 +154,7 @@ describe('a trigger of the default branch', () => {
     expect((await app.trigger('once')).next_fire_at).toBeNull()
   })
 
-  test('that cannot start a session says why, and did not fire', async () => {
+  test('says why it could not start a session', async () => {
     await app.manifest(cronTrigger('stray', '0 13 * * *', 'agent = "nobody"'))
     app.clock.now = startOfTests + hour
     await fireDueTriggers(app.deps, signal)
@@ -164,7 +164,7 @@ describe('a trigger of the default branch', () => {
     expect(found.slots[0]!.reason).toStartWith('agent_not_found: There is no agent "nobody"')
   })
 
-  test('is fired by one of several servers, however many look at once', async () => {
+  test('one of several servers fires it', async () => {
     await app.manifest(Array.from({ length: 5 }, (_, index) => cronTrigger(`many-${index}`, '0 13 * * *')).join(''))
     const others = [await secondServer(app), await secondServer(app)]
     app.clock.now = startOfTests + hour
@@ -175,7 +175,7 @@ describe('a trigger of the default branch', () => {
     for (const other of others) await other.close()
   })
 
-  test('whose server died after the claim is fired by another, with the same session', async () => {
+  test('another server fires a claimed slot of a dead server with the same session', async () => {
     await app.manifest(cronTrigger('orphan', '0 13 * * *'))
     const other = await secondServer(app)
     app.clock.now = startOfTests + hour
@@ -196,7 +196,7 @@ describe('a trigger of the default branch', () => {
     await other.close()
   })
 
-  test('that left the manifest is gone, and its ledger stays', async () => {
+  test('a removed trigger disappears, and its slots stay', async () => {
     await app.manifest(cronTrigger('leaving', '0 13 * * *'))
     app.clock.now = startOfTests + hour
     await fireDueTriggers(app.deps, signal)
@@ -207,7 +207,7 @@ describe('a trigger of the default branch', () => {
     expect(await sessionsOf('leaving')).toHaveLength(1)
   })
 
-  test('is changed while it is fired: neither waits for the other for ever', async () => {
+  test('changing a trigger while it fires does not deadlock', async () => {
     await app.manifest(cronTrigger('both', '0 13 * * *'))
     app.clock.now = startOfTests + hour
     const { db } = app.deps
@@ -228,7 +228,7 @@ describe('a trigger of the default branch', () => {
     })
   })
 
-  test('is changed at once, also while it is due: what it was due for is in the ledger and comes', async () => {
+  test('changing a due trigger still records and fires its slot', async () => {
     await app.manifest(cronTrigger('busy', '0 13 * * *'))
     app.clock.now = startOfTests + hour
     await app.manifest(cronTrigger('busy', '0 13 * * *', 'enabled = false'))
@@ -248,7 +248,7 @@ describe('a trigger of the default branch', () => {
 })
 
 describe('firing by hand', () => {
-  test('whose first turn fails is a failed slot with the reason, whatever comes of later turns', async () => {
+  test('a failed first turn makes a failed slot with the reason, whatever later turns do', async () => {
     await app.manifest(cronTrigger('fails', '0 3 * * *'))
     app.driver.options.onPrompt = () => Promise.reject(new Error('The model is away.'))
     const { session_id: failed } = (await app.request<{ session_id: string }>('POST', app.of('fails', 'fire'))).body
@@ -272,7 +272,7 @@ describe('firing by hand', () => {
     expect((await app.trigger('fails')).slots[0]).toMatchObject({ status: 'fired', session_id: good, reason: null })
   })
 
-  test('whose session does not start is a failed slot with the reason', async () => {
+  test('a session that does not start makes a failed slot with the reason', async () => {
     await app.manifest(cronTrigger('unstarted', '0 3 * * *'))
     app.driver.failures.push('no-space')
     const { session_id } = (await app.request<{ session_id: string }>('POST', app.of('unstarted', 'fire'))).body
@@ -282,7 +282,7 @@ describe('firing by hand', () => {
     ])
   })
 
-  test('starts a session with what the person said, also of a trigger that is off', async () => {
+  test("starts a session with the person's message, also for a disabled trigger", async () => {
     await app.manifest(cronTrigger('manual', '0 3 * * *', 'enabled = false'))
     const fired = await app.request<{ session_id: string; status: string }>('POST', app.of('manual', 'fire'), {
       body: { message: 'And look at x.' },
@@ -298,7 +298,7 @@ describe('firing by hand', () => {
     expect(env.SVC_INITIAL_PROMPT).toEndWith('\n\nAnd look at x.')
   })
 
-  test('again with the same key is the same session', async () => {
+  test('the same key returns the same session', async () => {
     const headers = { 'idempotency-key': 'once-only' }
     const replies = await Promise.all(
       [1, 2].map(() => app.request<{ session_id: string }>('POST', app.of('manual', 'fire'), { headers, body: {} })),
@@ -307,7 +307,7 @@ describe('firing by hand', () => {
     expect(sessions.size).toBe(1)
   })
 
-  test('past the cap is 429, and in the ledger', async () => {
+  test('answers 429 at the session limit and records it', async () => {
     const capped = await makeTriggerApp({ configure: { sessionLimit: 1 } })
     await capped.manifest(cronTrigger('tight', '0 13 * * *'))
     expect((await capped.request('POST', capped.of('tight', 'fire'))).status).toBe(202)
@@ -326,7 +326,7 @@ describe('firing by hand', () => {
     await capped.close()
   })
 
-  test('by agents that triggers started goes so deep and no deeper, and so often and no oftener', async () => {
+  test('limits depth and rate of triggers fired by agents that triggers started', async () => {
     let token = app.ownerToken
     const depths: number[] = []
     for (let depth = 0; depth <= 4; depth++) {
@@ -345,11 +345,11 @@ describe('firing by hand', () => {
   })
 })
 
-describe('switching a trigger', () => {
+describe('enabling and disabling a trigger', () => {
   const text = `# mine\n${cronTrigger('switch', '0 3 * * *', '# the end')}`
   type Switched = { change_request: ChangeRequest | null; merged: boolean }
 
-  test('as a user opens a change request and merges it at once, with the name of the user', async () => {
+  test("a user's change opens a change request and merges it at once in their name", async () => {
     await app.manifest(text)
     const { status, body } = await app.request<Switched>('POST', app.of('switch', 'disable'))
     expect(status).toBe(200)
@@ -357,7 +357,7 @@ describe('switching a trigger', () => {
     expect(await gitText(app.repo, 'show', 'main:svc.toml')).toBe(
       text.replace('slug = "switch"\n', 'slug = "switch"\nenabled = false\n').trim(),
     )
-    expect(await gitText(app.repo, 'log', '-1', '--format=%B', 'main')).toContain('Asked for by ')
+    expect(await gitText(app.repo, 'log', '-1', '--format=%B', 'main')).toContain('Requested by ')
     expect(await app.trigger('switch')).toMatchObject({ enabled: false, next_fire_at: null })
     expect((await app.request<Switched>('POST', app.of('switch', 'disable'))).body).toEqual({
       change_request: null,
@@ -368,7 +368,7 @@ describe('switching a trigger', () => {
     expect(await gitText(app.repo, 'show', 'main:svc.toml')).toContain('# mine\n')
   })
 
-  test('as an agent only opens one', async () => {
+  test("an agent's change only opens a change request", async () => {
     await app.manifest(text)
     const { token } = await app.makeSession(app.project)
     const before = await gitText(app.repo, 'rev-parse', 'main')
@@ -378,12 +378,12 @@ describe('switching a trigger', () => {
     expect((await app.trigger('switch')).enabled).toBeTrue()
   })
 
-  test('of one that is not there is 404', async () => {
+  test('answers 404 for an unknown trigger', async () => {
     expect((await app.request('POST', app.of('nope', 'enable'))).status).toBe(404)
   })
 })
 
-test('a push from outside to a host elsewhere is noticed like a merge', async () => {
+test('notices an outside push to an external repository like a merge', async () => {
   const { project, repo } = await app.externalProject({ 'svc.toml': cronTrigger('outside', '0 3 * * *') })
   const list = `/v1/projects/${project.project_id}/triggers`
   const slugs = async () =>

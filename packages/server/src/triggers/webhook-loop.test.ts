@@ -56,7 +56,7 @@ const settings = (set: object) =>
   app.request('PATCH', `/v1/projects/${app.project.project_id}`, { body: { settings: set } })
 
 describe('a webhook called from inside a sandbox', () => {
-  test('takes no call without the token of its session', async () => {
+  test('refuses a call without the token of its session', async () => {
     const { status, body: answer } = await fromInside(null)
     expect([status, answer.code]).toEqual([403, 'forbidden'])
     expect(answer.hint).toContain('svc triggers fire')
@@ -81,7 +81,7 @@ describe('a webhook called from inside a sandbox', () => {
 })
 
 describe('a webhook called from outside', () => {
-  test('keeps so many sessions alive and no more, exactly, and takes the same delivery when there is room', async () => {
+  test('limits live sessions exactly, and accepts the same delivery when there is room', async () => {
     await settings({ webhook_sessions_max: 2 })
     const replies = await Promise.all(Array.from({ length: 6 }, () => fromOutside('busy')))
     const started = replies.filter(({ status }) => status === 202).map((reply) => reply.body.session_id)
@@ -98,7 +98,7 @@ describe('a webhook called from outside', () => {
     await settings({ webhook_sessions_max: 10 })
   })
 
-  test('fires so often within an hour and no oftener, however quickly its sessions end', async () => {
+  test('limits firings within an hour, however quickly its sessions end', async () => {
     await settings({ webhook_fires_per_hour_max: 3 })
     const again = async () => {
       const { status, body: answer, headers } = await fromOutside('hourly')

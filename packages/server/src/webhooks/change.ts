@@ -151,9 +151,9 @@ async function requireUrl(deps: Pick<Deps, 'config'>, text: string): Promise<str
   const invalid = (message: string) =>
     new ServiceError('invalid', message, { detail: { issues: [{ path: 'url', message }] } })
   if (/[\p{Cc}\p{Cf}\u2028\u2029\\ ]/u.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-    throw invalid('The address must begin with https:// and name a host.')
+    throw invalid('The URL must begin with https:// and name a host.')
   const url = new URL(text)
-  if (url.hash !== '') throw invalid('The address has a fragment, which is never sent.')
+  if (url.hash !== '') throw invalid('The URL has a fragment, which is never sent.')
   try {
     await resolveWebAddress(url, { allowPrivate: deps.config.allowPrivateGitHosts })
   } catch (error) {

@@ -33,7 +33,7 @@ async function happenThrice({ project_id }: Project): Promise<void> {
 
 const points = ['webhook.after_lease', 'webhook.before_send', 'webhook.after_send', 'webhook.after_row']
 
-test.each(points)('at %s', async (name) => {
+test.each(points)('delivers after a sender died at %s', async (name) => {
   const { project } = await app.managedProject()
   await app.request('POST', `/v1/projects/${project.project_id}/webhooks`, { body: { url: receiver.url } })
   await happenThrice(project)
@@ -54,7 +54,7 @@ test.each(points)('at %s', async (name) => {
   expect(ids.size).toBe(3)
 })
 
-test('a server that is dead holds no lease: another one sends at once what is owed', async () => {
+test('a dead server has no lease, and another one sends at once', async () => {
   const { project } = await app.managedProject()
   await app.request('POST', `/v1/projects/${project.project_id}/webhooks`, { body: { url: receiver.url } })
   await happenThrice(project)

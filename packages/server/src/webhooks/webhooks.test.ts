@@ -61,8 +61,8 @@ async function send(by = sender): Promise<void> {
 const pauseIsOver = (id: string) =>
   sql`update webhooks set next_attempt_at = now() - interval '1 second' where webhook_id = ${id}`.execute(app.deps.db)
 
-describe('a webhook', () => {
-  test('is sent what happens from then on, signed, in order, and the log says so', async () => {
+describe('sending webhooks', () => {
+  test('sends later events signed and in order, and records the deliveries', async () => {
     await happens(0)
     const { webhook_id, secret } = await create()
     expect(secret).toMatch(/^svc_whs_[\w-]{32}$/)
@@ -89,7 +89,7 @@ describe('a webhook', () => {
     expect((await app.request('GET', path())).text).not.toContain(secret)
   })
 
-  test('asked for again under the same key is one, and its secret lies nowhere in plain', async () => {
+  test('a repeated creation with one key is one webhook, and its secret is never stored in plain text', async () => {
     const ask = (to: string, key: string, body?: object) =>
       app.request<Webhook & WebhookDelivery & { secret: string }>('POST', to, {
         headers: { 'idempotency-key': key },
@@ -125,7 +125,7 @@ describe('a webhook', () => {
     expect((await app.request<{ webhooks: Webhook[] }>('GET', path())).body.webhooks).toEqual([])
   })
 
-  test('is sent only what it asked for', async () => {
+  test('sends only the requested events', async () => {
     const { webhook_id } = await create({ events: ['session.*', 'change_request.opened'] })
     await happens(1)
     await sessionRuns()
@@ -136,7 +136,7 @@ describe('a webhook', () => {
     expect((await read(webhook_id)).last_event).toBe(253)
   })
 
-  test('refused by its receiver waits, with the same delivery, and what comes after it waits behind it', async () => {
+  test('retries a refused delivery unchanged, and later events wait behind it', async () => {
     const { webhook_id } = await create()
     receiver.answer = 503
     for (const n of [1, 2]) await happens(n)
@@ -159,7 +159,7 @@ describe('a webhook', () => {
     expect((await deliveries(webhook_id)).map(({ attempts }) => attempts)).toEqual([1, 3])
   })
 
-  test('that failed for a day is paused with the reason, and goes on where it was when it is resumed', async () => {
+  test('pauses a webhook that failed for a day with the reason, and a resumed one continues where it stopped', async () => {
     const { webhook_id } = await create()
     receiver.answer = 500
     await happens(1)
@@ -183,7 +183,7 @@ describe('a webhook', () => {
     expect(branches()).toEqual(['b1', 'b1', 'b1', 'b2'])
   })
 
-  test('resumed from now gives up what waited; 410 pauses it at once', async () => {
+  test('resuming from now drops waiting events, and 410 pauses at once', async () => {
     const { webhook_id } = await create()
     receiver.answer = 410
     for (const n of [1, 2]) await happens(n)
@@ -199,7 +199,7 @@ describe('a webhook', () => {
     expect(branches()).toEqual(['b1', 'b3'])
   })
 
-  test('away for longer than events are kept is told to read again', async () => {
+  test('asks a receiver that was away too long to read the state again', async () => {
     const { webhook_id } = await create()
     for (const n of [1, 2, 3]) await happens(n)
     await sql`delete from project_events where project_id = ${project.project_id} and number < 3`.execute(app.deps.db)
@@ -212,8 +212,8 @@ describe('a webhook', () => {
   })
 })
 
-describe('a receiver that misbehaves', () => {
-  test('by a redirect is not followed', async () => {
+describe('misbehaving receivers', () => {
+  test('does not follow a redirect', async () => {
     const elsewhere = await startReceiver()
     const { webhook_id } = await create()
     receiver.answer = (_, response) => response.writeHead(307, { location: elsewhere.url }).end()
@@ -224,7 +224,7 @@ describe('a receiver that misbehaves', () => {
     await elsewhere.close()
   })
 
-  test('by hanging up, by nobody there, by an endless answer costs a try and nothing else', async () => {
+  test('a broken connection, no listener or an endless reply costs one attempt', async () => {
     const { webhook_id } = await create()
     await happens(1)
     receiver.answer = (_, response) => response.destroy()
@@ -248,7 +248,7 @@ describe('a receiver that misbehaves', () => {
     expect((await read(webhook_id)).reason).toMatch(/ECONNREFUSED|reached/)
   })
 
-  test('by never answering is given its time, and holds up nobody else', async () => {
+  test('a receiver that never replies times out without delaying others', async () => {
     const slow = await create()
     receiver.answer = () => {}
     const quick = await startReceiver()
@@ -265,8 +265,8 @@ describe('a receiver that misbehaves', () => {
   })
 })
 
-describe('by hand', () => {
-  test('a ping is sent at once, also where the webhook is paused', async () => {
+describe('pings and redeliveries', () => {
+  test('sends a ping at once, also from a paused webhook', async () => {
     const { webhook_id, secret } = await create()
     await app.request('PATCH', path(webhook_id), { body: { paused: true } })
     const { status, body } = await app.request<WebhookDelivery>('POST', path(webhook_id, 'ping'))
@@ -278,7 +278,7 @@ describe('by hand', () => {
     expect(isGenuine(receiver.letters[0]!, secret)).toBeTrue()
   })
 
-  test('a delivery is sent again under its id, once', async () => {
+  test('sends a delivery again once under its id', async () => {
     const { webhook_id } = await create()
     for (const n of [1, 2]) await happens(n)
     await send()
@@ -298,7 +298,7 @@ describe('by hand', () => {
     expect(branches().at(-1)).toBe('b3')
   })
 
-  test('one that waits for its next try is tried at once', async () => {
+  test('sends a waiting delivery at once on request', async () => {
     const { webhook_id } = await create()
     receiver.answer = 500
     await happens(1)
@@ -310,7 +310,7 @@ describe('by hand', () => {
     expect((await deliveries(webhook_id))[0]!.status).toBe('delivered')
   })
 
-  test('a new secret signs from then on', async () => {
+  test('signs with a new secret from then on', async () => {
     const { webhook_id, secret } = await create()
     const { body } = await app.request<{ secret: string | null }>('PATCH', path(webhook_id), {
       body: { rotate_secret: true },
@@ -324,7 +324,7 @@ describe('by hand', () => {
 })
 
 describe('several servers', () => {
-  test('never send at once for one webhook, and together send everything in order', async () => {
+  test('never send for one webhook at the same time, and together send everything in order', async () => {
     const others = [await app.anotherServer(), await app.anotherServer()]
     const senders = [sender, ...others.map(({ deps }) => new WebhookSender(deps))]
     await create()
@@ -338,7 +338,7 @@ describe('several servers', () => {
     expect(receiver.atOnceMax).toBe(1)
   })
 
-  test('one that lives keeps its webhook from the others until its lease is over', async () => {
+  test('a live server keeps its webhook until its lease ends', async () => {
     const { webhook_id } = await create()
     await happens(1)
     const { deps } = await app.anotherServer()
@@ -355,8 +355,8 @@ describe('several servers', () => {
   })
 })
 
-describe('addresses', () => {
-  test('that lead inwards are refused where the operator does not allow them, at create and at every try', async () => {
+describe('addresses of webhooks', () => {
+  test('refuses private addresses unless the operator allows them, at creation and at every attempt', async () => {
     const config = { ...app.deps.config, allowPrivateGitHosts: false }
     const closed = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
     const { project: theirs } = await closed.managedProject()
@@ -389,7 +389,7 @@ describe('addresses', () => {
     expect((await read(webhook_id)).reason).toMatch(/^The URL must start with https/)
   })
 
-  test('of services that hand out credentials of the machine are refused wherever private ones are welcome', async () => {
+  test('refuses metadata services even where private addresses are allowed', async () => {
     for (const url of ['http://169.254.169.254/latest', 'http://[fd00:ec2::254]/', 'http://[fe80::1]/']) {
       const reply = await app.request('POST', path(), { body: { url } })
       expect([url, reply.status, reply.text]).toEqual([
@@ -400,7 +400,7 @@ describe('addresses', () => {
     }
   })
 
-  test('patterns, secrets and their number have limits', async () => {
+  test('limits patterns, secrets and the number of webhooks', async () => {
     const bad = [{ events: ['nothing.*'] }, { events: [] }, { secret: 'short' }, { secret: 'has a space in it 1234' }]
     for (const body of bad)
       expect((await app.request('POST', path(), { body: { url: receiver.url, ...body } })).status).toBe(400)
@@ -409,7 +409,7 @@ describe('addresses', () => {
     expect([reply.status, reply.body.code]).toEqual([429, 'limit_reached'])
   })
 
-  test('an end of the project ends them', async () => {
+  test('deleting the project deletes its webhooks', async () => {
     const { webhook_id } = await create()
     await happens(1)
     await app.request('DELETE', `/v1/projects/${project.project_id}`)

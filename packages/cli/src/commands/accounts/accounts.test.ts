@@ -7,7 +7,7 @@ import { ids, startService, svc, aProject } from '../../testing.ts'
 const home = { account_id: ids.account, slug: 'home-11111111', name: 'Home', plan: 'selfhost', role: 'owner' } as const
 const labs = { account_id: ids.token, slug: 'labs-22222222', name: 'Labs', plan: 'team', role: 'admin' } as const
 
-test('the account of `use` is the one that commands are about', async () => {
+test('svc accounts use sets the account that later commands use', async () => {
   await using service = startService({
     listAccounts: () => ({ accounts: [home, labs] }),
     createProject: () => aProject({ account_id: labs.account_id }),
@@ -31,7 +31,7 @@ test('the account of `use` is the one that commands are about', async () => {
   await rm(folder, { recursive: true })
 })
 
-test('creates and edits', async () => {
+test('svc accounts creates and edits an account', async () => {
   await using service = startService({ createAccount: () => labs, updateAccount: () => ({ ...labs, plan: 'pro' }) })
   const made = await svc(['accounts', 'create', 'Labs', '--plan', 'team'], { service })
   expect([made.code, service.of('createAccount')[0]?.body]).toEqual([0, { name: 'Labs', plan: 'team' }])
@@ -41,7 +41,7 @@ test('creates and edits', async () => {
   expect((await svc(['accounts', 'edit'], { service })).code).toBe(2)
 })
 
-test('an unknown account names yours', async () => {
+test("an unknown account name is refused with a list of the caller's accounts", async () => {
   await using service = startService({ listAccounts: () => ({ accounts: [home] }) })
   const ran = await svc(['accounts', 'use', 'Lab'], { service })
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`Your accounts: Home (${ids.account})`)])

@@ -42,7 +42,7 @@ export const use = command({
 
 const planFlag = {
   kind: 'choice',
-  summary: 'Limit of live sessions: free 3, pro 50, team 200, selfhost unlimited',
+  summary: 'Plan, which limits live sessions: free 3, pro 50, team 200, selfhost unlimited',
   choices: ['free', 'pro', 'team', 'selfhost'],
 } as const satisfies Flag
 

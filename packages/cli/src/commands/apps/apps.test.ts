@@ -38,7 +38,7 @@ beforeEach(() => (deploys = [aDeploy()]))
 const env = { SVC_API_URL: service.url, SVC_CLI_TOKEN: token, SVC_PROJECT_ID: ids.project }
 
 describe('svc apps', () => {
-  test('ls shows state, commit and address, and what is wrong on stderr', async () => {
+  test('apps ls shows state, commit and URL, and errors on stderr', async () => {
     const { code, stdout, stderr } = await svc(['apps', 'ls'], { env })
     expect(code).toBe(0)
     expect(stdout).toMatch(/site\s+running\s+c{12}\s.*http:\/\/site--app\.localhost:8420/)
@@ -46,13 +46,13 @@ describe('svc apps', () => {
     expect(stderr).toContain('svc.toml:9:1  apps.2.command is missing')
   })
 
-  test('show lists its deploys with hash and commit', async () => {
+  test('apps show lists the deploys with hash and commit', async () => {
     const { stdout } = await svc(['apps', 'show', 'site'], { env })
     expect(stdout).toContain('http://site--app.localhost:8420')
     expect(stdout).toMatch(/#2\s+running\s+c{12}\s+b{12}\s+default branch/)
   })
 
-  test('deploy says what is queued; --wait ends with it, and fails with its reason', async () => {
+  test('apps deploy prints the queued deploy; --wait waits for its end and exits with 1 if it failed', async () => {
     const asked = await svc(['apps', 'deploy', 'site'], { env })
     expect(asked.stdout).toContain('Deploy #3 of site at cccccccccccc is queued')
     expect(service.of('deployApp').at(-1)?.headers.get('idempotency-key')).toBeString()
@@ -65,7 +65,7 @@ describe('svc apps', () => {
     expect(failed.stderr).toContain('Deploy #2 keeps serving.')
   })
 
-  test('rollback takes a number or nothing, and no other word', async () => {
+  test('apps rollback accepts a deploy number or nothing else', async () => {
     await svc(['apps', 'rollback', 'site', '--to', '#1'], { env })
     expect(service.of('rollbackApp').at(-1)?.body).toEqual({ deploy: 1 })
     await svc(['apps', 'rollback', 'site'], { env })
@@ -73,21 +73,21 @@ describe('svc apps', () => {
     expect(await svc(['apps', 'rollback', 'site', '--to', 'yesterday'], { env })).toMatchObject({ code: 2 })
   })
 
-  test('logs are lines, with nothing in them that a terminal would act on', async () => {
+  test('apps logs prints lines without terminal control characters', async () => {
     const { stdout, stderr } = await svc(['apps', 'logs', 'site'], { env })
     expect(stdout).toContain('11:00:01 build built ')
     expect(stdout).not.toContain('\u001b[31mred')
     expect(stderr).toContain('earlier lines are omitted')
   })
 
-  test('logs --follow goes on; with --json every event is a line', async () => {
+  test('apps logs --follow continues, and with --json each event is a line', async () => {
     const { stdout } = await svc(['apps', 'logs', 'site', '--follow'], { env })
     expect(stdout).toContain('11:00:01 run   listening')
     const lines = (await svc(['apps', 'logs', 'site', '--follow', '--json'], { env })).stdout.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['deploy', 'line'])
   })
 
-  test('open prints the address', async () => {
+  test('apps open prints the URL', async () => {
     expect((await svc(['apps', 'open', 'site'], { env })).stdout).toContain('svc_ticket=ticket')
   })
 })

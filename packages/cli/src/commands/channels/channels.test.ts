@@ -12,13 +12,13 @@ beforeEach(() => {
 const env = { SVC_API_URL: service.url, SVC_CLI_TOKEN: token, SVC_PROJECT_ID: ids.project }
 
 describe('svc channels', () => {
-  test('alone is the group, and no project of that name', async () => {
+  test('svc channels without a subcommand shows help and is no project name', async () => {
     const { code, stdout } = await svc(['channels'], { env })
     expect(code).toBe(0)
     expect(stdout).toContain('connect')
   })
 
-  test('ls tells what is wrong with one', async () => {
+  test('channels ls shows what is wrong with a channel', async () => {
     answers.listChannels = () => ({
       channels: [aChannel({ error: 'the bot token was revoked (token_revoked)' })],
       setup: [],
@@ -29,7 +29,7 @@ describe('svc channels', () => {
     expect(stderr).toContain('channels.0.events names x')
   })
 
-  test('connect takes the credentials from stdin and repeats neither', async () => {
+  test('channels connect reads the credentials from stdin and prints neither', async () => {
     const { code, stdout, stderr } = await svc(
       ['channels', 'connect', '--channel', 'C0DEVTEAM', '--credentials', '-'],
       {
@@ -46,7 +46,7 @@ describe('svc channels', () => {
     })
   })
 
-  test('connect names what is missing, with 2', async () => {
+  test('channels connect exits with 2 and names a missing argument', async () => {
     const no = await svc(['channels', 'connect'], { env })
     expect([no.code, no.stderr.includes('Missing --channel')]).toEqual([2, true])
     const nobody = await svc(['channels', 'connect', '--channel', 'C0DEVTEAM'], { env })
@@ -56,20 +56,20 @@ describe('svc channels', () => {
     expect(service.of('connectChannel')).toEqual([])
   })
 
-  test('connect --app-manifest is what Slack takes, and warns where Slack cannot reach', async () => {
+  test('channels connect --app-manifest prints what Slack accepts, and warns when Slack cannot reach the server', async () => {
     const { stdout, stderr } = await svc(['channels', 'connect', '--app-manifest'], { env })
     expect(JSON.parse(stdout)).toEqual({ display_information: { name: 'svc' } })
     expect(stderr).toContain('https')
   })
 
-  test('test fails with 1 and the reason', async () => {
+  test('channels test exits with 1 and the reason when Slack refuses the message', async () => {
     answers.testChannel = () => ({ sent: false, error: 'the channel is archived (is_archived)' })
     const { code, stderr } = await svc(['channels', 'test', '#dev'], { env })
     expect(code).toBe(1)
     expect(stderr).toContain('#dev did not accept the message: the channel is archived')
   })
 
-  test('link says whom, warns of another address, and asks', async () => {
+  test('channels link shows the chat user, warns about another email address, and asks', async () => {
     const { code, stderr } = await svc(['channels', 'link', 'a-code-of-the-chat'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('Let Ada <ada@example.com> of Acme act as you')
@@ -84,7 +84,7 @@ describe('svc channels', () => {
     )
   })
 
-  test('of several, one has to be named where nobody can pick', async () => {
+  test('a channel must be named when there are several and no terminal to pick one', async () => {
     const second = aChannel({ channel_id: 'aaaaaaaa-8888-4888-8888-888888888888', conversation_name: 'ops' })
     answers.listChannels = () => ({ channels: [aChannel(), second], setup: [], errors: [] })
     const { code, stderr } = await svc(['channels', 'show'], { env })

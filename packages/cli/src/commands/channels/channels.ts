@@ -170,7 +170,7 @@ export const link = command({
     const them = `${address(found.chat_user_name, found.chat_user_email)} of ${found.workspace_name}`
     const hasOther =
       found.chat_user_email !== null && found.user_email !== null && found.chat_user_email !== found.user_email
-    if (hasOther) out.warn(`Their e-mail address in the chat differs from yours (${found.user_email}). Is that you?`)
+    if (hasOther) out.warn(`Their email address in the chat differs from yours (${found.user_email}). Is that you?`)
     await confirm(ctx, {
       question: `Let ${them} act as you, ${address(found.user_name, found.user_email)}, in ${found.account_name}?`,
       yes: flags.yes,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { all } from '../../testing/calls.ts'
 import { svc, temporaryFolder } from '../../testing.ts'
 
-test('writes a manual page of every command and group', async () => {
+test('svc man --out writes a manual page of every command and group', async () => {
   await using folder = await temporaryFolder()
   expect((await svc(['man', '--out', 'man1'], { cwd: folder.path })).code).toBe(0)
   const names = await readdir(join(folder.path, 'man1'))
@@ -18,7 +18,7 @@ test('writes a manual page of every command and group', async () => {
   for (const name of names) expect(await readFile(join(folder.path, 'man1', name), 'utf8')).not.toMatch(requests)
 })
 
-test('prints one, and refuses a typo with the nearest command', async () => {
+test('svc man prints one page, and refuses a typo with the nearest command', async () => {
   expect((await svc(['man', 'cr', 'merge'])).stdout).toStartWith('.TH SVC-CR-MERGE 1')
   expect((await svc(['man'])).stdout).toContain('svc\\-cr(1)')
   expect(await svc(['man', 'cr', 'mrege'])).toMatchObject({ code: 2, stderr: expect.stringContaining('svc cr merge') })

@@ -7,7 +7,7 @@ const on = (service: ReturnType<typeof startService>) => ({
 })
 
 describe('svc connectors', () => {
-  test('ls and show tell state, tools and why there are none', async () => {
+  test('connectors ls and show print the state, the tools, and why there are none', async () => {
     const gone = aConnector({ slug: 'gone', status: 'failed', error: 'Nothing listens at its address.', tools: [] })
     await using service = startService({
       listConnectors: () => ({
@@ -26,7 +26,7 @@ describe('svc connectors', () => {
     expect(show.stdout).toContain('ok\t120')
   })
 
-  test('policy says it of one tool or of all, and takes it back', async () => {
+  test('connectors policy sets and removes the policy of one tool or of all', async () => {
     await using service = startService()
     expect((await svc(['connectors', 'policy', 'tracker', 'block'], on(service))).code).toBe(0)
     expect((await svc(['connectors', 'policy', 'tracker', 'default', '--tool', 'create'], on(service))).code).toBe(0)
@@ -39,7 +39,7 @@ describe('svc connectors', () => {
     expect(wrong.stderr).toContain('allow, ask, block, default')
   })
 
-  test('approvals are listed and decided by the beginning of their id', async () => {
+  test('connectors approvals lists calls, and approve and deny find one by the start of its id', async () => {
     await using service = startService()
     const listed = await svc(['connectors', 'approvals'], on(service))
     expect(listed.stdout).toContain('88888888\tpending\ttracker/create\t44444444')
@@ -56,7 +56,7 @@ describe('svc connectors', () => {
     expect(none.stderr).toContain('No waiting call matches "7777"')
   })
 
-  test('check says what came of it', async () => {
+  test('connectors check prints the result', async () => {
     await using service = startService({
       checkConnector: () =>
         aConnector({ status: 'failed', error: 'It refused the credential.', hint: 'svc secrets set' }),

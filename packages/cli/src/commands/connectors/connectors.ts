@@ -146,7 +146,7 @@ export const approvals = command({
       { title: 'STATE', of: (approval) => approval.status },
       { title: 'TOOL', of: (approval) => `${approval.slug}/${approval.tool}` },
       { title: 'SESSION', of: (approval) => approval.session_id?.slice(0, 8) ?? '' },
-      { title: 'ASKED', of: (approval) => out.time(approval.created_at) },
+      { title: 'REQUESTED', of: (approval) => out.time(approval.created_at) },
       { title: 'WITH', of: argumentsLine, shrink: true },
     ])
     if (!flags.all && found.approvals.length > 0) out.note(`Decide: ${next('svc connectors approve <id>')}, or deny`)

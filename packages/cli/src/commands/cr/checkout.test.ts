@@ -29,7 +29,7 @@ async function addCommit(service: GatewayService, head: string): Promise<string>
 }
 
 describe('svc cr checkout', () => {
-  test('brings the head branch and switches to it, then follows it', async () => {
+  test('cr checkout fetches the head branch, switches to it, and updates it the next time', async () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     const first = await cloneOf(service, folder.path, 'greeting')
@@ -47,7 +47,7 @@ describe('svc cr checkout', () => {
     expect([await tip(folder.path), await tip(folder.path, 'HEAD~1')]).toEqual([third, second])
   })
 
-  test('leaves the token in no file and in no argument', async () => {
+  test('cr checkout writes the token into no file and no argument', async () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     await cloneOf(service, folder.path, 'greeting')
@@ -70,7 +70,7 @@ describe('svc cr checkout', () => {
     }
   })
 
-  test('never drops commits of a local branch of that name', async () => {
+  test('cr checkout never drops commits of a local branch with the same name', async () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     await cloneOf(service, folder.path, 'greeting')
@@ -95,7 +95,7 @@ describe('svc cr checkout', () => {
     expect(again.stderr).toContain('ahead of #3')
   })
 
-  test('changes that it would overwrite stop it in the words of git', async () => {
+  test("cr checkout stops with git's message when it would overwrite changes", async () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     await cloneOf(service, folder.path, 'other')
@@ -111,7 +111,7 @@ describe('svc cr checkout', () => {
     expect(await readFile(join(folder.path, 'a.txt'), 'utf8')).toBe('mine\n')
   })
 
-  test.each(['-x', 'HEAD', 'a'.repeat(40)])('the branch %s gets a local name', async (head_ref) => {
+  test.each(['-x', 'HEAD', 'a'.repeat(40)])('cr checkout gives the branch %s a safe local name', async (head_ref) => {
     await using service = await startGateway({
       listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref })] }),
     })
@@ -121,7 +121,7 @@ describe('svc cr checkout', () => {
     expect([await tip(folder.path), await run(folder.path, 'branch', '--show-current')]).toEqual([sha, 'cr-3\n'])
   })
 
-  test('says what is missing', async () => {
+  test('cr checkout says what is missing', async () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     const outside = await svc(['cr', 'checkout', '3'], { service, env, cwd: folder.path })

@@ -18,7 +18,7 @@ async function checkout(branch: string): Promise<{ path: string; [Symbol.asyncDi
 }
 
 describe('svc cr ls', () => {
-  test('lists the open ones unless told otherwise', async () => {
+  test('cr ls lists open change requests by default', async () => {
     await using service = startService()
     const { stdout } = await svc(['cr', 'ls'], { service, env })
     expect(stdout).toBe(`#3\topen\tAdd a greeting\tgreeting → main\t${aChangeRequest().updated_at}\n`)
@@ -29,14 +29,14 @@ describe('svc cr ls', () => {
     ])
   })
 
-  test('an empty list is no data, and a word to a person', async () => {
+  test('cr ls prints no data for an empty list, and a hint on a terminal', async () => {
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     const { code, stdout, stderr } = await svc(['cr', 'ls'], { service, env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain('No open change requests')
   })
 
-  test('is aligned on a terminal, and long titles give way', async () => {
+  test('cr ls aligns columns on a terminal and shortens long titles', async () => {
     const titles = [
       '短い',
       'A title that is far too long for the width of this terminal, so that it has to be cut somewhere before its end',
@@ -58,13 +58,13 @@ describe('svc cr ls', () => {
   })
 })
 
-describe('a base that the git host protects', () => {
+describe('a base branch that the git host protects', () => {
   const refusal = (can_open_pull_request: boolean) =>
     new ServiceError('branch_protected', 'The git host does not let this project push to "main": GH006', {
       detail: { reason: 'GH006', base_ref: 'main', can_open_pull_request },
     })
 
-  test('is refused in the words of the host, with the command that opens a pull request', async () => {
+  test("cr merge shows the host's reason and the command that opens a pull request", async () => {
     await using service = startService({
       mergeChangeRequest: () => {
         throw refusal(true)
@@ -81,7 +81,7 @@ describe('a base that the git host protects', () => {
     ])
   })
 
-  test('on a host without an API is merged there', async () => {
+  test('cr merge asks the user to merge on a host without an API', async () => {
     await using service = startService({
       mergeChangeRequest: () => {
         throw refusal(false)
@@ -100,7 +100,7 @@ describe('a repository that is still being fetched', () => {
   })
   const text = 'Fetching the repository for the first time: 120,000 of 400,000 objects, 48.2 MB'
 
-  test('is waited for, with the progress on a terminal', async () => {
+  test('cr show waits for the first fetch and shows its progress on a terminal', async () => {
     let [previews, merges] = [0, 0]
     await using service = startService({
       previewChangeRequest: () => {
@@ -125,20 +125,20 @@ describe('a repository that is still being fetched', () => {
   })
 })
 
-describe('a change request is named', () => {
-  test.each(['3', '#3'])('by its number %s', async (given) => {
+describe('the argument that names a change request', () => {
+  test.each(['3', '#3'])('finds a change request by its number %s', async (given) => {
     await using service = startService()
     expect((await svc(['cr', 'show', given], { service, env })).code).toBe(0)
     expect(service.of('listChangeRequests')[0]!.query).toEqual({ number: '3' })
   })
 
-  test('by its id', async () => {
+  test('finds a change request by its id', async () => {
     await using service = startService()
     expect((await svc(['cr', 'show', ids.cr.toUpperCase()], { service, env })).code).toBe(0)
     expect(service.of('getChangeRequest')[0]!.params).toEqual({ projectId: ids.project, crId: ids.cr })
   })
 
-  test('by the branch it is on', async () => {
+  test('finds a change request by the current branch', async () => {
     await using folder = await checkout('greeting')
     const older = aChangeRequest({ number: 1, cr_id: ids.sandbox, status: 'merged' })
     await using service = startService({
@@ -158,7 +158,7 @@ describe('a change request is named', () => {
     expect((await svc(['cr', 'show', '@'], { service: two, env, cwd: folder.path })).stderr).toContain('#3, #4')
   })
 
-  test('by @ on the default branch is refused without a command that would propose it into itself', async () => {
+  test('refuses @ on the default branch without suggesting to open a change request', async () => {
     await using folder = await checkout('main')
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     const { code, stderr } = await svc(['cr', 'show', '@'], { service, env, cwd: folder.path })
@@ -168,7 +168,7 @@ describe('a change request is named', () => {
     expect(stderr).not.toContain('svc cr open')
   })
 
-  test('in a sandbox by its session when there is no checkout', async () => {
+  test('finds the change request of the session in a sandbox without a checkout', async () => {
     await using service = startService({
       listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),
     })
@@ -176,7 +176,7 @@ describe('a change request is named', () => {
     expect((await svc(['cr', 'show', '@'], { service, env })).code).toBe(1)
   })
 
-  test('wrongly', async () => {
+  test('refuses an argument that names no change request', async () => {
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('No change request matches "#99')
     for (const wrong of ['#', '-3', '../x', 'a b', 'a..b'])
@@ -194,7 +194,7 @@ describe('svc cr show', () => {
     ['nothing to merge', { is_up_to_date: true, can_fast_forward: false }, 'nothing to merge'],
     ['conflicts', { can_merge: false, conflicts: ['a.txt', 'b/c.txt'] }, 'conflicts in 2 files'],
   ]
-  test.each(previews)('says %s', async (_, changes, words) => {
+  test.each(previews)('cr show describes %s', async (_, changes, words) => {
     await using service = startService({ previewChangeRequest: () => ({ ...cleanPreview, ...changes }) })
     const { code, stdout, stderr } = await svc(['cr', 'show', '3'], { service, env })
     expect(code).toBe(0)
@@ -205,7 +205,7 @@ describe('svc cr show', () => {
     }
   })
 
-  test('names what it would break', async () => {
+  test('cr show lists the change requests that the merge would break', async () => {
     const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'f\x1b[31m.txt', 'g.txt']
     const collisions = [
       { number: 7, files: ['a.txt'] },
@@ -234,7 +234,7 @@ describe('svc cr show', () => {
     return (await svc(['cr', 'show', '3'], { service, env })).stdout
   }
 
-  test('says in words what merging does beyond code, the first twenty', async () => {
+  test('cr show lists the first twenty effects beyond code', async () => {
     const words = ['Adds the trigger nightly (0 3 * * * UTC).', 'Changes the skill \x1b[2Jrelease.']
     expect(await shownWith({ words })).toEndWith(
       '\n\nMerging also\n  Adds the trigger nightly (0 3 * * * UTC).\n  Changes the skill ␛[2Jrelease.\n',
@@ -244,12 +244,12 @@ describe('svc cr show', () => {
     expect(lines).toEqual([...many.slice(0, 20).map((line) => `  ${line}`), '  and 3 more: --json lists them'])
   })
 
-  test('says nothing of effects where there are none, or the base is not the default branch', async () => {
+  test('cr show prints no effects when there are none or the base is not the default branch', async () => {
     expect(await shownWith({ words: [] })).not.toContain('Merging also')
     expect(await shownWith({ applies: false, words: [] })).not.toContain('Merging also')
   })
 
-  test('a merged one has no preview, and info is another word for it', async () => {
+  test('cr show prints no preview for a merged change request, and cr info is an alias', async () => {
     const merged = aChangeRequest({
       status: 'merged',
       merged_at: aChangeRequest().created_at,
@@ -268,7 +268,7 @@ describe('svc cr show', () => {
     })
   })
 
-  test('a branch name cannot smuggle a command into the steps it shows', async () => {
+  test('cr show quotes branch names in the commands that it suggests', async () => {
     await using service = startService({
       listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: 'x;touch$IFS/tmp/y' })] }),
       previewChangeRequest: () => ({ ...cleanPreview, can_merge: false, conflicts: ['a'] }),
@@ -278,13 +278,13 @@ describe('svc cr show', () => {
 })
 
 describe('svc cr diff', () => {
-  test('is the exact patch in a pipe, whatever is in it', async () => {
+  test('cr diff prints the exact patch in a pipe', async () => {
     const patch = `${aPatch}+\x1b[31m\r\n\u202e`
     await using service = startService({ diffChangeRequest: () => aDiff(patch) })
     expect((await svc(['cr', 'diff', '3'], { service, env })).stdout).toBe(patch)
   })
 
-  test('is coloured on a terminal by what a line is, not by how it looks', async () => {
+  test('cr diff colors a line by its kind, not by its text, on a terminal', async () => {
     await using service = startService()
     const { stdout } = await svc(['cr', 'diff', '3'], { service, env: { ...env, SVC_PAGER: 'cat' }, terminal: true })
     expect(stdout).toContain('\x1b[31m--- old\x1b[39m')
@@ -298,7 +298,7 @@ describe('svc cr diff', () => {
     expect(plain.stdout).toBe(aPatch)
   })
 
-  test('says when it was cut, and lists files alone', async () => {
+  test('cr diff says when the patch is truncated, and --stat lists only files', async () => {
     await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), truncated: true }) })
     expect((await svc(['cr', 'diff', '3'], { service, env })).stderr).toContain('ends early')
     expect((await svc(['cr', 'diff', '3', '--stat'], { service, env })).stdout).toBe('page.html\tmodified\t+1\t-1\n')
@@ -306,7 +306,7 @@ describe('svc cr diff', () => {
     expect(service.of('diffChangeRequest').map((request) => request.query)).toEqual([{}, {}, { renames: '1' }])
   })
 
-  test('--since says what it begins with and what it leaves out', async () => {
+  test('cr diff --since names its starting commit and what it omits', async () => {
     const since = { sha: 'a'.repeat(40), rewritten: true, base_moved: true, conflicts: ['a.txt'] }
     await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), since }) })
     const { stdout, stderr } = await svc(['cr', 'diff', '3', '--since', since.sha], { service, env })
@@ -318,7 +318,7 @@ describe('svc cr diff', () => {
   })
 
   test.each(['-w', '--ignore-whitespace'])(
-    '%s leaves out whitespace and says of how many files nothing is left',
+    'cr diff %s ignores whitespace and counts the files that have no other change',
     async (flag) => {
       await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), whitespace_only: ['a', 'b'] }) })
       const { code, stdout, stderr } = await svc(['cr', 'diff', '3', flag], { service, env })
@@ -331,7 +331,7 @@ describe('svc cr diff', () => {
 })
 
 describe('svc cr open', () => {
-  test('in a sandbox needs a title and nothing else', async () => {
+  test('cr open needs only a title in a sandbox', async () => {
     await using service = startService()
     const { code, stdout } = await svc(['cr', 'open', '--title', 'Add a greeting'], { service, env: sandbox })
     expect(code).toBe(0)
@@ -345,7 +345,7 @@ describe('svc cr open', () => {
     ['open', ['--head', 'h', '--base', 'b', '--description', 'd', '--session', 's']],
     ['new', ['--from', 'h', '--into', 'b', '--body', 'd', '--session', 's']],
     ['create', ['--from=h', '--into=b', '--body=d', '--session=s']],
-  ])('%s %p', async (verb, flags) => {
+  ])('cr %s accepts the flags %p', async (verb, flags) => {
     await using service = startService()
     expect((await svc(['cr', verb, '--title', 't', ...flags], { service, env: sandbox })).code).toBe(0)
     expect(service.of('openChangeRequest')[0]!.body).toEqual({
@@ -357,7 +357,7 @@ describe('svc cr open', () => {
     })
   })
 
-  test('the head is SVC_BRANCH_NAME, or SVC_HEAD_REF', async () => {
+  test('cr open takes the head from SVC_BRANCH_NAME or SVC_HEAD_REF', async () => {
     await using service = startService()
     await svc(['cr', 'open', '--title', 't'], { service, env: { ...env, SVC_HEAD_REF: 'other' } })
     await svc(['cr', 'open', '--title', 't'], {
@@ -370,7 +370,7 @@ describe('svc cr open', () => {
     ])
   })
 
-  test('elsewhere the head is named, or the branch of a linked folder', async () => {
+  test('cr open takes the head from --head or the branch of a linked folder outside a sandbox', async () => {
     await using service = startService()
     await using folder = await checkout('my-work')
     const unlinked = await svc(['cr', 'open', '--title', 't'], { service, env, cwd: folder.path })
@@ -382,13 +382,13 @@ describe('svc cr open', () => {
     expect(service.of('openChangeRequest')[0]!.body).toEqual({ title: 't', head_ref: 'my-work' })
   })
 
-  test('reads the description from stdin', async () => {
+  test('cr open reads the description from stdin', async () => {
     await using service = startService()
     await svc(['cr', 'open', '--title', 't', '--body', '-'], { service, env: sandbox, stdin: 'Two\nlines\n' })
     expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ description: 'Two\nlines' })
   })
 
-  test('tells what may be a mistake, and opens it all the same', async () => {
+  test('cr open warns about possible mistakes and opens the change request anyway', async () => {
     await using service = startService({
       previewChangeRequest: () => ({ ...cleanPreview, is_up_to_date: true, can_fast_forward: false }),
       listChangeRequests: () => ({
@@ -407,7 +407,7 @@ describe('svc cr open', () => {
 })
 
 describe('svc cr merge', () => {
-  test('merges exactly the head it read', async () => {
+  test('cr merge sends the head commit that it read', async () => {
     await using service = startService()
     const { code, stdout, stderr } = await svc(['cr', 'merge', '3', '--message', 'Greet'], { service, env })
     expect(code).toBe(0)
@@ -418,13 +418,13 @@ describe('svc cr merge', () => {
     expect(request!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('asks nothing, on a terminal neither', async () => {
+  test('cr merge does not ask on a terminal when no check failed', async () => {
     await using service = startService()
     expect((await svc(['cr', 'merge', '3'], { service, env, terminal: true })).code).toBe(0)
     expect(service.of('mergeChangeRequest')[0]!.body).toEqual({ expected_head_sha: sha('a') })
   })
 
-  test('a conflict names the files and the four steps out of it', async () => {
+  test('cr merge lists the conflicting files and the four steps that resolve them', async () => {
     await using service = startService({
       mergeChangeRequest: () => {
         throw new ServiceError('merge_conflict', 'Merge failed', { detail: { conflicts: ['a.txt', 'b.txt'] } })
@@ -456,7 +456,7 @@ describe('svc cr merge', () => {
     ['head_moved', 'svc cr diff 3'],
     ['agent_merge_forbidden', 'Only a user can merge'],
     ['not_open', 'Refused'],
-  ] as const)('%s', async (refusal, words) => {
+  ] as const)('cr merge explains the refusal %s and what to do', async (refusal, words) => {
     await using service = startService({
       mergeChangeRequest: () => {
         throw new ServiceError(refusal, 'Refused')
@@ -468,7 +468,7 @@ describe('svc cr merge', () => {
   })
 })
 
-test('close and reopen say what they did', async () => {
+test('cr close and reopen print the result', async () => {
   await using service = startService()
   expect((await svc(['cr', 'close', '3'], { service, env })).stdout).toBe('✓ Closed #3 Add a greeting\n')
   expect((await svc(['cr', 'reopen', '3'], { service, env })).stdout).toBe('✓ Reopened #3 Add a greeting\n')

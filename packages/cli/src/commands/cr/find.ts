@@ -57,7 +57,7 @@ async function byId(project: ProjectClient, id: string): Promise<ChangeRequest> 
 async function byAddress(ctx: Context, project: ProjectClient, given: string): Promise<ChangeRequest> {
   const address = new URL(given)
   const found = /\/projects\/([^/]+)\/change-requests\/(\d{1,9})(\/|$)/.exec(address.pathname)
-  if (found === null) throw new UsageError('This URL is not of a change request', { next: ['svc cr ls'] })
+  if (found === null) throw new UsageError('This URL does not name a change request', { next: ['svc cr ls'] })
   const { base } = await ctx.host()
   if (new URL(base).origin !== address.origin)
     throw new UsageError(`This URL is on ${address.origin}, but the host is ${base}`, { next: ['svc hosts ls'] })
@@ -65,7 +65,7 @@ async function byAddress(ctx: Context, project: ProjectClient, given: string): P
   const itsProject = decodeURIComponent(named!)
   const id = await project.id()
   if (itsProject !== id && (await resolveProjectId(project.api, itsProject)) !== id)
-    throw new UsageError(`This URL is of the project ${itsProject}`, {
+    throw new UsageError(`This URL belongs to the project ${itsProject}`, {
       next: [`svc cr show ${number} --project ${quote(itsProject)}`],
     })
   return byNumber(project, Number(number))

@@ -21,7 +21,7 @@ export const merge = command({
   args: { cr: crArg },
   flags: {
     message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' },
-    yes: { kind: 'switch', summary: 'Merge without asking, whatever the checks say' },
+    yes: { kind: 'switch', summary: 'Merge without asking, even if checks failed or are running' },
   },
   examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
   async run(ctx, { args, flags }) {

@@ -27,7 +27,7 @@ export const open = command({
     },
     fill: { kind: 'switch', summary: 'Title and description from the commits of the branch', short: 'f' },
     draft: { kind: 'switch', summary: 'Prevent merging until svc cr ready', short: 'd' },
-    web: { kind: 'switch', summary: 'Fill it in in the browser', short: 'w' },
+    web: { kind: 'switch', summary: 'Open the page in the browser to fill it in', short: 'w' },
     description: {
       kind: 'text',
       summary: 'Description for reviewers; - reads stdin',
@@ -49,7 +49,7 @@ export const open = command({
       aliases: ['into'],
       short: 'B',
     },
-    session: { kind: 'text', summary: 'Session that made it (default: $SVC_SESSION_ID)', value: 'id' },
+    session: { kind: 'text', summary: 'Session that created it (default: $SVC_SESSION_ID)', value: 'id' },
   },
   examples: [
     'svc cr open --title "Add a greeting"',

@@ -29,9 +29,9 @@ function withoutBranch() {
 }
 const open = ['cr', 'open', '--head', 'work']
 
-describe('a branch that is only in this clone', () => {
+describe('a branch that exists only in this clone', () => {
   test.each([[[...open, '--title', 't']], [[...open, '--fill']], [['cr', 'show', 'work']], [['cr', 'show', '@']]])(
-    'is pushed first: svc %p',
+    'suggests to push the branch first: svc %p',
     async (args) => {
       await using service = withoutBranch()
       await using folder = await cloneOnWork(true)
@@ -44,7 +44,7 @@ describe('a branch that is only in this clone', () => {
     },
   )
 
-  test('is shipped where the clone has no remote', async () => {
+  test('suggests svc ship when the clone has no remote', async () => {
     await using service = withoutBranch()
     await using folder = await cloneOnWork(false)
     const { problem } = await svc([...open, '--title', 't', '--json'], { service, env, cwd: folder.path })
@@ -55,7 +55,7 @@ describe('a branch that is only in this clone', () => {
   })
 })
 
-test('a branch that is nowhere is neither pushed nor proposed', async () => {
+test('suggests neither a push nor a change request for a branch that does not exist', async () => {
   await using service = withoutBranch()
   await using folder = await temporaryFolder()
   for (const args of [

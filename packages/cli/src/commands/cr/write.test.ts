@@ -17,7 +17,7 @@ async function editorThat(folder: string, text: string): Promise<string> {
 }
 
 describe('svc cr open', () => {
-  test('--fill takes the title and the description of the only commit', async () => {
+  test('cr open --fill takes title and description from the only commit', async () => {
     await using service = startService()
     const { code } = await svc(['cr', 'new', '--fill', '--head', 'greeting'], { service, env })
     expect(code).toBe(0)
@@ -27,7 +27,7 @@ describe('svc cr open', () => {
     })
   })
 
-  test('--fill lists several commits, oldest first, below the name of the branch', async () => {
+  test('cr open --fill lists several commits, oldest first, and takes the title from the branch name', async () => {
     await using service = startService({ compareRefs: () => aComparison([aCommit('Second'), aCommit('First')]) })
     await svc(['cr', 'new', '--fill', '--head', 'greeting', '--base', 'release'], { service, env })
     expect(service.of('compareRefs')[0]!.query).toEqual({ head: 'greeting', base: 'release' })
@@ -37,14 +37,14 @@ describe('svc cr open', () => {
     })
   })
 
-  test('--fill without a commit says that there is none', async () => {
+  test('cr open --fill refuses a branch without commits', async () => {
     await using service = startService({ compareRefs: () => aComparison([]) })
     const { code, stderr } = await svc(['cr', 'new', '--fill', '--head', 'greeting'], { service, env })
     expect([code, stderr]).toEqual([1, expect.stringContaining('greeting has no commits ahead of main')])
     expect(service.of('openChangeRequest')).toEqual([])
   })
 
-  test('--draft opens a draft and names the command that ends it', async () => {
+  test('cr open --draft opens a draft and prints the command that marks it as ready', async () => {
     await using service = startService()
     const { stderr } = await svc(['cr', 'new', '--draft', '--title', 'x', '--head', 'greeting'], { service, env })
     expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ metadata: { draft: true } })
@@ -52,14 +52,14 @@ describe('svc cr open', () => {
     expect(stderr).not.toContain('svc cr merge')
   })
 
-  test('--web opens the page on which it is written', async () => {
+  test('cr open --web opens the page that creates a change request', async () => {
     await using service = startService()
     const { stdout } = await svc(['cr', 'new', '--web', '--head', 'a/b'], { service, env })
     expect(stdout).toBe(`${service.url}/projects/${ids.project}/change-requests/new?head=a%2Fb\n`)
     expect(service.of('openChangeRequest')).toEqual([])
   })
 
-  test('without a title on a terminal opens the editor', async () => {
+  test('cr open opens the editor when there is no title on a terminal', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const EDITOR = await editorThat(folder.path, 'Greet all\n\nWith care.\n')
@@ -81,7 +81,7 @@ describe('svc cr open', () => {
   })
 })
 
-test('a draft is shown as one, refused by merge with the way out, and ended by ready', async () => {
+test('cr show marks a draft, cr merge refuses it, and cr ready ends it', async () => {
   const draft = aChangeRequest({ metadata: { draft: true, note: 1 } })
   await using service = startService({
     listChangeRequests: () => ({ change_requests: [draft] }),
@@ -101,7 +101,7 @@ test('a draft is shown as one, refused by merge with the way out, and ended by r
   ])
 })
 
-test('svc cr edit sends what is given, else what the editor wrote', async () => {
+test('cr edit sends the given fields, or what the editor wrote', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   await svc(['cr', 'edit', '3', '--title', 'New'], { service, env })
@@ -114,7 +114,7 @@ test('svc cr edit sends what is given, else what the editor wrote', async () => 
   expect((await svc(['cr', 'edit', '3'], { service, env })).code).toBe(2)
 })
 
-test('a review goes to the session, a comment is only kept, and show prints both', async () => {
+test('cr review sends to the session, cr comment only stores, and cr show prints both', async () => {
   await using service = startService()
   await svc(['cr', 'review', '3', '--body', 'Why 30?', '--at', 'src/a.ts:12'], { service, env })
   await svc(['cr', 'comment', '3', '--body', '-'], { service, env, stdin: 'On Monday\n' })
@@ -126,12 +126,12 @@ test('a review goes to the session, a comment is only kept, and show prints both
   expect((await svc(['cr', 'show', '3', '--comments'], { service, env })).stdout).toContain('Please add a test')
 })
 
-test('svc cr diff --name-only prints a file a line', async () => {
+test('cr diff --name-only prints one file per line', async () => {
   await using service = startService()
   expect((await svc(['cr', 'diff', '3', '--name-only'], { service, env })).stdout).toBe('page.html\n')
 })
 
-test('the short flags and words of gh do the same', async () => {
+test('the short flags and aliases of gh work', async () => {
   await using service = startService()
   await svc(['cr', 'ls', '-s', 'all', '-B', 'main', '-H', 'greeting', '-S', 'log', '-L', '5'], { service, env })
   await svc(['cr', 'list', '--state', 'all', '--limit', '5'], { service, env })
@@ -149,7 +149,7 @@ test('the short flags and words of gh do the same', async () => {
   expect((await svc(['cr', 'comment', '3', '-b', 'x'], { service, env })).code).toBe(0)
 })
 
-test('svc cr ls filters by author, head and base on the server', async () => {
+test('cr ls filters by author, head and base on the server', async () => {
   await using service = startService()
   await svc(['cr', 'ls', '--author', '@me', '--base', 'main', '-L', '5'], { service, env })
   await svc(['cr', 'ls', '--author', 'bo@example.com', '--head', 'greeting'], { service, env })
@@ -159,7 +159,7 @@ test('svc cr ls filters by author, head and base on the server', async () => {
   ])
 })
 
-test('a change request is named by its branch and by the address of its page', async () => {
+test('cr show finds a change request by its branch and by the URL of its page', async () => {
   await using service = startService()
   const show = (named: string) => svc(['cr', 'show', named], { service, env })
   for (const named of ['greeting', `${service.url}/projects/app/change-requests/3/files`])
@@ -188,7 +188,7 @@ describe('the project of a clone', () => {
     'https://git.example.com/team/app',
     'git@git.example.com:team/app.git',
     'ssh://git@GIT.example.com/team/app',
-  ])('is found by the remote %s', async (remote) => {
+  ])('finds the project by the git remote %s', async (remote) => {
     await using folder = await clone(remote)
     await using service = startService({ listProjects: () => [other, aProject()] })
     const { code, stderr } = await svc(['cr', 'ls'], { service, cwd: folder.path })
@@ -196,14 +196,14 @@ describe('the project of a clone', () => {
     expect(service.of('listChangeRequests')[0]!.params.projectId).toBe(ids.project)
   })
 
-  test('is found by the gateway of the service, without a list', async () => {
+  test("finds the project by the service's git URL without listing projects", async () => {
     await using service = startService()
     await using folder = await clone(`${service.url}/v1/projects/${ids.project}/git`)
     expect((await svc(['cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
     expect(service.of('listProjects')).toEqual([])
   })
 
-  test('is not guessed when none or several fit, and -R names one', async () => {
+  test('guesses no project when none or several match, and -R names one', async () => {
     await using folder = await clone('https://git.example.com/team/app.git')
     await using none = startService({ listProjects: () => [other] })
     expect((await svc(['cr', 'ls'], { service: none, cwd: folder.path })).stderr).toContain('svc projects link')

@@ -15,7 +15,7 @@ const pushed = (service: ReturnType<typeof startService>) =>
   )
 
 describe('env pull', () => {
-  test('writes names without values, for its owner alone', async () => {
+  test('env pull writes names without values, readable only by the owner', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const cwd = folder.path
@@ -36,7 +36,7 @@ EXTRA=
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
-  test('leaves a file that is there, and a link, unless it is forced', async () => {
+  test('env pull keeps an existing file or link unless --force is set', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const cwd = folder.path
@@ -53,7 +53,7 @@ EXTRA=
     expect((await svc(['env', 'pull', '--out', 'link'], { service, env, cwd })).code).toBe(1)
   })
 
-  test('--out - is stdout, --json the names', async () => {
+  test('env pull --out - writes to stdout, and --json prints the names', async () => {
     await using service = startService()
     const ran = await svc(['env', 'pull', '--out', '-'], { service, env })
     expect(ran.stdout).toContain('\nDB=\n')
@@ -63,7 +63,7 @@ EXTRA=
     })
   })
 
-  test('warns where git would take the file along', async () => {
+  test('env pull warns when git does not ignore the file', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const cwd = folder.path
@@ -73,7 +73,7 @@ EXTRA=
     expect((await svc(['env', 'pull', '--force'], { service, env, cwd })).stderr).not.toContain('ignore')
   })
 
-  test('says what it cannot write', async () => {
+  test('env pull says why it cannot write the file', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const ran = await svc(['env', 'pull', '--out', 'no/such/.env'], { service, env, cwd: folder.path })
@@ -97,7 +97,7 @@ EMPTY=
 URL=postgres://u:p@h/db?x=1
 `
 
-  test('sets every NAME=VALUE: quotes, export, comments, several lines', async () => {
+  test('env push sets every NAME=VALUE, with quotes, export, comments and several lines', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, '.env'), `\uFEFF${file}`)
@@ -116,7 +116,7 @@ URL=postgres://u:p@h/db?x=1
     expect(ran.json<{ skipped: string[] }>().skipped).toEqual(['EMPTY'])
   })
 
-  test('one reserved or bad name, and nothing is sent; values are never shown', async () => {
+  test('env push sends nothing when one name is reserved or invalid, and never prints values', async () => {
     await using service = startService()
     const stdin = 'GOOD=canary-1\nSVC_TOKEN=canary-2\nLD_PRELOAD=canary-3\nnot.a.name=canary-4\n'
     const asText = await svc(['env', 'push', '--from', '-'], { service, env, stdin })
@@ -132,7 +132,7 @@ URL=postgres://u:p@h/db?x=1
     expect(service.received).toEqual([])
   })
 
-  test('stops where the service refuses, and says how far it came', async () => {
+  test('env push stops when the service refuses and says how many secrets were set', async () => {
     let calls = 0
     await using service = startService({
       setSecret: ({ body }) => {
@@ -147,7 +147,7 @@ URL=postgres://u:p@h/db?x=1
   })
   const at = '2026-11-21T12:00:00.000Z'
 
-  test('says what is wrong with the file', async () => {
+  test('env push says what is wrong with the file', async () => {
     await using service = startService()
     await using folder = await temporaryFolder()
     const push = (from: string) => svc(['env', 'push', '--from', from], { service, env, cwd: folder.path })

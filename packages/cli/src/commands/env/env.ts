@@ -92,7 +92,7 @@ async function write(path: string, shown: string, text: string, force: boolean):
 async function warnIfTracked({ io, out }: Context, path: string, shown: string): Promise<void> {
   const inRepository = await says(io.cwd, ['rev-parse', '--is-inside-work-tree'], io.env)
   if (inRepository && !(await says(io.cwd, ['check-ignore', '--quiet', '--', path], io.env)))
-    out.warn(`git does not ignore ${shown}: add it to .gitignore before it holds values.`)
+    out.warn(`git does not ignore ${shown}: add it to .gitignore before it contains values.`)
 }
 
 const bytesMax = 1024 * 1024

@@ -15,7 +15,7 @@ function stream(...frames: string[]): Response {
 }
 
 describe('svc events', () => {
-  test('shows the newest, with who did what', async () => {
+  test('svc events shows the newest events with their authors', async () => {
     await using service = startService()
     const { code, stdout } = await svc(['events', '--limit', '20'], { service, env })
     expect(code).toBe(0)
@@ -24,7 +24,7 @@ describe('svc events', () => {
     expect(service.of('streamProjectEvents')[0]!.headers.get('accept')).toBe('application/json')
   })
 
-  test('says what is not kept any more, and that there are more', async () => {
+  test('svc events says which events are no longer stored and that there are more', async () => {
     await using service = startService({
       streamProjectEvents: () => ({ events: [anEvent({ id: 31 })], last: 99, forgotten: 30 }),
     })
@@ -33,7 +33,7 @@ describe('svc events', () => {
     expect(stderr).toContain('svc events --after 31')
   })
 
-  test('--follow comes again after the last it told, whether the stream ended or was refused for a while', async () => {
+  test('svc events --follow resumes after the last event when the stream ends or is refused for a while', async () => {
     const answers = [
       () => stream(mark('ready', 40), frame(anEvent({ id: 41 }))),
       () => stream(mark('ready', 41), frame(anEvent({ id: 42 }))),
@@ -52,7 +52,7 @@ describe('svc events', () => {
     ])
   })
 
-  test('--follow --json is a document a line, a reset included', async () => {
+  test('svc events --follow --json prints one document per line, including a reset', async () => {
     await using service = startService({
       streamProjectEvents: () => stream(mark('reset', 9), frame(anEvent({ id: 10 })), frame(anEvent({ id: 11 }))),
     })
@@ -70,7 +70,7 @@ describe('svc events', () => {
     expect(service.of('streamProjectEvents')[0]!.headers.get('last-event-id')).toBe('3')
   })
 
-  test('--follow on a terminal aligns what it tells', async () => {
+  test('svc events --follow aligns events on a terminal', async () => {
     await using service = startService({
       streamProjectEvents: () => stream(mark('ready', 8), frame(anEvent({ id: 9 })), frame(anEvent({ id: 10 }))),
     })
@@ -81,7 +81,7 @@ describe('svc events', () => {
     ])
   })
 
-  test('a refusal is not tried again, nor is a first connection that fails', async () => {
+  test('svc events retries neither a refusal nor a failed first connection', async () => {
     await using service = startService({
       streamProjectEvents: () => {
         throw new ServiceError('not_found', 'No such project')

@@ -13,7 +13,7 @@ export const accountFlag = {
   value: 'id|name',
 } as const satisfies Flag
 
-export const memberArg = { summary: 'E-mail address, name or id of the member', names: 'member' } as const
+export const memberArg = { summary: 'Email address, name or id of the member', names: 'member' } as const
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 
 export async function resolveAccountId(ctx: Context, named: string | undefined): Promise<string> {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { aMember, ids, startService, svc } from '../../testing.ts'
 
-test('the link of a new member is on stdout alone', async () => {
+test('members add prints only the sign-in link to stdout', async () => {
   await using service = startService()
   const ran = await svc(['members', 'add', 'cy@example.com', '--role', 'viewer'], { service })
   expect(ran.stdout).toBe('http://127.0.0.1:8420/sign-in#abc\n')
@@ -13,7 +13,7 @@ test('the link of a new member is on stdout alone', async () => {
   })
 })
 
-test('an invitation made with a token has no link, and says where to create it', async () => {
+test('members add with a token prints no link and says where to create one', async () => {
   await using service = startService({
     addMember: () => ({ member: aMember(), invitation_id: ids.sandbox, sign_in: null }),
   })
@@ -27,13 +27,13 @@ test.each([
   [['role', 'Bo', 'admin'], 'changeRole'],
   [['role', ids.token, 'admin'], 'changeRole'],
   [['rm', 'BO@example.com', '--yes'], 'removeMember'],
-])('members %p finds them', async (args, name) => {
+])('svc members %p finds the member', async (args, name) => {
   await using service = startService()
   expect((await svc(['members', ...args], { service })).code).toBe(0)
   expect(service.of(name)[0]?.params).toEqual({ accountId: ids.account, userId: ids.token })
 })
 
-test('refuses a name that two members have and suggests adding an unknown one', async () => {
+test('members refuses an ambiguous name and suggests to add an unknown one', async () => {
   await using service = startService({
     listMembers: () => [aMember(), aMember({ user_id: ids.token, email: 'other@example.com' })],
   })
@@ -43,7 +43,7 @@ test('refuses a name that two members have and suggests adding an unknown one', 
   )
 })
 
-test('mistakes of usage', async () => {
+test('members exits with 2 for wrong usage', async () => {
   expect(await svc(['members', 'add', 'nobody'])).toMatchObject({ code: 2 })
   const role = await svc(['members', 'role', 'ada@example.com', 'admni'])
   expect(role.code).toBe(2)
@@ -55,7 +55,7 @@ test('mistakes of usage', async () => {
   expect(service.of('removeMember')).toEqual([])
 })
 
-test('an account is chosen by id or by a name of yours', async () => {
+test("members finds an account by its id or by a name of the caller's accounts", async () => {
   await using service = startService({
     listMembers: () => {
       throw new ServiceError('forbidden', 'You are not a member of this account.')
@@ -66,7 +66,7 @@ test('an account is chosen by id or by a name of yours', async () => {
   expect((await svc(['members', 'ls', '--account', 'Hoem'], { service })).stderr).toContain(`Home (${ids.account})`)
 })
 
-test('the list shows pending invitations to those who may see them', async () => {
+test('members ls shows pending invitations to owners and admins', async () => {
   const invitation = { invitation_id: ids.sandbox, email: 'cy@example.com', name: 'Cy', role: 'viewer' as const }
   const made = { ...invitation, created_at: '2026-03-07T10:00:00.000Z', expires_at: '2026-03-14T10:00:00.000Z' }
   await using service = startService({

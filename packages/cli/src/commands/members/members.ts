@@ -25,7 +25,7 @@ export const ls = command({
     ]
     out.table(rows, [
       { title: 'NAME', of: (member) => member.name, shrink: true },
-      { title: 'E-MAIL', of: (member) => member.email ?? '-', shrink: true },
+      { title: 'EMAIL', of: (member) => member.email ?? '-', shrink: true },
       { title: 'ROLE', of: (member) => member.role },
       { title: 'SINCE', of: (member) => out.time(member.created_at) },
       { title: 'ID', of: (member) => member.user_id },
@@ -40,12 +40,12 @@ function seenByAdminsAlone(error: unknown): [] {
 }
 
 export const add = command({
-  summary: 'Invite a member by e-mail address',
+  summary: 'Invite a member by email address',
   about: [
-    'The invitation is valid for seven days and gives no access until it is accepted. The service sends no e-mail, and a token gets no sign-in link: create the link on the Members page and send it yourself. A user whose address is verified by the sign-in provider needs no link.',
+    'The invitation is valid for seven days and gives no access until it is accepted. The service sends no email, and a token gets no sign-in link: create the link on the Members page and send it yourself. A user whose address is verified by the sign-in provider needs no link.',
   ],
   scope: 'host',
-  args: { email: { summary: 'E-mail address' } },
+  args: { email: { summary: 'Email address' } },
   flags: {
     role: { kind: 'choice', summary: 'Role (default: member)', choices: roles },
     name: { kind: 'text', summary: 'Name (default: from the address)', value: 'text' },
@@ -54,7 +54,7 @@ export const add = command({
   examples: ['svc members add ada@example.com', 'svc members add ada@example.com --role viewer --json'],
   async run(ctx, { args, flags }) {
     if (!/^\S+@\S+$/.test(args.email))
-      throw new UsageError(`${JSON.stringify(args.email)} is not an e-mail address`, {
+      throw new UsageError(`${JSON.stringify(args.email)} is not an email address`, {
         next: ['svc members add ada@example.com'],
       })
     const accountId = await resolveAccountId(ctx, flags.account)

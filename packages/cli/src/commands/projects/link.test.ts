@@ -40,7 +40,7 @@ test('the link file enters no commit, however deep the linked folder is', async 
   expect(list.split('\n').filter((line) => line.includes('link.json'))).toEqual(['**/.svc/link.json'])
 })
 
-test('in a work tree, too, whose repository keeps the list', async () => {
+test('the link file enters no commit in a linked work tree, whose repository has the exclude file', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   const main = join(await realpath(folder.path), 'main')
@@ -56,7 +56,7 @@ test('in a work tree, too, whose repository keeps the list', async () => {
   expect(await readFile(join(main, '.git/info/exclude'), 'utf8')).toBe('own\n**/.svc/link.json\n')
 })
 
-test('the way out of a conflict adds neither the link nor anything else', async () => {
+test('the commands that resolve a conflict add neither the link file nor any other file', async () => {
   await using folder = await temporaryFolder()
   const [upstream, clone] = [join(folder.path, 'upstream'), join(folder.path, 'clone')]
   await mkdir(upstream)
@@ -79,7 +79,7 @@ test('the way out of a conflict adds neither the link nor anything else', async 
   expect(git(upstream, 'ls-tree', '--name-only', 'work')).toBe('a.txt\n')
 })
 
-test('a folder in no repository is linked as well', async () => {
+test('links a folder that is in no repository', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
   expect((await svc(['projects', 'link', 'app'], { service, cwd: folder.path })).code).toBe(0)

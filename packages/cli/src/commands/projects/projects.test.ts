@@ -5,8 +5,8 @@ import { aProject, ids, startService, svc, temporaryFolder } from '../../testing
 
 const other = aProject({ project_id: ids.sandbox, slug: 'other', name: 'Other' })
 
-describe('which project', () => {
-  test('--project by id or slug, then SVC_PROJECT_ID, then the link file', async () => {
+describe('the current project', () => {
+  test('takes the project from --project, then SVC_PROJECT_ID, then the link file', async () => {
     await using folder = await temporaryFolder()
     await using service = startService({ listProjects: () => [aProject(), other] })
     await mkdir(join(folder.path, '.svc'))
@@ -25,7 +25,7 @@ describe('which project', () => {
     ])
   })
 
-  test('a slug of a later page is found, one of no page is corrected', async () => {
+  test('finds a slug on a later page, and suggests the nearest slug for an unknown one', async () => {
     await using service = startService({
       listProjects: ({ query }) =>
         query.cursor === 'two'
@@ -38,7 +38,7 @@ describe('which project', () => {
     expect(wrong.stderr).toContain('Did you mean other?')
   })
 
-  test('a slug that several accounts have is refused with the ids', async () => {
+  test('refuses a slug that several accounts have and lists the ids', async () => {
     const [one, two] = [aProject(), aProject({ project_id: ids.sandbox, account_id: ids.cr })]
     await using service = startService({ listProjects: () => [one, two] })
     const { code, stderr } = await svc(['projects', 'info', one.slug], { service })
@@ -47,7 +47,7 @@ describe('which project', () => {
   })
 
   test.each(['{', '[]', '{}', '{"project_id":"../../x"}', '{"project_id":3}'])(
-    'a link file of %s is refused',
+    'refuses the link file %s',
     async (text) => {
       await using folder = await temporaryFolder()
       await using service = startService()
@@ -63,7 +63,7 @@ describe('which project', () => {
 })
 
 describe('svc projects', () => {
-  test('create shows the key that the server made', async () => {
+  test('projects create shows the key that the server created', async () => {
     const made = aProject({ ssh_public_key: 'ssh-ed25519 AAAA svc a' })
     await using service = startService({ createProject: () => made })
     const create = ['projects', 'create', '--repo', 'git@git.example.com:team/a.git', '--ssh-key']
@@ -75,7 +75,7 @@ describe('svc projects', () => {
     expect(stdout + stderr).toContain('ssh-ed25519 AAAA svc a')
   })
 
-  test('create sends what it was given and nothing else', async () => {
+  test('projects create sends only the given options', async () => {
     await using service = startService()
     await svc(['projects', 'create'], { service })
     await svc(
@@ -104,7 +104,7 @@ describe('svc projects', () => {
       expect(request.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('create links nothing unless asked to', async () => {
+  test('projects create links the folder only with --link', async () => {
     await using folder = await temporaryFolder()
     await using service = startService()
     const first = await svc(['projects', 'create'], { service, cwd: folder.path })
@@ -119,7 +119,7 @@ describe('svc projects', () => {
     })
   })
 
-  test('link asks on a terminal, and names the argument without one', async () => {
+  test('projects link asks on a terminal and names the missing argument elsewhere', async () => {
     await using folder = await temporaryFolder()
     await using service = startService({ listProjects: () => [aProject(), other] })
     const without = await svc(['projects', 'link'], { service, cwd: folder.path })
@@ -138,7 +138,7 @@ describe('svc projects', () => {
     expect(JSON.parse(await readFile(join(folder.path, '.svc', 'link.json'), 'utf8')).project_id).toBe(ids.sandbox)
   })
 
-  test('link writes nothing through a link that a repository brings', async () => {
+  test('projects link does not write through a symbolic link in the repository', async () => {
     await using folder = await temporaryFolder()
     await using elsewhere = await temporaryFolder()
     await using service = startService()
@@ -147,7 +147,7 @@ describe('svc projects', () => {
     expect(await readdir(elsewhere.path)).toEqual([])
   })
 
-  test('unlink removes the nearest link and says which', async () => {
+  test('projects unlink removes the nearest link file and prints its path', async () => {
     await using folder = await temporaryFolder()
     await using service = startService()
     await svc(['projects', 'link', 'app'], { service, cwd: folder.path })
@@ -157,7 +157,7 @@ describe('svc projects', () => {
     expect((await svc(['projects', 'unlink'], { cwd: folder.path })).stderr).toContain('No linked folder found')
   })
 
-  test('rm asks a person and names --yes to a program', async () => {
+  test('projects rm asks on a terminal and requires --yes elsewhere', async () => {
     await using service = startService()
     const without = await svc(['projects', 'rm', 'app'], { service })
     expect(without.code).toBe(2)
@@ -179,7 +179,7 @@ describe('svc projects', () => {
     expect(yes.stderr + yes.stdout).toContain(`svc projects restore ${ids.project}`)
   })
 
-  test('rm says what stops, and with --purge what ends', async () => {
+  test('projects rm says what stops, and with --purge what is deleted', async () => {
     await using service = startService()
     const asked = async (...flags: string[]) => {
       const { code, stderr, stdout } = await svc(['projects', 'rm', 'app', ...flags], {
@@ -198,7 +198,7 @@ describe('svc projects', () => {
     expect(service.of('deleteProject')[0]?.query).toEqual({ purge: 'true' })
   })
 
-  test('restore finds a deleted project by the slug it had', async () => {
+  test('projects restore finds a deleted project by its former slug', async () => {
     const gone = aProject({ slug: 'gone', project_id: ids.sandbox, deleted_at: '2026-11-01T00:00:00.000Z' })
     await using service = startService({ listProjects: ({ query }) => (query.deleted === 'true' ? [gone] : []) })
     const listed = await svc(['projects', 'ls', '--deleted'], { service })
@@ -213,7 +213,7 @@ describe('svc projects', () => {
 describe('svc secrets', () => {
   const env = { SVC_PROJECT_ID: ids.project }
 
-  test('ls marks what svc.toml asks for', async () => {
+  test('secrets ls marks the secrets that svc.toml requires', async () => {
     await using service = startService()
     const { stdout, stderr } = await svc(['secrets', 'ls'], { service, env })
     expect(stdout.split('\n').map((line) => line.split('\t').slice(0, 3).join(' '))).toEqual([
@@ -225,7 +225,7 @@ describe('svc secrets', () => {
     expect(stderr).toContain('svc secrets set DB=-')
   })
 
-  test('set keeps every = of a value and never repeats it', async () => {
+  test('secrets set keeps every = in a value and never prints the value', async () => {
     await using service = startService()
     const { stdout, stderr } = await svc(['secrets', 'set', 'A=b=c', 'EMPTY=', 'PIPED=-'], {
       service,
@@ -241,15 +241,18 @@ describe('svc secrets', () => {
     expect(stdout + stderr).not.toContain('stdin')
   })
 
-  test.each([[['hunter2']], [['=x']], [['A=-', 'B=-']], [[]]])('set %p is a mistake of usage', async (args) => {
-    await using service = startService()
-    const { code, stderr } = await svc(['secrets', 'set', ...args], { service, env, stdin: 'x' })
-    expect(code).toBe(2)
-    expect(stderr).not.toContain('hunter2')
-    expect(service.received).toEqual([])
-  })
+  test.each([[['hunter2']], [['=x']], [['A=-', 'B=-']], [[]]])(
+    'secrets set exits with 2 for the arguments %p',
+    async (args) => {
+      await using service = startService()
+      const { code, stderr } = await svc(['secrets', 'set', ...args], { service, env, stdin: 'x' })
+      expect(code).toBe(2)
+      expect(stderr).not.toContain('hunter2')
+      expect(service.received).toEqual([])
+    },
+  )
 
-  test('unset removes each', async () => {
+  test('secrets unset removes each named secret', async () => {
     await using service = startService()
     expect((await svc(['secrets', 'unset', 'A', 'B'], { service, env })).code).toBe(0)
     expect(service.of('deleteSecret').map((request) => request.params.name)).toEqual(['A', 'B'])

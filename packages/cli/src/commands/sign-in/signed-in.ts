@@ -48,7 +48,7 @@ export const password = command({
     const found = await ctx.api.get('/v1/accounts/password')
     if (ctx.out.json) return ctx.out.document(found)
     ctx.out.fields([
-      ['e-mail', found.email ?? 'none'],
+      ['email', found.email ?? 'none'],
       ['password', found.is_set ? 'set' : 'not set'],
     ])
     ctx.out.note('svc password --web opens the page that sets it.')

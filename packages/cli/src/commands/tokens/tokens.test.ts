@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aToken, ids, now, startService, svc, token } from '../../testing.ts'
 
-test('a new token is on stdout and nothing else is', async () => {
+test('tokens create prints only the token to stdout', async () => {
   await using service = startService()
   const ran = await svc(['tokens', 'create', '--name', 'ci', '--project', ids.project], { service })
   expect(ran.stdout).toBe(`${token}\n`)
@@ -14,13 +14,13 @@ test('a new token is on stdout and nothing else is', async () => {
   })
 })
 
-test.each(['yesterday', '2020-01-01', '0d', '-1d', ''])('--expires %p is refused', async (expires) => {
+test.each(['yesterday', '2020-01-01', '0d', '-1d', ''])('tokens create refuses --expires %p', async (expires) => {
   await using service = startService()
   const ran = await svc(['tokens', 'create', '--name', 'x', `--expires=${expires}`], { service })
   expect([ran.code, service.received]).toEqual([2, []])
 })
 
-test('the token in use is marked, and is not revoked unasked', async () => {
+test('tokens ls marks the token in use, and revoke asks before revoking it', async () => {
   await using service = startService({
     listUserTokens: () => [aToken({ token_id: ids.token, name: 'this' }), aToken()],
   })
@@ -33,7 +33,7 @@ test('the token in use is marked, and is not revoked unasked', async () => {
   expect(service.of('revokeUserToken').map(({ params }) => params.tokenId)).toEqual([ids.token, ids.cr])
 })
 
-test('what is not one token is not guessed', async () => {
+test('tokens revoke refuses an argument that matches no token or several', async () => {
   await using service = startService({ listUserTokens: () => [aToken(), aToken({ token_id: ids.token })] })
   expect((await svc(['tokens', 'revoke', 'laptop'], { service })).stderr).toContain('2 tokens match')
   expect((await svc(['tokens', 'revoke', ids.sandbox], { service })).stderr).toContain('revoked already')

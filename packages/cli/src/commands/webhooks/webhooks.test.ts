@@ -26,7 +26,7 @@ beforeEach(() => {
 const env = { SVC_API_URL: service.url, SVC_CLI_TOKEN: token, SVC_PROJECT_ID: ids.project }
 
 describe('svc webhooks', () => {
-  test('ls shows state, address, events and why one is paused', async () => {
+  test('webhooks ls shows state, URL, events, and why a webhook is paused', async () => {
     const { stdout } = await svc(['webhooks', 'ls'], { env })
     expect(stdout).toMatch(/active\thttps:\/\/ci\.example\.com\/svc\t\*\t$/m)
     expect(stdout).toContain(
@@ -34,7 +34,7 @@ describe('svc webhooks', () => {
     )
   })
 
-  test('add prints the secret alone on stdout, once', async () => {
+  test('webhooks add prints only the secret to stdout, once', async () => {
     const { code, stdout, stderr } = await svc(['webhooks', 'add', 'https://ci.example.com/svc'], { env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'svc_whs_shown_once\n' })
     expect(stderr).toContain('shown only once')
@@ -42,7 +42,7 @@ describe('svc webhooks', () => {
     expect(service.of('createWebhook').at(-1)?.body).toEqual({ url: 'https://ci.example.com/svc', events: ['*'] })
   })
 
-  test('add takes a secret from stdin and from nowhere else, and does not print it', async () => {
+  test('webhooks add reads a secret only from stdin and does not print it', async () => {
     const call = ['webhooks', 'add', 'https://ci.example.com/svc', '--events', 'session.*, deploy.live', '--secret']
     const { stdout, stderr } = await svc([...call, '-'], { env, stdin: 'a-secret-of-my-own\n' })
     expect(stdout + stderr).not.toContain('a-secret-of-my-own')
@@ -57,14 +57,14 @@ describe('svc webhooks', () => {
     expect(service.received).toHaveLength(before)
   })
 
-  test('show says why it is paused and how to go on', async () => {
+  test('webhooks show says why a webhook is paused and how to resume it', async () => {
     const { stdout, stderr } = await svc(['webhooks', 'show', 'https://old.example.com/hook'], { env })
     expect(stdout).toMatch(/why:\s+For a day no delivery was taken\./)
     expect(stdout).toMatch(/session\.failed 41\tdelivered\t1\t204\t12 ms/)
     expect(stderr).toContain('svc webhooks edit aabbccdd --resume')
   })
 
-  test('edit sends what is given and nothing else', async () => {
+  test('webhooks edit sends only the given fields', async () => {
     const { code, stdout } = await svc(['webhooks', 'edit', 'aabb', '--resume', '--from-now'], { env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(service.of('updateWebhook').at(-1)).toMatchObject({
@@ -78,7 +78,7 @@ describe('svc webhooks', () => {
       expect((await svc(['webhooks', 'edit', 'aabb', ...wrong], { env })).code).toBe(2)
   })
 
-  test('without a name it is the only one there is; of several, one has to be named', async () => {
+  test('webhooks uses the only webhook by default and requires a name when there are several', async () => {
     const several = await svc(['webhooks', 'rm', '--yes'], { env })
     expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('svc webhooks rm aaaaaaaa') })
     expect((await svc(['webhooks', 'rm', 'ffff', '--yes'], { env })).code).toBe(1)
@@ -91,7 +91,7 @@ describe('svc webhooks', () => {
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('svc webhooks add') })
   })
 
-  test('ping --wait ends when it was taken, and fails with what the receiver said', async () => {
+  test('webhooks ping --wait ends when the receiver accepts, and exits with 1 and its reply otherwise', async () => {
     const ping = ['webhooks', 'ping', 'aaaa', '--wait']
     pinged = aDelivery({ event_id: null, event_type: 'ping' })
     expect((await svc(ping, { env })).stdout).toContain('accepted ping: 204, 12 ms')
@@ -108,13 +108,13 @@ describe('svc webhooks', () => {
     expect(refused.stderr).not.toContain('\u001b')
   })
 
-  test('redeliver finds a delivery by its first characters', async () => {
+  test('webhooks redeliver finds a delivery by its first characters', async () => {
     const { stdout } = await svc(['webhooks', 'redeliver', '5555', 'aaaa'], { env })
     expect(stdout).toContain('Sending to https://ci.example.com/svc')
     expect(service.of('redeliver').at(-1)?.params).toMatchObject({ deliveryId: ids.cr })
   })
 
-  test('completion offers the webhooks and the types of events', async () => {
+  test('completion offers webhooks and event types', async () => {
     const webhook = await svc(['__complete', '--', 'webhooks', 'show', ''], { env })
     expect(webhook.stdout).toContain('aabbccdd\thttps://old.example.com/hook')
     const types = await svc(['__complete', '--', 'webhooks', 'add', 'https://x.example', '--events', 'dep'], { env })
@@ -122,7 +122,7 @@ describe('svc webhooks', () => {
   })
 })
 
-test('svc projects webhook shows what to enter at the git host, and makes its secret', async () => {
+test('svc projects webhook shows what to enter on the git host and creates the secret', async () => {
   const none = await svc(['projects', 'webhook'], { env })
   expect(none.stdout).toMatch(/secret:\s+none/)
   expect(none.stderr).toContain('svc projects webhook --rotate')

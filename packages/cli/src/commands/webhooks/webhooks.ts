@@ -111,7 +111,7 @@ function deliveryColumns(out: Output): Column<WebhookDelivery>[] {
     { title: 'TRIES', of: ({ attempts }) => String(attempts) },
     { title: 'HTTP', of: ({ http_status: status }) => (status === null ? dim('-') : String(status)) },
     { title: 'TOOK', of: ({ ms }) => (ms === null ? dim('-') : `${ms} ms`) },
-    { title: 'MADE', of: ({ created_at: at }) => out.time(at) },
+    { title: 'CREATED', of: ({ created_at: at }) => out.time(at) },
     { title: 'WHY', of: ({ error }) => error ?? '', shrink: true },
   ]
 }

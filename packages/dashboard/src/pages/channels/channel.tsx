@@ -47,7 +47,7 @@ export function ChannelCard({ channel }: { channel: Channel }) {
         </p>
         <p className="flex flex-wrap items-center gap-3">
           {channel.allow_unlinked
-            ? "Unlinked people can start sessions on behalf of whoever connected the channel. They can't merge."
+            ? "Unlinked people can start sessions on behalf of the person who connected the channel. They can't merge."
             : 'Only linked people can start sessions here.'}
           <Button
             kind="quiet"

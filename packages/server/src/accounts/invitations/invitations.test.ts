@@ -51,8 +51,8 @@ async function signUp(code: string): Promise<Headers> {
   return { cookie: reply.headers.get('set-cookie')!.split(';')[0]!, origin: app.deps.config.publicUrl }
 }
 
-describe('an invitation', () => {
-  test('makes a member of the person who signs up with its link, and of nobody before', async () => {
+describe('invitations', () => {
+  test('only the person who signs up with the link becomes a member', async () => {
     const by = await host()
     const email = address()
     const added = await invite(by, email.toUpperCase(), 'viewer')
@@ -67,7 +67,7 @@ describe('an invitation', () => {
     expect((await invite(by, email)).body).toMatchObject({ code: 'conflict', role: 'viewer' } as never)
   })
 
-  test('names the account and the inviter without being spent, and is taken once', async () => {
+  test('shows account and inviter without using up the link, and is accepted once', async () => {
     const by = await host()
     const code = codeOf(await invite(by, address()))
     const read = () => app.request('POST', '/v1/invitations/read', { token: null, body: { code } })
@@ -77,7 +77,7 @@ describe('an invitation', () => {
     expect((await read()).status).toBe(404)
   })
 
-  test('is listed, revoked and expires after seven days', async () => {
+  test('an invitation is listed, can be revoked, and expires after seven days', async () => {
     const by = await host()
     const [first, second] = [await invite(by, address()), await invite(by, address(), 'admin')]
     const list = async () =>
@@ -101,7 +101,7 @@ describe('an invitation', () => {
     expect([again.status, again.body.invitation_id === second.body.invitation_id]).toEqual([201, false])
   })
 
-  test('made with an API token has no link, and another account reaches nothing of it', async () => {
+  test('an invitation made with an API token has no link, and other accounts cannot reach it', async () => {
     const [by, other] = [await host(), await host()]
     const email = address()
     const body = { email, role: 'owner' }
@@ -118,7 +118,7 @@ describe('an invitation', () => {
     expect(await accountsOf(await signUp(made.body.url.split('#')[1]!))).toEqual([`${by.account_id} owner`])
   })
 
-  test('is changed and removed by the id that adding answered with; another role needs another link', async () => {
+  test('changes and removes an invitation by its id, and a new role needs a new link', async () => {
     const by = await host()
     const added = await invite(by, address())
     const path = `${membersOf(by)}/${added.body.member.user_id}`
@@ -129,7 +129,7 @@ describe('an invitation', () => {
     expect((await app.request('DELETE', path, { token: by.token })).status).toBe(404)
   })
 
-  test('for an owner is made by an owner alone, and so is its link', async () => {
+  test('only an owner can invite an owner or get the link of that invitation', async () => {
     const admin = await app.makeUser('admin')
     const email = address()
     const path = `/v1/accounts/${app.owner.account_id}`
@@ -142,14 +142,14 @@ describe('an invitation', () => {
   })
 
   test.each([{}, { email: 'nobody' }, { email: '' }, { email: 'a@example.test', role: 'king' }])(
-    'is refused as %j',
+    'refuses the invitation %j',
     async (body) => {
       const path = `/v1/accounts/${app.owner.account_id}/members`
       expect((await app.request('POST', path, { body })).status).toBe(400)
     },
   )
 
-  test('asked for twenty times at once is there once', async () => {
+  test('creates one invitation for twenty concurrent requests', async () => {
     const by = await host()
     const email = address()
     const replies = await Promise.all(Array.from({ length: 20 }, () => invite(by, email)))
@@ -159,8 +159,8 @@ describe('an invitation', () => {
   })
 })
 
-describe('the takeover of a person from another account', () => {
-  test('fails: the attacker’s invitation of the same address gives the attacker’s account alone', async () => {
+describe('taking over a user from another account', () => {
+  test("an attacker's invitation of the same address gives access only to the attacker's account", async () => {
     const [victim, attacker] = [await host(), await host()]
     const email = address()
     const real = await invite(victim, email, 'owner')
@@ -173,7 +173,7 @@ describe('the takeover of a person from another account', () => {
     expect(await accountsOf(person)).toEqual([`${victim.account_id} owner`])
   })
 
-  test('fails for a user who is there: an invitation of their address signs nobody in as them', async () => {
+  test("an invitation of an existing user's address signs nobody in as that user", async () => {
     const victim = await host()
     const email = address()
     await app.deps.db.updateTable('users').set({ email }).where('user_id', '=', victim.user_id).execute()
@@ -184,7 +184,7 @@ describe('the takeover of a person from another account', () => {
     expect(users).toEqual([{ user_id: victim.user_id }])
   })
 
-  test('fails by a password: the one who accepts as themselves keeps password and address', async () => {
+  test('accepting an invitation keeps the password and address of a signed-in user', async () => {
     const victim = await host()
     const email = address()
     const password = 'a password of mine'
@@ -203,8 +203,8 @@ describe('the takeover of a person from another account', () => {
   })
 })
 
-describe('accepting', () => {
-  test('is done in a browser, by somebody who is not in the account yet; a refusal spends nothing', async () => {
+describe('accepting an invitation', () => {
+  test('only a browser of a user outside of the account can accept, and a refusal does not use up the invitation', async () => {
     const by = await host()
     const code = codeOf(await invite(by, address()))
     expect((await accept(by.browser, { code })).status).toBe(409)
@@ -215,7 +215,7 @@ describe('accepting', () => {
     expect((await accept(guest.browser, { code })).status).toBe(404)
   })
 
-  test('by id takes an address that a provider verified, not one that somebody typed', async () => {
+  test('accepting by id requires an address that the sign-in provider verified', async () => {
     const by = await host()
     const guest = await host()
     const email = address()

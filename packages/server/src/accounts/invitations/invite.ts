@@ -1,4 +1,4 @@
-/** An owner or admin invites someone by e-mail address. An invitation belongs to the account and grants nothing until it is accepted. */
+/** An owner or admin invites someone by email address. An invitation belongs to the account and grants nothing until it is accepted. */
 import { base62, type Role, ServiceError } from '@svc/contract'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'

@@ -57,7 +57,7 @@ async function signIn(change: (query: URLSearchParams) => void = () => {}) {
   }
 }
 
-test('the same provider signs an invited person in when it is honest', async () => {
+test('an honest provider signs an invited person in', async () => {
   expect(await signIn()).toEqual({ page: '/invitations', isIn: true })
   email = `${randomUUID()}@example.test`
   await invite(app, email)
@@ -124,18 +124,18 @@ const lies: [string, () => Lies, problem?: string][] = [
   ],
 ]
 
-test.each(lies)('%s signs nobody in', async (_, lie, problem = 'failed') => {
+test.each(lies)('a provider with %s signs nobody in', async (_, lie, problem = 'failed') => {
   provider.lies = lie()
   expect(await signIn()).toEqual({ page: `/sign-in?problem=${problem}`, isIn: false })
 })
 
-test('an address that is a member’s only by Unicode’s lower case is another one', async () => {
+test('does not match an address that differs only by Unicode lower case', async () => {
   await invite(app, 'kim@example.test')
   provider.lies = { claims: { email: '\u212Aim@example.test' } }
   expect(await signIn()).toEqual({ page: '/sign-in?problem=unknown', isIn: false })
 })
 
-describe('what comes back by the browser', () => {
+describe('the callback of the browser', () => {
   test.each<[string, (query: URLSearchParams) => void, string?]>([
     ['the issuer of another provider', (query) => query.set('iss', 'https://elsewhere.example')],
     [
@@ -148,11 +148,11 @@ describe('what comes back by the browser', () => {
     ['a whole answer as a token', (query) => query.set('response', 'e30.e30.')],
     ['an ID token of its own', (query) => query.set('id_token', 'e30.e30.')],
     ['an error beside the code', (query) => query.set('error', 'javascript:alert(1)'), 'refused'],
-  ])('%s signs nobody in', async (_, change, problem = 'failed') => {
+  ])('a callback with %s signs nobody in', async (_, change, problem = 'failed') => {
     expect(await signIn(change)).toEqual({ page: `/sign-in?problem=${problem}`, isIn: false })
   })
 
-  test('a provider that promises to name itself has to', async () => {
+  test('requires the issuer parameter from a provider that announces it', async () => {
     provider.lies = { discovery: { authorization_response_iss_parameter_supported: true } }
     const { finish } = await begin()
     for (const iss of [undefined, { iss: 'https://elsewhere.example' }])
@@ -176,7 +176,7 @@ function reasons(error: unknown): string {
   return error instanceof Error ? `${error.message} ${reasons(error.cause)}` : ''
 }
 
-describe('a provider that would harm the server', () => {
+describe('protecting the server from its provider', () => {
   const mebibyte = 1024 * 1024
   const endless = (sent: { bytes: number }) =>
     new Response(
@@ -189,7 +189,7 @@ describe('a provider that would harm the server', () => {
       { headers: { 'content-type': 'application/json' } },
     )
 
-  test.each(['/token', '/jwks', '/userinfo'])('is not read without end at %s', async (path) => {
+  test.each(['/token', '/jwks', '/userinfo'])('limits how much it reads from %s', async (path) => {
     const sent = { bytes: 0 }
     provider.lies = { answer: { [path]: () => endless(sent) }, claims: { email: undefined, sub: 'honest' } }
     const { finish } = await begin()
@@ -198,20 +198,20 @@ describe('a provider that would harm the server', () => {
     expect(sent.bytes).toBeLessThan(16 * mebibyte)
   })
 
-  test('is not read without end in its discovery', async () => {
+  test('limits how much it reads from the discovery document', async () => {
     const sent = { bytes: 0 }
     provider.lies = { answer: { '/.well-known/openid-configuration': () => endless(sent) } }
     expect(reasons(await begin().catch((error: unknown) => error))).toContain('larger than')
     expect(sent.bytes).toBeLessThan(16 * mebibyte)
   })
 
-  test('gets neither the secret nor a code sent elsewhere by a redirect', async () => {
+  test('sends neither the client secret nor a code to a redirect target', async () => {
     provider.lies = { answer: { '/token': () => Response.redirect(`${provider.issuer}/canary`, 307) } }
     expect(await signIn()).toEqual({ page: '/sign-in?problem=failed', isIn: false })
     expect(provider.asked).not.toContain('/canary')
   })
 
-  test('does not have the server call addresses that its guard refuses', async () => {
+  test('calls no address of the provider that the guard refuses', async () => {
     // Checked without sending a packet, even if the check is wrong.
     for (const address of ['http://169.254.169.254/token', 'http://[fd00:ec2::254]/token', 'file:///etc/passwd'])
       expect(refuseUrl(new URL(address), true)).not.toBeNull()
@@ -223,14 +223,14 @@ describe('a provider that would harm the server', () => {
     }
   })
 
-  test('is not believed to be another issuer than the one configured', async () => {
+  test('refuses a provider with another issuer than the configured one', async () => {
     for (const issuer of ['https://elsewhere.example', `${provider.issuer}/other`, undefined]) {
       provider.lies = { discovery: { issuer } }
       expect(await begin().catch((error: unknown) => error)).toBeInstanceOf(Error)
     }
   })
 
-  test('does not lead a browser to a script', async () => {
+  test('does not redirect a browser to a script URL', async () => {
     for (const authorization_endpoint of ['javascript:alert(1)', 'data:text/html,x', 'no address', undefined]) {
       provider.lies = { discovery: { authorization_endpoint } }
       expect(await begin().catch((error: unknown) => error)).toBeInstanceOf(Error)

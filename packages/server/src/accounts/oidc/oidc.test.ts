@@ -104,8 +104,8 @@ async function comesBack(person: TestPerson | null, browser = new Browser()) {
   return browser.open('/sign-in/oidc')
 }
 
-describe('who signs in at the provider', () => {
-  test('is the member who accepted an invitation of that address, whatever its case, and goes on where they were', async () => {
+describe('signing in with a provider', () => {
+  test('signs in the member who accepted an invitation of that address in any case, and continues at the requested page', async () => {
     const { user_id, email, person } = await member()
     provider.person = { ...person, email: email.toUpperCase() }
     const browser = new Browser()
@@ -124,7 +124,7 @@ describe('who signs in at the provider', () => {
     expect(mine.body).toContainEqual(expect.objectContaining({ began_by: 'oidc', current: true }) as never)
   })
 
-  test('stays that user when the address changes there, and an address that somebody else has by then opens nothing', async () => {
+  test('keeps the user when their address changes at the provider, and a reused address opens no other user', async () => {
     const { user_id, email, person } = await member()
     const browser = new Browser()
     expect((await comesBack({ ...person, email: 'married@example.test' }, browser)).page).toBe('/')
@@ -134,7 +134,7 @@ describe('who signs in at the provider', () => {
     expect(await successor.whoami()).toBeNull()
   })
 
-  test('is nobody without an address that is theirs, or whom no owner added', async () => {
+  test('refuses a person with an unverified address or without an invitation', async () => {
     const { email } = await member()
     const refused: [TestPerson | null, string][] = [
       [somebody(email, false), 'unverified'],
@@ -149,7 +149,7 @@ describe('who signs in at the provider', () => {
     }
   })
 
-  test('is refused after they left every account, and is the same user once they are invited again', async () => {
+  test('refuses a user who left every account, and signs in the same user after a new invitation', async () => {
     const { user_id, email, person } = await member()
     expect((await app.request('DELETE', `${membersOf()}/${user_id}`)).status).toBe(200)
     expect((await comesBack(person)).page).toBe('/sign-in?problem=unknown')
@@ -164,7 +164,7 @@ describe('who signs in at the provider', () => {
     expect(await browser.whoami()).toBe(user_id)
   })
 
-  test('is not the user whom another account’s invitation made under their address', async () => {
+  test("does not sign in a user whom another account's invitation created for the address", async () => {
     const email = `${randomUUID()}@example.test`
     // The attacker invites the victim's address into an account of their own, signs up with the link and sets a password.
     const attacker = await app.makeUser('owner', 'own')
@@ -187,7 +187,7 @@ describe('who signs in at the provider', () => {
     expect(await victim.whoami()).toBeNull()
   })
 
-  test('is the user of a password once both were shown in one browser', async () => {
+  test('connects a provider with a password user after both signed in from one browser', async () => {
     const { user_id } = await app.makeUser('member')
     const email = `${randomUUID()}@example.test`
     await app.deps.db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
@@ -204,7 +204,7 @@ describe('who signs in at the provider', () => {
     expect(await elsewhere.whoami()).toBe(user_id)
   })
 
-  test('two windows that come for the first time at once are one person', async () => {
+  test('two concurrent first sign-ins create one user', async () => {
     const email = `${randomUUID()}@example.test`
     await invite(email)
     provider.person = somebody(email)
@@ -216,8 +216,8 @@ describe('who signs in at the provider', () => {
   })
 })
 
-describe('the way there and back', () => {
-  test('asks with state, nonce and a challenge of its own each time', async () => {
+describe('the redirects of a sign-in', () => {
+  test('starts each sign-in with a new state, nonce and code challenge', async () => {
     const [first, second] = [await new Browser().leave(), await new Browser().leave()]
     expect(first.origin).toBe(provider.issuer)
     for (const name of ['state', 'nonce', 'code_challenge']) {
@@ -227,7 +227,7 @@ describe('the way there and back', () => {
     expect(first.searchParams.get('code_challenge_method')).toBe('S256')
   })
 
-  test('is finished only by the browser that began it, once', async () => {
+  test('only the browser that began a sign-in can finish it, once', async () => {
     provider.person = (await member()).person
     const theirs = new Browser()
     const callback = await callbackOf(theirs)
@@ -245,7 +245,7 @@ describe('the way there and back', () => {
     ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://elsewhere.example')],
     ['no code', (url: URL) => url.searchParams.delete('code')],
     ['two states', (url: URL) => url.searchParams.append('state', 'x')],
-  ])('%s signs nobody in', async (_, change) => {
+  ])('a callback with %s signs nobody in', async (_, change) => {
     provider.person = (await member()).person
     const browser = new Browser()
     const url = new URL(await callbackOf(browser), ours)
@@ -255,20 +255,20 @@ describe('the way there and back', () => {
   })
 
   test.each(['//evil.example', '/\\evil.example', 'https://evil.example', '/a\\b', '/x\r\nset-cookie:a=b', ''])(
-    'goes on at the first page, not at %j',
+    'continues at the home page instead of %j',
     async (next) => {
       provider.person = (await member()).person
       expect((await new Browser().open(`/sign-in/oidc?${new URLSearchParams({ next })}`)).page).toBe('/')
     },
   )
 
-  test('begins at no other site', async () => {
+  test('refuses to begin a sign-in from another site', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' }
     expect((await app.request('GET', '/sign-in/oidc', { token: null, headers })).status).toBe(403)
   })
 })
 
-test('a provider that is away is said at the page; a server without one offers none', async () => {
+test('shows on the page that the provider is down, and offers none without a configuration', async () => {
   const closed = await startTestProvider({ redirectUri })
   await closed.close()
   const other = await makeTestApp({ configure: { publicUrl: ours, oidc: { ...closed, name: 'Away' } } })
@@ -289,7 +289,7 @@ test('a provider that is away is said at the page; a server without one offers n
 })
 
 test.each(['client_secret_basic', 'client_secret_post'] as const)(
-  'providers that take %s and put the address into the ID token are understood, too',
+  'accepts a provider that uses %s and puts the address into the ID token',
   async (clientAuth) => {
     const kept = provider
     const keptApp = app

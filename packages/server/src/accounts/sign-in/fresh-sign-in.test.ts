@@ -43,8 +43,8 @@ async function stale(began_by: 'link' | 'password' = 'password'): Promise<Header
   return headers
 }
 
-describe('an owner link', () => {
-  test('is refused to every API token, and to a browser that came by a link', async () => {
+describe('owner links need a fresh sign-in', () => {
+  test('refuses an owner link to API tokens and to a browser that signed in by a link', async () => {
     const token = await ownerLink({})
     expect([token.status, token.text.includes('sign-in#')]).toEqual([403, false])
     const byLink = await ownerLink(as(await app.browser(undefined, 'link')))
@@ -52,13 +52,13 @@ describe('an owner link', () => {
   })
 
   test.each(['password', 'oidc'] as const)(
-    'is made in a browser that signed in by %s within ten minutes',
+    'creates an owner link in a browser that signed in by %s within ten minutes',
     async (by) => {
       expect((await ownerLink(as(await app.browser(undefined, by)))).status).toBe(201)
     },
   )
 
-  test('asks for the password after ten minutes, and takes it once more', async () => {
+  test('asks for the password again after ten minutes', async () => {
     const headers = await stale()
     expect((await ownerLink(as(headers))).body).toMatchObject({ code: 'confirmation_needed' })
     expect((await confirm(headers, 'not my password')).status).toBe(401)
@@ -68,7 +68,7 @@ describe('an owner link', () => {
   })
 })
 
-test('inviting, raising a role and the link of an invitation ask for a fresh sign-in too', async () => {
+test('inviting, raising a role and creating an invitation link need a fresh sign-in, too', async () => {
   const base = `/v1/accounts/${app.owner.account_id}`
   const { user_id } = await app.makeUser('viewer')
   const headers = await stale('link')
@@ -91,7 +91,7 @@ test('inviting, raising a role and the link of an invitation ask for a fresh sig
   expect(await send()).toEqual([201, 200, 200])
 })
 
-test('a first password is set by a fresh sign-in alone', async () => {
+test('setting the first password needs a fresh sign-in', async () => {
   const { user_id } = await app.makeUser('member')
   const headers = await app.browser(user_id, 'link')
   const age = { confirmed_at: new Date(Date.now() - 11 * 60_000) }
@@ -100,11 +100,11 @@ test('a first password is set by a fresh sign-in alone', async () => {
   expect((await app.request('POST', '/v1/accounts/password', { ...as(headers), body })).status).toBe(403)
 })
 
-describe('the socket in the data folder', () => {
+describe('the owner socket in the data folder', () => {
   test.each([
     ['a usual folder', 'data'],
     ['a folder whose path no socket takes', join(...Array<string>(12).fill('deep-below'), 'data')],
-  ])('of %s is for its user alone and gives a link without a token', async (_, below) => {
+  ])("gives a link without a token to the server's user only, in %s", async (_, below) => {
     const root = await mkdtemp(join(tmpdir(), 'svc-owner-'))
     const dataDir = join(root, below)
     await mkdir(dataDir, { recursive: true })
@@ -136,11 +136,11 @@ describe('the socket in the data folder', () => {
   })
 })
 
-describe('notices', () => {
+describe('notices about tokens, links and invitations', () => {
   const notices = async (options: object) =>
     (await app.request<{ notices: Notice[] }>('GET', '/v1/accounts/notices', options)).body.notices
 
-  test('show at the next sign-in what tokens and links were made, until the person dismisses them', async () => {
+  test('shows tokens and links created since the last visit until the user dismisses them', async () => {
     const { user_id, token } = await app.makeUser('owner')
     const minted = await app.request('POST', '/v1/accounts/tokens', { token, body: { name: 'of an attacker' } })
     expect(minted.status).toBe(201)
@@ -156,7 +156,7 @@ describe('notices', () => {
     expect(await notices(as(headers))).toEqual([])
   })
 
-  test('leave out what this browser did itself, and show it to the next one', async () => {
+  test('hides what this browser did itself, and shows it in the next one', async () => {
     const { user_id } = await app.makeUser('owner')
     const headers = await app.browser(user_id)
     await app.request('POST', '/v1/accounts/tokens', { ...as(headers), body: { name: 'mine' } })

@@ -44,7 +44,7 @@ export async function operatorsLink(deps: LinkDeps, input: { email: string | nul
   if (user === null)
     throw new ServiceError(
       'not_found',
-      email === null ? 'This server has no owner yet.' : 'No user has this e-mail address.',
+      email === null ? 'This server has no owner yet.' : 'No user has this email address.',
     )
   return recordedLink(deps, {
     actor: userActor(user.user_id),

@@ -26,7 +26,7 @@ const signIn = (email: string, password: string, headers: Headers = ourPage()) =
 const mine = (headers: Headers) =>
   app.request<DashboardSession[]>('GET', '/v1/accounts/dashboard-sessions', { token: null, headers })
 
-/** A member with a password and their e-mail address. */
+/** A member with a password and their email address. */
 async function member() {
   const { user_id, token } = await app.makeUser('member')
   const email = `${randomUUID()}@example.test`
@@ -34,8 +34,8 @@ async function member() {
   return { user_id, token, email }
 }
 
-describe('a password', () => {
-  test('set after the owner link signs its user in, whatever the case of the address', async () => {
+describe('passwords', () => {
+  test('a password set after an owner link signs its user in, whatever the case of the address', async () => {
     const { user_id, email } = await member()
     const reply = await signIn(` ${email.toUpperCase()} `, right)
     expect([reply.status, reply.text]).toEqual([200, '{"ok":true}'])
@@ -48,7 +48,7 @@ describe('a password', () => {
     expect(me.body.user).toMatchObject({ user_id, email })
   })
 
-  test('is kept as argon2id and is in no answer', async () => {
+  test('stores a password as argon2id and returns it in no reply', async () => {
     const { user_id, email } = await member()
     const rows = await app.deps.db.selectFrom('user_passwords').selectAll().where('user_id', '=', user_id).execute()
     expect(rows[0]!.hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
@@ -58,7 +58,7 @@ describe('a password', () => {
     expect(answer.body).toEqual({ email, is_set: true })
   })
 
-  test('that is wrong, an unknown address and one without a password are refused in the same words', async () => {
+  test('refuses a wrong password, an unknown address and a user without a password with the same message', async () => {
     const { email } = await member()
     const noPassword = `${randomUUID()}@example.test`
     const { user_id } = await app.makeUser('member')
@@ -73,7 +73,7 @@ describe('a password', () => {
     for (const reply of replies) expect(reply.headers.has('set-cookie')).toBeFalse()
   })
 
-  test('is not taken from a page of another site', async () => {
+  test('refuses a sign-in from a page of another site', async () => {
     const { email } = await member()
     for (const headers of [
       {},
@@ -84,7 +84,7 @@ describe('a password', () => {
       expect((await signIn(email, right, headers)).status).toBe(403)
   })
 
-  test('is set by a browser, never with a token', async () => {
+  test('only a browser can set a password, not a token', async () => {
     const { token, user_id } = await app.makeUser('member')
     const body = { email: 'token@example.test', password: right }
     expect((await app.request('POST', '/v1/accounts/password', { token, body })).status).toBe(403)
@@ -92,7 +92,7 @@ describe('a password', () => {
     expect([bad.status, bad.text]).toEqual([400, expect.stringContaining('10 characters')])
   })
 
-  test('that is set is asked for before another takes its place, except soon after an owner link', async () => {
+  test('asks for the current password before a new one, except soon after an owner link', async () => {
     const { user_id, email } = await member()
     const another = { email, password: 'another horse battery' }
     const signedIn = await browserOf(user_id, 'password')
@@ -110,7 +110,7 @@ describe('a password', () => {
     expect((await signIn(email, 'another horse battery')).status).toBe(401)
   })
 
-  test('cannot take the address of another user', async () => {
+  test('refuses the address of another user', async () => {
     const one = await member()
     const { user_id } = await app.makeUser('member')
     const reply = await set(await browserOf(user_id), { email: one.email, password: right })
@@ -118,7 +118,7 @@ describe('a password', () => {
   })
 })
 
-test('the address of a member is the one they were added by; the owner of the server chooses theirs', async () => {
+test('the first owner can change the address that they sign in with, and other members cannot', async () => {
   const { user_id } = await member()
   const reply = await set(await browserOf(user_id), { email: 'boss@example.test', password: right })
   expect(reply.status).toBe(403)
@@ -126,8 +126,8 @@ test('the address of a member is the one they were added by; the owner of the se
     expect((await set(await browserOf(app.owner.user_id), { email, password: right })).status).toBe(200)
 })
 
-describe('where somebody is signed in', () => {
-  test('is listed with the browser that asks marked, and each can be ended', async () => {
+describe('the list of sign-ins', () => {
+  test('lists each browser, marks the current one, and ends any of them', async () => {
     const { user_id, email } = await member()
     const first = await browserOf(user_id)
     await signIn(email, right, { ...ourPage(), 'user-agent': 'A browser' })
@@ -142,7 +142,7 @@ describe('where somebody is signed in', () => {
     expect((await mine(first)).body.map((session) => session.user_agent)).not.toContain('A browser')
   })
 
-  test('is told when it was last used; a browser may look without saying where it comes from', async () => {
+  test('records the last use of a sign-in by GET and HEAD requests', async () => {
     const { user_id } = await member()
     const [here, there] = [await browserOf(user_id), await browserOf(user_id)]
     for (const method of ['HEAD', 'GET'])
@@ -157,7 +157,7 @@ describe('where somebody is signed in', () => {
     await until('a later use is noted', async () => (await uses()).some((use) => Date.parse(use!) > before.getTime()))
   })
 
-  test('a new password signs every other browser out', async () => {
+  test('a new password signs out every other browser', async () => {
     const { user_id, email } = await member()
     const [here, there] = [await browserOf(user_id), await browserOf(user_id, 'password')]
     expect((await set(here, { email, password: 'another horse battery' })).status).toBe(200)

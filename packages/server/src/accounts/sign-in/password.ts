@@ -29,7 +29,7 @@ export async function checkPassword(
   // Verify against a dummy hash too, so that timing does not reveal whether the address exists.
   const fits = await verify(input.password, found?.hash ?? (await dummyHash()), tried.isTrusted)
   if (!fits || found?.hash == null)
-    throw new ServiceError('unauthenticated', 'The e-mail address or password is wrong.', {
+    throw new ServiceError('unauthenticated', 'The email address or password is wrong.', {
       hint: 'An owner who forgot the password can create a sign-in link with `svc self-host owner-link`.',
     })
   await tried.succeeded()

@@ -83,8 +83,8 @@ const statuses = (replies: Response[]) => replies.map(({ status }) => status)
 const many = (count: number, email: string, address: () => string) =>
   Promise.all(Array.from({ length: count }, (_, i) => signIn(email, `wrong password ${i}`, { address: address() })))
 
-describe('104 wrong tries by a stranger', () => {
-  test('stop after a few, and do not keep the person out', async () => {
+describe('104 failed sign-ins by a stranger', () => {
+  test('refuses further attempts after a few without locking out the user', async () => {
     const { email } = await person()
     const attacker = freshAddress()
     const replies = await many(104, email, () => attacker)
@@ -94,14 +94,14 @@ describe('104 wrong tries by a stranger', () => {
     expect((await signIn(email, right, { address: freshAddress() })).status).toBe(200)
   })
 
-  test('from one IPv6 network count as one address', async () => {
+  test('counts addresses of one IPv6 network together', async () => {
     const { email } = await person()
     let host = 0
     const replies = await many(50, email, () => `2001:db8:1:2::${(++host).toString(16)}`)
     expect(statuses(replies).filter((status) => status === 401).length).toBeLessThanOrEqual(8)
   })
 
-  test('make their address pause with growing waits, each bounded', async () => {
+  test('pauses an address for growing, limited times', async () => {
     const { email } = await person()
     const address = freshAddress()
     const waits: number[] = []
@@ -120,7 +120,7 @@ describe('104 wrong tries by a stranger', () => {
     expect((await signIn(email, 'wrong password', { address })).status).toBe(401)
   })
 
-  test('at many accounts make the address pause', async () => {
+  test('pauses an address that tries many accounts', async () => {
     const address = freshAddress()
     const replies = await Promise.all(
       Array.from({ length: 60 }, () => signIn(`${randomUUID()}@example.test`, 'wrong password', { address })),
@@ -129,8 +129,8 @@ describe('104 wrong tries by a stranger', () => {
   })
 })
 
-describe('wrong tries from many addresses at once', () => {
-  test('never lock the person out, in a known browser or a new one', async () => {
+describe('concurrent failed sign-ins from many addresses', () => {
+  test('never locks out the user, in a known or a new browser', async () => {
     const { email } = await person()
     const home = freshAddress()
     const cookie = await trustedDevice(email, home)
@@ -140,7 +140,7 @@ describe('wrong tries from many addresses at once', () => {
     expect(new Set(statuses(await flood))).toEqual(new Set([401]))
   }, 60_000)
 
-  test('slow an answer only so far', () => {
+  test('limits how long an answer is delayed', () => {
     expect([0, 1, 20].map(slowedMs)).toEqual([0, 0, 0])
     expect(slowedMs(22)).toBeGreaterThan(slowedMs(21))
     for (const tries of [30, 1000, 2 ** 31 - 1]) expect(slowedMs(tries)).toBe(5000)
@@ -157,7 +157,7 @@ describe('a known browser', () => {
     expect((await signIn(email, right, { address, cookie })).status).toBe(200)
   })
 
-  test('cannot guess without end, and is known for its own user alone', async () => {
+  test('has limited attempts, and is known for its own user only', async () => {
     const [mine, theirs] = [await person(), await person()]
     const cookie = await trustedDevice(mine.email, freshAddress())
     const guesses = async (email: string) => {
@@ -171,7 +171,7 @@ describe('a known browser', () => {
     expect(await guesses(theirs.email)).toBeLessThanOrEqual(8)
   })
 
-  test('is kept as a hash, and a new password ends its trust', async () => {
+  test('is stored as a hash, and a new password ends its trust', async () => {
     const { email, user_id } = await person()
     const cookie = await trustedDevice(email, freshAddress())
     const rows = () => app.deps.db.selectFrom('trusted_devices').selectAll().where('user_id', '=', user_id).execute()
@@ -185,7 +185,7 @@ describe('a known browser', () => {
   })
 })
 
-test('the audit has the address of the client behind the proxy, and no forged one', async () => {
+test('the audit log records the client address behind the proxy and ignores forged ones', async () => {
   const { email, user_id } = await person()
   const address = freshAddress()
   expect((await signIn(email, right, { address: `127.0.0.1, ${address}` })).status).toBe(200)

@@ -75,7 +75,7 @@ export async function endSession(deps: Pick<Deps, 'db'>, caller: Caller<UserActo
 
 function unusableLink(): ServiceError {
   return new ServiceError('unauthenticated', 'This link was already used or has expired.', {
-    hint: 'Ask an owner for a new one: `svc self-host owner-link` on the server, or an invitation from the page Members.',
+    hint: 'Ask an owner for a new one: `svc self-host owner-link` on the server, or an invitation from the Members page.',
   })
 }
 

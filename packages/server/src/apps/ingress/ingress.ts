@@ -22,7 +22,7 @@ export function appIngress(deps: Deps): IngressHandler {
     grants: 'app_grants',
     grantedPlace: ({ project_id, slug }) => ({ project_id, slug }),
     addressHint: {
-      text: 'An address has the form <app>--<project>.<preview domain>. To list the apps of a project:',
+      text: 'A URL has the form <app>--<project>.<preview domain>. To list the apps of a project:',
       command: 'svc apps ls',
     },
     takes: (label) => /^[a-z0-9-]+--[a-z0-9-]+$/.test(label) && !isPreview(label),

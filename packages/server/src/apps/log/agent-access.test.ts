@@ -47,8 +47,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('an app with a secret that the session lacks', () => {
-  test('keeps its log from that session, and shows it to people', async () => {
+describe('an app with a secret that the session does not have', () => {
+  test('hides the log of the app from the session and shows it to people', async () => {
     const refused = await app.request<ErrorBody>('GET', `${base}/apps/site/logs`, { token })
     expect([refused.status, refused.body.hint]).toEqual([403, expect.stringContaining('svc apps logs site')])
     expect((await app.request('GET', `${base}/apps/site/logs?follow=1`, { token })).status).toBe(403)
@@ -56,7 +56,7 @@ describe('an app with a secret that the session lacks', () => {
     expect((await app.request('GET', `${base}/apps/plain/logs`, { token })).status).toBe(200)
   })
 
-  test('keeps the reasons of its deploys from that session', async () => {
+  test('hides the reasons of its deploys from the session', async () => {
     await app.deps.db.updateTable('app_deploys').set({ error: `[redacted CONN_KEY] was asked for` }).execute()
     const errors = async (as?: string) => {
       const { apps } = (
@@ -73,7 +73,7 @@ describe('an app with a secret that the session lacks', () => {
     expect(one.body.live?.error).toContain('Ask a person')
   })
 
-  test("keeps its state's reason and the events of its deploys from that session", async () => {
+  test('hides the reason of its state and the events of its deploys from the session', async () => {
     const { db } = app.deps
     const deploy = (await db.selectFrom('app_deploys').selectAll().where('slug', '=', 'site').executeTakeFirst())!
     const { deploy_id, project_id, commit_sha } = deploy
@@ -117,7 +117,7 @@ describe('an app with a secret that the session lacks', () => {
   })
 })
 
-test('an error tells a viewer nothing about a guess', async () => {
+test('an error tells a viewer nothing about a guessed secret', async () => {
   const { status, text } = await app.request('GET', `${base}/commits?ref=${secret}`, { token: viewer })
   expect([status, text]).toEqual([400, expect.stringContaining(secret)])
 })

@@ -31,7 +31,7 @@ async function open(of: { project_id: string }, head_ref: string, base_ref = 'ma
 const set = (of: { project_id: string }) =>
   app.request('POST', `/v1/projects/${of.project_id}/secrets`, { body: { name: 'CANARY', value: canary } })
 
-test('a change that holds the value of a secret opens with a warning, and says so in its effects', async () => {
+test('warns when a change contains the value of a secret, at opening and in its effects', async () => {
   const { project, repo } = await app.managedProject()
   await commit(repo, 'work', {
     'ordner/ä.txt': `one\nkey = ${canary}\n`,
@@ -59,7 +59,7 @@ test('a change that holds the value of a secret opens with a warning, and says s
   expect(await open(project, 'later')).toMatchObject({ status: 201, warnings: [] })
 })
 
-test('so does one of a repository on another host, into any branch', async () => {
+test('warns about secret values on another git host and for any base branch', async () => {
   const { project, repo } = await app.externalProject()
   await commit(repo, 'other', { 'a.txt': 'a' })
   await commit(repo, 'work', { 'a.txt': canary })

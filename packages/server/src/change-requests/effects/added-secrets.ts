@@ -51,7 +51,7 @@ export async function verificationFailures(
     if ((await listSecrets(deps.db, input.project.project_id)).length === 0) return []
     const pair = await commitPair(deps, { ...input, signal })
     const found = await addedSecrets(deps, { ...pair, project: input.project, caller: input.caller, signal })
-    return found.map((finding) => `${finding}: whoever can read the repository will read it there.`)
+    return found.map((finding) => `${finding}: anyone who can read the repository can read it there.`)
   } catch (error) {
     deps.log.debug({ err: error, cr_id: input.cr.cr_id }, 'failed to search a change request for secrets')
     return []

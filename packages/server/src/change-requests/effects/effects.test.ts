@@ -28,7 +28,7 @@ const effects = async (cr: ChangeRequest, of = project) =>
   (await server.request<MergePreview>('GET', `${of.path(cr.cr_id, 'merge-preview')}?include=effects`)).body.effects!
 
 describe('the effects of a change request', () => {
-  test('are told in data and in words', async () => {
+  test('returns the effects as data and as sentences', async () => {
     const cr = await project.open('work', {
       'svc.toml': `${trigger('kept')}${trigger('switched')}${trigger('new', 'timezone = "Europe/Berlin"\n')}${app('site', 'static_dir = "public"')}${app('api', 'command = "run"')}[[checks]]\nname = "unit"\ncommand = "npm test"\n[env]\nrequired = ["API_KEY"]\n[runtime]\nmodel = "a/b"\n[sandbox]\ncpu = "many"\n`,
       'public/index.html': 'b\n',
@@ -76,7 +76,7 @@ describe('the effects of a change request', () => {
     ])
   })
 
-  test('name the host of a connector and the secret it is sent, and where both went before', async () => {
+  test('names the host of a connector, the secret it gets, and the previous ones', async () => {
     const connector = (slug: string, url: string, secret?: string) =>
       `[[connectors]]\nslug = "${slug}"\ntype = "http"\nurl = "${url}"\n${secret === undefined ? '' : `auth = { type = "bearer", secret_env = "${secret}" }\n`}`
     const other = testProject(
@@ -115,7 +115,7 @@ describe('the effects of a change request', () => {
     ])
   })
 
-  test('are none of code alone that no app is built from, and are left out unless asked for', async () => {
+  test('returns no effects for code that no app is built from, and omits them unless requested', async () => {
     const other = testProject(server, await server.managedProject({ 'svc.toml': trigger('kept') }))
     const cr = await other.open('code', { 'a.txt': 'a\n' })
     const path = other.path(cr.cr_id, 'merge-preview')
@@ -126,7 +126,7 @@ describe('the effects of a change request', () => {
     expect((await server.request<MergePreview>('GET', path)).body.effects).toBeUndefined()
   })
 
-  test('are none where the base is another branch', async () => {
+  test('returns no effects when the base is not the default branch', async () => {
     const base = await project.open('base', { 'x.txt': 'x\n' })
     const cr = await project.open('onto', { 'svc.toml': '' }, { base_ref: base.head_ref })
     expect(await effects(cr)).toMatchObject({

@@ -18,7 +18,7 @@ afterAll(() => app.close())
 const broken = { 'receive.fsckObjects': 'true', 'receive.fsck.skipList': '/nonexistent/list' }
 const tooSmall = { 'receive.maxInputSize': '10' }
 
-describe.each(['http', 'file'] as const)('a repository behind %s', (protocol) => {
+describe.each(['http', 'file'] as const)('merging into a repository over %s', (protocol) => {
   let repo: TestRepository
   let host: HttpBackend
   let at: TestProject
@@ -69,7 +69,7 @@ describe.each(['http', 'file'] as const)('a repository behind %s', (protocol) =>
         .execute()
     ).map((attempt) => attempt.state)
 
-  test('that cannot store anything is said to be in trouble, and the merge can be sent again', async () => {
+  test('says that the host cannot store objects, and the merge can be sent again', async () => {
     const cr = await openBeside()
     const base = await at.tip('main')
     await set(broken)
@@ -88,7 +88,7 @@ describe.each(['http', 'file'] as const)('a repository behind %s', (protocol) =>
     expect(await at.tip('main')).toBe(merged.body.merge.merge_commit_sha)
   })
 
-  test('that does not want what comes is said to refuse it, in its own words', async () => {
+  test("reports the host's reason for refusing objects", async () => {
     const cr = await openBeside()
     await set(tooSmall)
     const refused = await at.refusedMerge(cr.cr_id)
@@ -99,7 +99,7 @@ describe.each(['http', 'file'] as const)('a repository behind %s', (protocol) =>
   })
 
   if (protocol === 'http')
-    test('that is in trouble for a moment is asked again, and nobody hears of it', async () => {
+    test('retries a short failure of the host without telling the caller', async () => {
       const cr = await openBeside()
       await set(broken)
       pushesLeft = 1

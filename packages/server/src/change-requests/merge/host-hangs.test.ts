@@ -23,7 +23,7 @@ let inFlight = 0
 let inFlightMax = 0
 const looks: Promise<void>[] = []
 let asked = 0
-/** What the server logged. */
+/** The log lines of the server. */
 let logged = ''
 const { hostPatience } = parseConfig({})
 
@@ -80,7 +80,7 @@ describe('while the host of one project hangs', () => {
     asked = 0
   })
 
-  test('a reader has what is stored within two seconds', async () => {
+  test('a reader gets the stored state within two seconds', async () => {
     logged = ''
     const { status, body } = await app.request<{ change_request: ChangeRequest }>('GET', hung.path(cr.cr_id))
     expect([status, body.change_request.head_commit_sha]).toEqual([200, cr.head_commit_sha])
@@ -88,7 +88,7 @@ describe('while the host of one project hangs', () => {
     expect(Math.max(...waited())).toBeLessThan(2_000)
   })
 
-  test('and so have fifty at once, each of whom waits as long and no longer', async () => {
+  test('fifty concurrent readers get the stored state, and none waits longer', async () => {
     logged = ''
     const answers = await fiftyReads()
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
@@ -96,7 +96,7 @@ describe('while the host of one project hangs', () => {
     expect(Math.max(...waited())).toBeLessThan(2_000)
   })
 
-  test('at most one question to it is in flight, round after round', async () => {
+  test('at most one request to the host is running', async () => {
     for (let round = 0; round < 3; round++)
       await Promise.all(Array.from({ length: 20 }, () => app.request('GET', hung.path(cr.cr_id))))
     await Promise.all(looks)
@@ -104,7 +104,7 @@ describe('while the host of one project hangs', () => {
     expect(inFlightMax).toBe(1)
   })
 
-  test('readers of another project do not wait for it', async () => {
+  test('readers of another project do not wait', async () => {
     app.deps.config.hostPatience = { ms: 90_000, msMin: 90_000, aheadMs: 90_000 }
     let done = 0
     const waiting = Array.from({ length: 50 }, () => app.request('GET', hung.path(cr.cr_id)).finally(() => done++))
@@ -116,7 +116,7 @@ describe('while the host of one project hangs', () => {
     app.deps.config.hostPatience = hostPatience
   })
 
-  test('and when it answers again, the next read is live', async () => {
+  test('the next read is live after the host responds again', async () => {
     expect((await hung.get(cr.cr_id)).head_commit_sha).toBe(await hung.tip('work'))
   })
 })

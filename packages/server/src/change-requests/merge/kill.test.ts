@@ -86,7 +86,7 @@ const rounds = [1, 2, 3].flatMap((round) => [
 ])
 
 test.each(rounds)(
-  'killed in $hook, $what (round $round)',
+  'survives a kill in $hook, $what (round $round)',
   async ({ round, hook, ends }) => {
     const name = `${hook}-${ends}-${round}`
     const key = `merge-${name}`

@@ -73,7 +73,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
       await abandon(deps, attempt, outcome.reason)
       if (outcome.isProtected === true) throw await protectedBase(deps, repository, planned, outcome.reason)
       throw new ServiceError('merge_rejected', `The git host refused the merge: ${outcome.reason}`, {
-        hint: 'Nothing was changed. Let the host accept what this project pushes, then merge again.',
+        hint: 'Nothing was changed. Allow pushes from this project on the host, then merge again.',
         detail: { reason: outcome.reason },
       })
     case 'unknown':
@@ -101,7 +101,7 @@ async function protectedBase(
     {
       hint: canOpen
         ? `Nothing was changed. Open a pull request on the git host: \`svc cr pull-request ${number}\`. The change request is merged once that is merged.`
-        : 'Nothing was changed. Merge its head branch on the git host, which marks it as merged here, or let the host accept pushes of this project and merge again.',
+        : 'Nothing was changed. Merge its head branch on the git host, which marks it as merged here, or allow pushes from this project there and merge again.',
       detail: { reason, base_ref, can_open_pull_request: canOpen },
     },
   )

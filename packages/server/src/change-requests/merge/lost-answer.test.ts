@@ -46,7 +46,7 @@ async function openBeside(): Promise<ChangeRequest> {
 const attemptsOf = (crId: string) =>
   app.deps.db.selectFrom('merge_attempts').select(['state', 'result_sha']).where('cr_id', '=', crId).execute()
 
-test('a push that arrived, but whose answer got lost, is found on the branch', async () => {
+test('finds a push on the branch whose answer was lost', async () => {
   const cr = await openBeside()
   line = 'drops answers'
   const { status, body } = await at.merge(cr.cr_id)
@@ -55,7 +55,7 @@ test('a push that arrived, but whose answer got lost, is found on the branch', a
   expect(await attemptsOf(cr.cr_id)).toEqual([{ state: 'landed', result_sha: body.merge.merge_commit_sha }])
 })
 
-test('a push that never arrived is tried again, and then the host is what cannot be reached', async () => {
+test('retries a push that never arrived, then reports the host as unreachable', async () => {
   const cr = await openBeside()
   const base = await at.tip('main')
   line = 'drops pushes'
@@ -67,7 +67,7 @@ test('a push that never arrived is tried again, and then the host is what cannot
   expect((await at.merge(cr.cr_id)).status).toBe(200)
 })
 
-test('a host that goes away with the answer leaves the merge open, until it is back', async () => {
+test('keeps the merge open when the host goes down during the answer, until it is back', async () => {
   const cr = await openBeside()
   line = 'dies with the answer'
   const headers = { 'idempotency-key': 'host-went-away' }

@@ -23,8 +23,8 @@ const attemptsOf = (crId: string) =>
 describe.each([
   ['a managed project', makeManaged],
   ['an external project', makeExternal],
-])('in %s', (_, makeProject) => {
-  test('a head strictly ahead is fast-forwarded', async () => {
+])('merging in %s', (_, makeProject) => {
+  test('fast-forwards a head that is strictly ahead', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const { status, body } = await at.merge(cr.cr_id)
@@ -57,7 +57,7 @@ describe.each([
     ])
   })
 
-  test('a head beside the base is merged by a commit of the service that names the user', async () => {
+  test('merges a diverged head with a commit of the service that names the user', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' }, { title: 'Add a' })
     const base = await commit(at.repo, 'main', { 'b.txt': 'b\n' })
@@ -82,7 +82,7 @@ describe.each([
     expect(await gitText(at.repo, 'ls-tree', '--name-only', result)).toBe('README.md\na.txt\nb.txt')
   })
 
-  test('a message of the user keeps its trailers, and ours joins them', async () => {
+  test("keeps the trailers of the user's message and adds its own", async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await commit(at.repo, 'main', { 'b.txt': 'b\n' })
@@ -92,7 +92,7 @@ describe.each([
     )
   })
 
-  test('a conflict is 409 with its files and changes nothing', async () => {
+  test('answers a conflict with 409 and its files, and changes nothing', async () => {
     const at = await makeProject({ 'a.txt': '1\n', 'c.txt': '1\n' })
     await diverge(at.repo, 'work', 'a.txt')
     const cr = await at.open('work', { 'b.txt': 'b\n' })
@@ -107,7 +107,7 @@ describe.each([
     expect((await at.merge(cr.cr_id)).body.merge.fast_forward).toBe(true)
   })
 
-  test('a head that is contained in the base makes no commit', async () => {
+  test('makes no commit for a head that the base contains', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const base = await commit(at.repo, 'main', { 'b.txt': 'b\n' }, { parents: [cr.head_commit_sha!] })
@@ -124,7 +124,7 @@ describe.each([
     expect(await at.tip('main')).toBe(base)
   })
 
-  test('unrelated histories are merged', async () => {
+  test('merges unrelated histories', async () => {
     const at = await makeProject()
     await commit(at.repo, 'other', { 'x.txt': 'x\n' }, { orphan: true })
     const cr = await at.open('other', { 'y.txt': 'y\n' })
@@ -133,7 +133,7 @@ describe.each([
     expect(await parentsOf(at, 'main')).toEqual([cr.base_commit_sha!, cr.head_commit_sha!])
   })
 
-  test('only what the caller has seen is merged', async () => {
+  test('refuses to merge when a branch moved since the caller saw it', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const head = await commit(at.repo, 'work', { 'evil.txt': 'x\n' })
@@ -152,7 +152,7 @@ describe.each([
     expect(merged.status).toBe(200)
   })
 
-  test.each(['work', 'main'])('a branch that is gone (%s) is 409 and named', async (ref) => {
+  test.each(['work', 'main'])('answers 409 and names the branch %s when it is gone', async (ref) => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await gitText(at.repo, 'update-ref', '-d', `refs/heads/${ref}`)
@@ -163,8 +163,8 @@ describe.each([
   })
 })
 
-describe('what is not open', () => {
-  test('is not merged: closed or merged is 409', async () => {
+describe('change requests that are not open', () => {
+  test('refuses to merge a closed or merged change request with 409', async () => {
     const at = await makeManaged()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await app.request('POST', at.path(cr.cr_id, 'close'))
@@ -178,14 +178,14 @@ describe('what is not open', () => {
   })
 })
 
-describe('a bad request', () => {
+describe('invalid merge requests', () => {
   test.each([
     ['a short commit id', { expected_head_sha: 'abc' }],
     ['a message that is too long', { message: 'x'.repeat(16 * 1024 + 1) }],
     ['a message of the wrong type', { message: 1 }],
     ['a body that is no object', []],
     ['broken JSON', '{'],
-  ])('with %s is refused', async (_, body) => {
+  ])('refuses a merge with %s', async (_, body) => {
     const at = await makeManaged()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const refused = await at.refusedMerge(cr.cr_id, { body })
@@ -203,7 +203,7 @@ describe('a git host that refuses the merge', () => {
       'test "$1" != refs/heads/main || { echo "error: GH006: Protected branch" >&2; exit 1; }',
       'Protected branch',
     ],
-  ])('by its %s hook is reported in its own words, and nothing changes', async (name, script, words) => {
+  ])('reports the message of a refusing %s hook, and changes nothing', async (name, script, words) => {
     const at = await makeExternal()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const hook = join(at.repo.dir, 'hooks', name)
@@ -221,7 +221,7 @@ describe('a git host that refuses the merge', () => {
     expect((await at.merge(cr.cr_id)).status).toBe(200)
   })
 
-  test('and repeats the token it was shown does not get it into the answer, nor into what is kept', async () => {
+  test('removes the token from a refusal that repeats it', async () => {
     const auth = { username: 'x-access-token', password: 'the-token-of-the-project' }
     const repo = await makeRepo({ main: { 'README.md': 'hello\n' } })
     const host = await serveHttpBackend(repo.dir, { auth })
@@ -245,7 +245,7 @@ describe('a git host that refuses the merge', () => {
     }
   })
 
-  test('by being away is 502 and leaves nothing behind', async () => {
+  test('answers 502 when the host is down, and leaves nothing behind', async () => {
     const outside = await app.externalProject()
     const at = testProject(app, outside)
     const cr = await at.open('work', { 'a.txt': 'a\n' })
@@ -258,14 +258,14 @@ describe('a git host that refuses the merge', () => {
   })
 })
 
-describe('agents', () => {
+describe('merges by agents', () => {
   const forbidden = async (at: TestProject, crId: string, token: string) => {
     const refused = await at.refusedMerge(crId, { token })
     expect([refused.status, refused.body.code]).toEqual([403, 'agent_merge_forbidden'])
     expect((await at.get(crId)).status).toBe('open')
   }
 
-  test('do not merge into the default branch, whoever opened it', async () => {
+  test('an agent cannot merge into the default branch, whoever opened the change request', async () => {
     const at = await makeManaged()
     const { token } = await app.makeSession(at.project)
     await forbidden(at, (await at.open('work', { 'a.txt': 'a\n' })).cr_id, token)
@@ -280,7 +280,7 @@ describe('agents', () => {
     })
   })
 
-  test('never merge their own, into no branch and under no setting', async () => {
+  test('an agent can never merge its own change request, into any branch and with any setting', async () => {
     const at = await makeManaged()
     await app.request('PATCH', `/v1/projects/${at.project.project_id}`, {
       body: { settings: { agent_merge: 'allow' } },
@@ -294,7 +294,7 @@ describe('agents', () => {
     }
   })
 
-  test('find no other spelling or name of their branch, nor of the default one', async () => {
+  test('an agent cannot bypass the rules by another spelling or name of a branch', async () => {
     const at = await makeManaged()
     const { session_id, token } = await app.makeSession(at.project)
     await app.deps.db
@@ -312,7 +312,7 @@ describe('agents', () => {
       await forbidden(at, (await at.open(head, { 'b.txt': 'b\n' }, { base_ref: 'staging' })).cr_id, token)
   })
 
-  test('are told so before anything else about the change request', async () => {
+  test('refuses an agent before it says anything else about the change request', async () => {
     const at = await makeManaged()
     const { token } = await app.makeSession(at.project)
     const cr = await at.open('work', { 'a.txt': 'a\n' })
@@ -320,7 +320,7 @@ describe('agents', () => {
     expect((await at.refusedMerge(cr.cr_id, { token })).body.code).toBe('agent_merge_forbidden')
   })
 
-  test('may merge the work of others into other branches; an unbound project token may merge all', async () => {
+  test('an agent can merge the work of others into other branches, and an unbound project token can merge all', async () => {
     const at = await makeManaged()
     const { token } = await app.makeSession(at.project)
     await gitText(at.repo, 'branch', 'staging', 'main')
@@ -332,8 +332,8 @@ describe('agents', () => {
   })
 })
 
-describe('a head with a broken manifest', () => {
-  test('merges, unless the project gates it', async () => {
+describe('a head with an invalid manifest', () => {
+  test('merges a head with an invalid manifest, unless the project forbids it', async () => {
     const at = await makeManaged()
     const patch = (manifest_gate: string) =>
       app.request('PATCH', `/v1/projects/${at.project.project_id}`, { body: { settings: { manifest_gate } } })
@@ -348,10 +348,10 @@ describe('a head with a broken manifest', () => {
   })
 })
 
-describe('a retry of a merge', () => {
+describe('repeating a merge', () => {
   const newKey = () => ({ 'idempotency-key': crypto.randomUUID() })
 
-  test('with the same key gets the first answer; another key 409', async () => {
+  test('the same key returns the first answer, and another key gets 409', async () => {
     const at = await makeManaged()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const headers = newKey()
@@ -362,27 +362,24 @@ describe('a retry of a merge', () => {
     expect(other.body.code).toBe('not_open')
   })
 
-  test.each([true, false])(
-    'after a crash before the answer was kept gets the recorded merge (fast-forward: %p)',
-    async (isAhead) => {
-      const at = await makeManaged()
-      const cr = await at.open('work', { 'a.txt': 'a\n' })
-      if (!isAhead) await commit(at.repo, 'main', { 'b.txt': 'b\n' })
-      const headers = newKey()
-      const first = await at.merge(cr.cr_id, { headers })
-      await app.deps.db
-        .updateTable('idempotency_keys')
-        .set({ status: null, body: null })
-        .where('key', '=', headers['idempotency-key'])
-        .execute()
-      const again = await at.merge(cr.cr_id, { headers })
-      expect(again.status).toBe(200)
-      expect(again.body).toEqual(first.body)
-      expect(await attemptsOf(cr.cr_id)).toHaveLength(1)
-    },
-  )
+  test.each([true, false])('a retry after a crash returns the recorded merge (fast-forward: %p)', async (isAhead) => {
+    const at = await makeManaged()
+    const cr = await at.open('work', { 'a.txt': 'a\n' })
+    if (!isAhead) await commit(at.repo, 'main', { 'b.txt': 'b\n' })
+    const headers = newKey()
+    const first = await at.merge(cr.cr_id, { headers })
+    await app.deps.db
+      .updateTable('idempotency_keys')
+      .set({ status: null, body: null })
+      .where('key', '=', headers['idempotency-key'])
+      .execute()
+    const again = await at.merge(cr.cr_id, { headers })
+    expect(again.status).toBe(200)
+    expect(again.body).toEqual(first.body)
+    expect(await attemptsOf(cr.cr_id)).toHaveLength(1)
+  })
 
-  test('is not somebody else’s: the same key of another user is told that it is merged', async () => {
+  test('another user with the same key is told that the change request is merged', async () => {
     const at = await makeManaged()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const headers = newKey()

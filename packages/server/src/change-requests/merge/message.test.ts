@@ -18,6 +18,6 @@ test.each([
     `Ship it\n\nRefs: #3\nCo-authored-by: B <b@c>\n${trailer}`,
   ],
   ['a folded trailer', 'Ship it\n\nRefs: #3\n  and #4', `Ship it\n\nRefs: #3\n  and #4\n${trailer}`],
-])('the message for %s names who merged in its last paragraph', (_, given, expected) => {
+])('the last paragraph names the user who merged: %s', (_, given, expected) => {
   expect(mergeMessage(cr, user, given)).toBe(expected)
 })

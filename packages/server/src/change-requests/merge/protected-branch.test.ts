@@ -33,7 +33,7 @@ async function protect(repo: TestRepository, words: string): Promise<string> {
   return hook
 }
 
-describe('on a GitHub-style host', () => {
+describe('a protected branch on a GitHub-style host', () => {
   let repo: TestRepository
   let host: GitHubStandIn
   let at: TestProject
@@ -58,7 +58,7 @@ describe('on a GitHub-style host', () => {
     await repo.remove()
   })
 
-  test('the refusal is stored with its words, and a pull request lands the change by a squash', async () => {
+  test("stores the host's refusal, and a squashed pull request merges the change", async () => {
     const cr = await at.open('work', { b: '2\n' }, { description: 'What and why.' })
     const other = await at.open('other', { c: '3\n' })
     expect(await pullRequest(at, cr.cr_id)).toEqual({ protection: null, can_open: false, pull_request: null })
@@ -112,7 +112,7 @@ describe('on a GitHub-style host', () => {
     expect((await at.get(other.cr_id)).status).toBe('open')
   })
 
-  test('a branch with a rule is found when the project is created', async () => {
+  test('detects a rule on the branch when the project is created', async () => {
     host.rules.set('main', ['pull_request'])
     const made = await create()
     const cr = await made.open('ruled', { d: '4\n' })
@@ -122,7 +122,7 @@ describe('on a GitHub-style host', () => {
     })
   })
 
-  test('an agent opens none, and the refusal of the host is shown in its words', async () => {
+  test("an agent cannot open a pull request, and reads the host's reason", async () => {
     const cr = await at.open('agents', { e: '5\n' })
     const bound = await app.makeSession(at.project)
     const agent = await app.request<Refusal>('POST', at.path(cr.cr_id, 'pull-request'), { token: bound.token })
@@ -140,8 +140,8 @@ describe('on a GitHub-style host', () => {
   })
 })
 
-describe('on a host without an API', () => {
-  test('the words of its hook are shown, and a merge on the host is the merge of the change request', async () => {
+describe('a protected branch on a host without an API', () => {
+  test("shows the message of the host's hook, and a merge on the host merges the change request", async () => {
     const { project, repo } = await app.externalProject()
     const at = testProject(app, { project, repo })
     const hook = await protect(repo, 'main takes no direct pushes')
@@ -170,7 +170,7 @@ describe('on a host without an API', () => {
     expect((await pullRequest(at, fresh.cr_id)).protection).toBeNull()
   })
 
-  test('a landing is checked while its change request is open, closed ones never, and a reopened one at once', async () => {
+  test('checks for a landing while a change request is open, never when closed, and at once when reopened', async () => {
     const { project, repo } = await app.externalProject()
     const at = testProject(app, { project, repo })
     await protect(repo, 'main takes no direct pushes')
@@ -189,7 +189,7 @@ describe('on a host without an API', () => {
     expect(next === null || next > 10_000).toBeTrue()
   })
 
-  test('words that hold the credential are withheld', async () => {
+  test('withholds a message that contains the credential', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const host = await serveGitHub(repo.dir)
     host.tokens.set(token, 'both')

@@ -54,7 +54,7 @@ async function pushOn(at: TestProject, isOver: () => boolean): Promise<number> {
   return pushes
 }
 
-test('a merge gets through past an outside pusher that never stops', async () => {
+test('merges despite an outside pusher that never stops', async () => {
   const at = await makeProject.managed()
   const { mergeTriesMs } = app.deps.config
   // The scheduler decides how many tries it takes.
@@ -81,7 +81,7 @@ test('a merge gets through past an outside pusher that never stops', async () =>
   expect(await gitText(at.repo, 'rev-list', '--count', '--merges', 'main')).toBe(String(commits))
 }, 120_000)
 
-describe.each(['managed', 'external'] as const)('at once, on two servers, in a %s project', (kind) => {
+describe.each(['managed', 'external'] as const)('concurrent merges on two servers, in a project that is %s', (kind) => {
   test('ten disjoint merges into one base all succeed', async () => {
     const at = await makeProject[kind]()
     const opened = []
@@ -98,7 +98,7 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
     expect(names).toEqual([...opened.map((_, n) => `${n}.txt`), 'README.md'])
   })
 
-  test('of twenty who merge one, one does', async () => {
+  test('one of twenty concurrent merges of one change request succeeds', async () => {
     const at = await makeProject[kind]()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const base = await commit(at.repo, 'main', { 'b.txt': 'b\n' })
@@ -116,7 +116,7 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
     ])
   })
 
-  test('an outside pusher loses nothing, and no merge that was answered is lost', async () => {
+  test('no outside push and no acknowledged merge is lost', async () => {
     const at = await makeProject[kind]()
     const pushes: string[] = []
     // The scheduler decides whether a push lands between two merges, so rounds repeat until one does.
@@ -148,7 +148,7 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
     }
   }, 120_000)
 
-  test('a push between the look and the click is never merged unseen', async () => {
+  test('never merges a push that arrived after the caller looked', async () => {
     const at = await makeProject[kind]()
     for (let round = 0; round < 5; round++) {
       const cr = await at.open(`work-${round}`, { [`${round}.txt`]: 'x\n' })

@@ -75,14 +75,14 @@ const pushed =
     await gitText(at.repo, 'update-ref', `refs/heads/${branch}`, input.resultSha, input.baseSha)
   }
 
-describe.each(['managed', 'external'] as const)('a server killed while it merged in a %s project', (kind) => {
+describe.each(['managed', 'external'] as const)('a server killed during a merge, in a project that is %s', (kind) => {
   const beside = async (at: TestProject) => {
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await commit(at.repo, 'main', { 'b.txt': 'b\n' })
     return cr
   }
 
-  test('before the push: nothing happened, and the next merge works', async () => {
+  test('nothing happened when it was killed before the push, and the next merge works', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const base = await at.tip('main')
@@ -94,7 +94,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect((await at.merge(cr.cr_id)).status).toBe(200)
   })
 
-  test('after the push: it is merged, once, by that commit, with its audit row and its diff', async () => {
+  test('the change request is merged once by that commit when it was killed after the push, with audit row and diff', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at))
@@ -125,7 +125,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(body.files.map((file) => file.path)).toEqual(['a.txt'])
   })
 
-  test('after the push, when others pushed on top of it', async () => {
+  test('finds the merge when others pushed on top of it', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at))
@@ -134,7 +134,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
   })
 
-  test('before the push, when others pushed instead of it', async () => {
+  test('the merge did not happen when others pushed instead of it', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     await dieMerging(at, cr, async () => {})
@@ -144,7 +144,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'open', base_commit_sha: base })
   })
 
-  test('is settled by the next merge into that base, whichever it is', async () => {
+  test('the next merge into the same base reconciles it', async () => {
     const at = await makeProject[kind]()
     const [cr, other] = [await beside(at), await at.open('other', { 'o.txt': 'o\n' })]
     const attempt = await dieMerging(at, cr, pushed(at))
@@ -152,7 +152,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
   })
 
-  test('and sent again with the same key: the answer is the merge that was made', async () => {
+  test('a repetition with the same key returns the merge that was made', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at), `sent-again-${kind}`)
@@ -168,7 +168,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
   })
 
-  test('cannot be closed before it is known how the merge ended', async () => {
+  test('cannot be closed before the outcome of the merge is known', async () => {
     const at = await makeProject[kind]()
     const [cr, other] = [await beside(at), await at.open('other', { 'o.txt': 'o\n' }, { base_ref: 'work' })]
     await dieMerging(at, cr, pushed(at))
@@ -178,7 +178,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect((await app.request<ChangeRequest>('POST', at.path(other.cr_id, 'close'))).body.status).toBe('closed')
   })
 
-  test('whose push came through only after it was given up: that commit is the merge', async () => {
+  test('accepts a push that arrived after the attempt was given up', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     let late = async () => {}
@@ -197,7 +197,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(body.change_request.base_commit_sha).toBe(attempt.base_sha)
   })
 
-  test('whose push never came, and whose branch somebody merged by hand since: that is the merge', async () => {
+  test('accepts a merge by hand when the push never arrived', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, async () => {})
@@ -214,7 +214,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await at.tip('main')).toBe(byHand)
   })
 
-  test('seen landed by the one who merged, after another server had given it up', async () => {
+  test('records a landed merge once after another server gave the attempt up', async () => {
     const at = await makeProject[kind]()
     const [cr, other] = [await beside(at), await at.open('other', { 'o.txt': 'o\n' })]
     await dieMerging(at, other, async () => {})
@@ -233,7 +233,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
   })
 
-  test('of a change request that was renamed meanwhile: it is merged under its new name', async () => {
+  test('merges a change request under the title that was changed meanwhile', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
     const attempt = await dieMerging(at, cr, pushed(at))
@@ -249,7 +249,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
   })
 
-  test('a fast-forward', async () => {
+  test('finds a fast-forward', async () => {
     const at = await makeProject[kind]()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     await dieMerging(at, cr, pushed(at))
@@ -258,7 +258,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
   })
 })
 
-test('while the repository is away an open attempt stays, and others are settled', async () => {
+test('keeps an open attempt while its repository is unreachable, and reconciles others', async () => {
   const outside = await app.externalProject()
   const [away, here] = [testProject(app, outside), await makeProject.managed()]
   const [stuck, free] = [await away.open('work', { 'a.txt': 'a\n' }), await here.open('work', { 'a.txt': 'a\n' })]

@@ -23,7 +23,7 @@ async function merged(at: TestProject, branch: string, options: { diverged?: boo
   return reply.body.change_request
 }
 
-test('each kind of merge comes out the same again', async () => {
+test('repeating each kind of merge gives the same result', async () => {
   for (const project of [await app.managedProject(), await app.externalProject()]) {
     const at = testProject(app, project)
     const forward = await merged(at, 'forward')
@@ -50,14 +50,14 @@ test('each kind of merge comes out the same again', async () => {
   }
 })
 
-test('a lost mirror is brought back for it', async () => {
+test('fetches a lost mirror again to verify a merge', async () => {
   const at = testProject(app, await app.externalProject())
   const cr = await merged(at, 'work', { diverged: true })
   await rm(mirrorDir(app.deps, at.project.project_id), { recursive: true })
   expect((await verify(at, cr.cr_id)).body).toMatchObject({ verified: true, kind: 'merge-commit' })
 })
 
-test('a receipt that was changed is told by what differs', async () => {
+test('a changed receipt is reported with the difference', async () => {
   const at = testProject(app, await app.managedProject())
   const cr = await merged(at, 'work', { diverged: true })
   const change = (set: object) =>
@@ -79,7 +79,7 @@ test('a receipt that was changed is told by what differs', async () => {
   expect(none.reason).toContain('no receipt')
 })
 
-test('what is not merged has nothing to verify', async () => {
+test('refuses to verify a change request that is not merged', async () => {
   const at = testProject(app, await app.managedProject())
   const cr = await at.open('work', { 'a.txt': 'a\n' })
   const { status, body } = await verify(at, cr.cr_id)

@@ -40,7 +40,7 @@ afterAll(async () => {
   await repo.remove()
 })
 
-test('behind a merge whose host hangs the next one is told to come again, and then merges once', async () => {
+test('asks the caller to retry behind a merge whose host hangs, and then merges once', async () => {
   const [first, second] = [await at.open('one', { one: '1\n' }), await at.open('two', { two: '2\n' })]
   const closed = await at.open('three', { three: '3\n' })
   await app.request('POST', at.path(closed.cr_id, 'close'))
@@ -75,7 +75,7 @@ test('behind a merge whose host hangs the next one is told to come again, and th
   expect((await gitText(repo, 'ls-tree', '--name-only', 'main')).split('\n')).toEqual(['a', 'one', 'two'])
 })
 
-test('a merge that outside pushes overtake is tried again until its time is over', async () => {
+test('retries a merge that outside pushes overtake until its time is over', async () => {
   const cr = await at.open('four', { four: '4\n' })
   let pushes = 0
   meddle = () => commit(repo, 'main', { [`other-${++pushes}`]: 'x\n' })
@@ -104,7 +104,7 @@ test('a merge that outside pushes overtake is tried again until its time is over
   expect(await gitText(repo, 'ls-tree', '--name-only', 'main')).toContain('other-9')
 })
 
-test('what is closed under its merge, by whoever lost the lock, is not merged and says why', async () => {
+test('refuses a merge whose change request was closed after the lock was lost', async () => {
   const cr = await at.open('five', { five: '5\n' })
   const before = await at.tip('main')
   meanwhile = async () => {

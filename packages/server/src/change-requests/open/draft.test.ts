@@ -25,7 +25,7 @@ test('refuses to merge a draft until it is marked as ready', async () => {
   expect((await at.merge(cr.cr_id)).status).toBe(200)
 })
 
-test('an agent changes whether its own change request is a draft, and of no other', async () => {
+test('an agent can change the draft state of its own change request only', async () => {
   const managed = await app.managedProject()
   const at = testProject(app, managed)
   const own = await app.makeSession(managed.project)
@@ -42,7 +42,7 @@ test('an agent changes whether its own change request is a draft, and of no othe
   expect((await edit(draft.cr_id, {}, app.ownerToken)).status).toBe(200)
 })
 
-test('lists change requests of one base branch and of one author', async () => {
+test('filters change requests by base branch and author', async () => {
   const at = testProject(app, await app.managedProject())
   await at.open('release', { 'r.txt': 'r\n' })
   await at.open('work', { 'a.txt': 'a\n' }, { base_ref: 'release' })

@@ -18,8 +18,8 @@ const send = <Body = ChangeRequest>(method: string, crId: string, verb?: string,
   app.request<Body>(method, at.path(crId, verb), { body })
 const actionsOn = async (crId: string) => (await auditOfObject(app, crId)).map((row) => row.action)
 
-describe('editing', () => {
-  test('changes what is given, moves updated_at and leaves one audit row', async () => {
+describe('editing a change request', () => {
+  test('changes the given fields, moves updated_at and writes one audit row', async () => {
     const cr = await openOne()
     const { status, body } = await send('PATCH', cr.cr_id, undefined, { title: ' New ', metadata: { k: null } })
     expect(status).toBe(200)
@@ -35,14 +35,14 @@ describe('editing', () => {
     expect((await send('PATCH', cr.cr_id, undefined, { description: '' })).body.description).toBe('')
   })
 
-  test('of nothing changes nothing', async () => {
+  test('changes nothing for an empty edit', async () => {
     const cr = await openOne()
     expect((await send('PATCH', cr.cr_id, undefined, {})).body).toEqual(cr)
     expect(await actionsOn(cr.cr_id)).toEqual(['change_request.open'])
   })
 
   test.each([{ title: '' }, { title: null }, { title: 'x'.repeat(257) }, { description: 5 }, { metadata: [] }])(
-    'with %j is refused',
+    'refuses the edit %j',
     async (body) => {
       const reply = await send<Refusal>('PATCH', (await openOne()).cr_id, undefined, body)
       expect(reply.status).toBe(400)
@@ -50,7 +50,7 @@ describe('editing', () => {
     },
   )
 
-  test('works on a closed one, and not on a merged one', async () => {
+  test('edits a closed change request, but not a merged one', async () => {
     const cr = await openOne()
     await send('POST', cr.cr_id, 'close')
     expect((await send('PATCH', cr.cr_id, undefined, { title: 'Closed' })).body).toMatchObject({
@@ -66,7 +66,7 @@ describe('editing', () => {
 })
 
 describe('closing and reopening', () => {
-  test('notes who and when, and takes it back', async () => {
+  test('records who closed a change request and when, and clears it on reopening', async () => {
     const cr = await openOne()
     const closed = (await send('POST', cr.cr_id, 'close')).body
     expect(closed).toMatchObject({ status: 'closed', closed_by: app.owner.user_id, closed_at: closed.updated_at })
@@ -75,7 +75,7 @@ describe('closing and reopening', () => {
     expect(await actionsOn(cr.cr_id)).toEqual(['open', 'close', 'reopen'].map((verb) => `change_request.${verb}`))
   })
 
-  test('closing a closed one is fine and changes nothing', async () => {
+  test('closing a closed change request changes nothing', async () => {
     const cr = await openOne()
     const closed = (await send('POST', cr.cr_id, 'close')).body
     const again = await send('POST', cr.cr_id, 'close')
@@ -84,7 +84,7 @@ describe('closing and reopening', () => {
     expect(await actionsOn(cr.cr_id)).toHaveLength(2)
   })
 
-  test('reopening an open one, and closing or reopening a merged one, is a conflict', async () => {
+  test('answers conflict when reopening an open one, or closing or reopening a merged one', async () => {
     const cr = await openOne()
     expect((await send<Refusal>('POST', cr.cr_id, 'reopen')).status).toBe(409)
     await at.merge(cr.cr_id)
@@ -96,14 +96,14 @@ describe('closing and reopening', () => {
     expect(await actionsOn(cr.cr_id)).toEqual(['change_request.open', 'change_request.merge'])
   })
 
-  test('twenty who close one at once leave one audit row', async () => {
+  test('twenty concurrent closes write one audit row', async () => {
     const cr = await openOne()
     const replies = await Promise.all(Array.from({ length: 20 }, () => send('POST', cr.cr_id, 'close')))
     expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200]))
     expect(await actionsOn(cr.cr_id)).toEqual(['change_request.open', 'change_request.close'])
   })
 
-  test('a close and a merge at once end as one of the two, never as both', async () => {
+  test('a concurrent close and merge end as one of the two, never as both', async () => {
     for (let round = 0; round < 10; round++) {
       const cr = await openOne()
       const [closed, merged] = await Promise.all([send('POST', cr.cr_id, 'close'), at.merge(cr.cr_id)])

@@ -22,8 +22,8 @@ const fields = [
   ...['merge_commit_sha', 'closed_at', 'closed_by', 'metadata', 'created_at', 'updated_at'],
 ]
 
-describe('opening', () => {
-  test('answers 201 with exactly the fields of the table and leaves one audit row', async () => {
+describe('opening a change request', () => {
+  test('answers 201 with exactly the fields of the table and writes one audit row', async () => {
     const { status, body } = await open({ title: '  A title ', description: ' why \n', metadata: { a: [1] } })
     expect(status).toBe(201)
     expect(Object.keys(body).sort()).toEqual(fields.toSorted())
@@ -49,7 +49,7 @@ describe('opening', () => {
     ])
   })
 
-  test('a second one of the same head, and one with nothing ahead, are accepted', async () => {
+  test('accepts a second change request of the same head, and one with nothing ahead', async () => {
     await commit(at.repo, 'level', {}, { from: await at.tip('main') })
     expect((await open({})).status).toBe(201)
     expect((await open({ head_ref: 'level' })).status).toBe(201)
@@ -66,7 +66,7 @@ describe('opening', () => {
     ['a head that is the given base', { head_ref: 'work', base_ref: 'work' }, 'head_ref'],
     ['a description that is too long', { description: 'é'.repeat(33_000) }, 'description'],
     ['metadata that is too large', { metadata: { a: 'x'.repeat(20_000) } }, 'metadata'],
-  ])('%s is refused with the field that is wrong', async (_, body, path) => {
+  ])('refuses %s and names the invalid field', async (_, body, path) => {
     const reply = await open<Refusal>(body)
     expect(reply.status).toBe(400)
     expect(reply.body.code).toBe('invalid')
@@ -76,13 +76,13 @@ describe('opening', () => {
   test.each([
     ['head_ref', { head_ref: 'nowhere' }, 'nowhere'],
     ['base_ref', { base_ref: 'nowhere/else' }, 'nowhere/else'],
-  ])('a %s that is not on the repository is named', async (path, body, ref) => {
+  ])('names a %s that is not in the repository', async (path, body, ref) => {
     const reply = await open<Refusal>(body)
     expect(reply.status).toBe(400)
     expect(reply.body).toMatchObject({ code: 'ref_not_found', ref, issues: [{ path }] })
   })
 
-  test('branch names are text to git, never options or revisions', async () => {
+  test('passes branch names to git as text, never as options or revisions', async () => {
     for (const name of [
       '-dash',
       '--upload-pack=x',
@@ -119,13 +119,13 @@ describe('opening', () => {
       413,
       'body_too_large',
     ],
-  ])('%s is refused', async (_, body, status, code) => {
+  ])('refuses %s', async (_, body, status, code) => {
     const reply = await app.request<Refusal>('POST', at.path(), { body })
     expect(reply.status).toBe(status)
     expect(reply.body.code).toBe(code)
   })
 
-  test('the session is kept when it is one of this project and dropped when it is not', async () => {
+  test('keeps a session of this project and drops one of another', async () => {
     const own = await app.makeSession(at.project)
     const foreign = await app.makeSession((await app.managedProject()).project)
     expect((await open({ session_id: own.session_id })).body.origin_session_id).toBe(own.session_id)
@@ -141,14 +141,14 @@ describe('opening', () => {
     expect(await auditOfObject(app, body.cr_id)).toMatchObject([{ actor_kind: 'agent', session_id: agent.session_id }])
   })
 
-  test('deleting the session leaves the change request, without a link', async () => {
+  test('deleting the session keeps the change request without the link', async () => {
     const { session_id } = await app.makeSession(at.project)
     const { cr_id } = (await open({ session_id })).body
     await app.deps.db.deleteFrom('project_sessions').where('session_id', '=', session_id).execute()
     expect((await at.get(cr_id)).origin_session_id).toBeNull()
   })
 
-  test('a repository that is away is 502, and no number is used up', async () => {
+  test('answers 502 when the repository is unreachable, and uses up no number', async () => {
     const outside = await app.externalProject()
     const there = testProject(app, outside)
     const first = await there.open('work', { 'a.txt': 'a\n' })
@@ -165,8 +165,8 @@ describe('opening', () => {
   })
 })
 
-describe('numbers', () => {
-  test('200 opened at once are numbered 1 to 200, on two servers', async () => {
+describe('numbers of change requests', () => {
+  test('200 concurrent requests on two servers get the numbers 1 to 200', async () => {
     const fresh = testProject(app, await app.managedProject())
     await commit(fresh.repo, 'work', { 'a.txt': 'a\n' })
     const other = await app.anotherServer()
@@ -182,7 +182,7 @@ describe('numbers', () => {
     expect(numbers).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
   })
 
-  test('a closed or merged one keeps its number for ever', async () => {
+  test('closed and merged change requests keep their numbers', async () => {
     const fresh = testProject(app, await app.managedProject())
     const first = await fresh.open('one', { 'a.txt': 'a\n' })
     await app.request('POST', fresh.path(first.cr_id, 'close'))
@@ -190,8 +190,8 @@ describe('numbers', () => {
   })
 })
 
-describe('a retry', () => {
-  test('with the same key gets the first answer, with another body 409', async () => {
+describe('repeating the request', () => {
+  test('the same key returns the first answer, and with another body 409', async () => {
     const headers = { 'idempotency-key': 'open-once' }
     const [first, again] = [await open({ title: 'Once' }, { headers }), await open({ title: 'Once' }, { headers })]
     expect(again.body).toEqual(first.body)
@@ -199,7 +199,7 @@ describe('a retry', () => {
     expect((await open<Refusal>({ title: 'Other' }, { headers })).body.code).toBe('idempotency_mismatch')
   })
 
-  test('after a crash before the answer was kept finds the first row', async () => {
+  test('a retry after a crash finds the first row', async () => {
     const headers = { 'idempotency-key': 'crashed' }
     const first = await open({ title: 'Crashed' }, { headers })
     await app.deps.db

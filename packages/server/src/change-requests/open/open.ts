@@ -29,9 +29,9 @@ export async function openChangeRequest(
   if (earlier !== undefined) return earlier
   const base_ref = input.base_ref ?? project.default_branch
   if (head_ref === base_ref)
-    throw new ServiceError('invalid', `head_ref and base_ref are both ${JSON.stringify(base_ref)}.`, {
-      hint: 'Commit on another branch, push it, and pass that branch as head_ref.',
-      detail: { issues: [{ path: 'head_ref', message: 'has to differ from base_ref' }] },
+    throw new ServiceError('invalid', `The head branch and the base branch are both ${JSON.stringify(base_ref)}.`, {
+      hint: 'Commit on another branch, push it, and open the change request from there (head_ref).',
+      detail: { issues: [{ path: 'head_ref', message: 'must differ from base_ref' }] },
     })
   const tips = await resolveTips(deps, { project, head_ref, base_ref, signal: input.signal })
   await failpoint('open.after_tips')

@@ -16,7 +16,7 @@ const preview = async (at: TestProject, crId: string, query = '?include=collisio
   return reply.body
 }
 
-test('a preview has collisions only when asked, and refuses what it does not know', async () => {
+test('a preview has collisions only on request, and refuses unknown includes', async () => {
   const at = testProject(app, await app.managedProject())
   const cr = await at.open('work', { 'a.txt': 'a\n' })
   expect(Object.keys(await preview(at, cr.cr_id, '')).toSorted()).toEqual(
@@ -29,7 +29,7 @@ test('a preview has collisions only when asked, and refuses what it does not kno
   }
 })
 
-test('it names the open ones of the same base that this one would break, newest first', async () => {
+test('lists the open change requests of the same base that this one would break, newest first', async () => {
   const at = testProject(app, await app.managedProject({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' }))
   await commit(at.repo, 'other-base', { 'z.txt': 'z\n' })
   const work = await at.open('work', { 'a.txt': 'work\n', 'b.txt': 'work\n' })
@@ -58,7 +58,7 @@ test('it names the open ones of the same base that this one would break, newest 
   expect((await preview(at, two.cr_id)).collisions).toEqual([])
 })
 
-test('of an external repository as well', async () => {
+test('finds collisions in an external repository', async () => {
   const at = testProject(app, await app.externalProject({ 'a.txt': 'a\n' }))
   const work = await at.open('work', { 'a.txt': 'work\n' })
   const one = await at.open('one', { 'a.txt': 'one\n' })
@@ -66,7 +66,7 @@ test('of an external repository as well', async () => {
   expect((await preview(at, work.cr_id)).collisions).toEqual([{ number: one.number, files: ['a.txt'] }])
 })
 
-test('past fifty it says that there are more', async () => {
+test('says that there are more after fifty', async () => {
   const at = testProject(app, await app.managedProject({ 'a.txt': 'a\n' }))
   const first = await at.open('first', { 'a.txt': 'first\n' })
   const work = await at.open('work', { 'a.txt': 'work\n' })
@@ -77,7 +77,7 @@ test('past fifty it says that there are more', async () => {
   expect((await preview(at, first.cr_id)).collisions_truncated).toBe(true)
 })
 
-test('a list can be of one head branch, exactly', async () => {
+test('filters a list by an exact head branch', async () => {
   const at = testProject(app, await app.managedProject())
   const one = await at.open('work', { 'a.txt': 'a\n' })
   await at.open('work2', { 'b.txt': 'b\n' })
@@ -95,7 +95,7 @@ test('a list can be of one head branch, exactly', async () => {
     expect((await app.request('GET', `${at.path()}?head_ref=${wrong}`)).status).toBe(400)
 })
 
-test('a list can be of those that a word or a number finds', async () => {
+test('filters a list by text or number', async () => {
   const at = testProject(app, await app.managedProject())
   const login = await at.open('fix/Login', { 'a.txt': 'a\n' })
   const other = await at.open('other', { 'b.txt': 'b\n' })

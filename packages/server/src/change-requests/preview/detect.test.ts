@@ -44,8 +44,8 @@ const isRequested = async () => {
   return rows[0]?.yes
 }
 
-describe('a managed repository', () => {
-  test('is polled once after it was made, and then only on request', async () => {
+describe('polls of a managed repository', () => {
+  test('polls once after creation, then only on request', async () => {
     expect(await knownSha()).toBe(await tipOf(repo))
     const sha = await commit(repo, 'main', { 'b.txt': 'b\n' })
     await pollRequested(app.deps, signal)
@@ -53,7 +53,7 @@ describe('a managed repository', () => {
     expect(await knownSha()).not.toBe(sha)
   })
 
-  test('is polled after a merge, which moves its default branch', async () => {
+  test('polls after a merge, which moves the default branch', async () => {
     const cr = await openChangeRequest('work', { 'b.txt': 'b\n' })
     await pollRequested(app.deps, signal)
     expect(await isRequested()).toBe(false)
@@ -64,14 +64,14 @@ describe('a managed repository', () => {
     expect(await eventTypes()).toContain('default_branch.moved')
   })
 
-  test('is polled after a change request opens, which finds its conflict', async () => {
+  test('polls after a change request opens, and finds its conflict', async () => {
     await openChangeRequest('work', { 'a.txt': 'mine\n' })
     await commit(repo, 'main', { 'a.txt': 'theirs\n' })
     await pollRequested(app.deps, signal)
     expect(await eventTypes()).toContain('change_request.conflicted')
   })
 
-  test('is polled when its default branch changes in the settings', async () => {
+  test('polls when the default branch changes in the settings', async () => {
     const sha = await commit(repo, 'next', { 'b.txt': 'b\n' }, { from: 'main' })
     await app.request('PATCH', `/v1/projects/${project.project_id}`, { body: { default_branch: 'next' } })
     await pollRequested(app.deps, signal)
@@ -79,7 +79,7 @@ describe('a managed repository', () => {
   })
 })
 
-describe('the sweep', () => {
+describe('the sweep of managed repositories', () => {
   test('finds a default branch that moved without a request', async () => {
     const sha = await commit(repo, 'main', { 'b.txt': 'b\n' })
     const sweep = new ManagedSweep(app.deps)
@@ -100,7 +100,7 @@ describe('the sweep', () => {
     expect(await isRequested()).toBe(true)
   })
 
-  test('requests nothing where nothing moved', async () => {
+  test('requests nothing when nothing moved', async () => {
     await openChangeRequest('work', { 'b.txt': 'b\n' })
     await pollRequested(app.deps, signal)
     await pollRequested(app.deps, signal)
@@ -110,8 +110,8 @@ describe('the sweep', () => {
   })
 })
 
-describe('a repository on a git host', () => {
-  test('is polled at its time, unless its project is deleted', async () => {
+describe('polls of a repository on a git host', () => {
+  test('polls at its time, unless the project is deleted', async () => {
     const { project: away, repo: host } = await app.externalProject({ 'a.txt': 'a\n' })
     const { project: deleted, repo: unread } = await app.externalProject({ 'a.txt': 'a\n' })
     await pollRequested(app.deps, signal)

@@ -18,11 +18,11 @@ const work = {
   'raw.bin': new Uint8Array([0, 1, 2]),
 }
 
-describe.each(['managed', 'external'] as const)('the diff of a %s project', (kind) => {
+describe.each(['managed', 'external'] as const)('the diff in a project that is %s', (kind) => {
   const makeProject = async () =>
     testProject(app, await (kind === 'managed' ? app.managedProject(start) : app.externalProject(start)))
 
-  test('tells what the head changed since it left the base, in numbers and as a patch git takes', async () => {
+  test('shows what the head changed since it left the base, as numbers and as a patch', async () => {
     const at = await makeProject()
     const cr = await at.open('work', work)
     await commit(at.repo, 'main', { 'keep.txt': 'changed on main\n' })
@@ -55,7 +55,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text).not.toContain('changed on main')
   })
 
-  test('without whitespace says which files change nothing else', async () => {
+  test('ignores whitespace and names the files without other changes', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'keep.txt': '  same\n', 'edit.txt': ' one\ntwo\nthree\n' })
     const { body } = await app.request<ChangeRequestDiff>('GET', `${at.path(cr.cr_id, 'diff')}?ignore_whitespace=1`)
@@ -69,7 +69,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text).toBe(body.patch)
   })
 
-  test('past its limits keeps all files and cuts the patch, which comes whole as a stream', async () => {
+  test('keeps all files and truncates the patch over its limits, and streams the whole patch', async () => {
     const at = await makeProject()
     const lines = (letter: string) => `${letter}\n`.repeat(130_000)
     const cr = await at.open('work', { 'a-first.txt': 'x\n', 'one.txt': lines('a'), 'two.txt': lines('b') })
@@ -86,7 +86,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text.match(/^\+[abx]$/gm)).toHaveLength(260_001)
   })
 
-  test('of a closed one is live, and of one whose branch is gone is what was last seen', async () => {
+  test('reads the diff of a closed change request live, and of a deleted branch as last seen', async () => {
     const at = await makeProject()
     const cr = await at.open('work', work)
     const diff = async () => (await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))).body
@@ -104,7 +104,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
   test.each([
     ['a fast-forward', false],
     ['a merge commit', true],
-  ])('of one merged by %s renders for ever', async (_, moves) => {
+  ])('the diff of a change request merged by %s stays available', async (_, moves) => {
     const outside = kind === 'external' ? await app.externalProject(start) : null
     const at = testProject(app, outside ?? (await app.managedProject(start)))
     const cr = await at.open('work', work)
@@ -126,7 +126,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
   })
 })
 
-test('since a commit of the head it tells only what came after, and no other commit opens it', async () => {
+test('shows only later changes since a commit of the head, and refuses other commits', async () => {
   const at = testProject(app, await app.managedProject(start))
   const cr = await at.open('work', { 'new.txt': 'one\n' })
   await commit(at.repo, 'work', { 'later.txt': 'two\n' })
@@ -143,7 +143,7 @@ test('since a commit of the head it tells only what came after, and no other com
   }
 })
 
-describe('what came since a head that was', () => {
+describe('changes since an earlier head', () => {
   const long = (change: Record<number, string> = {}) =>
     Array.from({ length: 60 }, (_, i) => `${change[i + 1] ?? `line ${i + 1}`}\n`).join('')
   const started = async () => {
@@ -154,7 +154,7 @@ describe('what came since a head that was', () => {
     return { at, cr, since }
   }
 
-  test('of a branch that took its base in is the work alone, with what the base got left out', async () => {
+  test('shows only the work of a branch that merged its base, without the changes of the base', async () => {
     const { at, cr, since } = await started()
     await commit(at.repo, 'main', { 'long.txt': long({ 40: 'forty of main' }), 'of-main.txt': 'x\n' })
     await merge(at, 'work', { 'long.txt': long({ 10: 'ten', 40: 'forty of main', 50: 'fifty' }), 'of-main.txt': 'x\n' })
@@ -169,7 +169,7 @@ describe('what came since a head that was', () => {
     expect(patch.text).toBe(body.patch)
   })
 
-  test('where both met, it tells how they were brought together', async () => {
+  test('shows how conflicts with the base were resolved', async () => {
     const { at, since } = await started()
     await commit(at.repo, 'main', { 'long.txt': long({ 10: 'ten of main' }) })
     await merge(at, 'work', { 'long.txt': long({ 10: 'ten of both' }) })
@@ -181,7 +181,7 @@ describe('what came since a head that was', () => {
     expect(body.patch).toContain('+ten of both')
   })
 
-  test('of a branch that was rewritten is told from the head it had, onto another base, too', async () => {
+  test('compares a rewritten branch with its earlier head, also on another base', async () => {
     const { at, cr, since } = await started()
     await commit(at.repo, 'main', { 'of-main.txt': 'x\n' })
     await gitText(at.repo, 'update-ref', 'refs/heads/work', await at.tip('main'))
@@ -213,7 +213,7 @@ describe('what came since a head that was', () => {
   }
 })
 
-test('renames are told only when asked for', async () => {
+test('detects renames only on request', async () => {
   const at = testProject(app, await app.managedProject({ 'old.txt': 'a\nb\nc\nd\n' }))
   const cr = await at.open('work', { 'old.txt': null, 'new.txt': 'a\nb\nc\nd\n' })
   const statuses = async (query: string) =>
@@ -229,7 +229,7 @@ describe('the merge preview', () => {
   const previewOf = async (at: ReturnType<typeof testProject>, crId: string) =>
     (await app.request<MergePreview>('GET', at.path(crId, 'merge-preview'))).body
 
-  test('has the seven fields, and stores the tips it saw', async () => {
+  test('has the seven fields and stores the tips', async () => {
     const at = testProject(app, await app.managedProject())
     const cr = await at.open('work', { 'a.txt': 'a\n' })
     const head = await commit(at.repo, 'work', { 'a.txt': 'b\n' })
@@ -250,7 +250,7 @@ describe('the merge preview', () => {
     expect(row.head_commit_sha).toBe(head)
   })
 
-  test('names the files that conflict', async () => {
+  test('names the conflicting files', async () => {
     const at = testProject(app, await app.managedProject({ 'a.txt': '1\n' }))
     await diverge(at.repo, 'work', 'a.txt')
     const cr = await at.open('work', { 'b.txt': 'b\n' })
@@ -261,7 +261,7 @@ describe('the merge preview', () => {
     })
   })
 
-  test('of unrelated histories has no merge base', async () => {
+  test('has no merge base for unrelated histories', async () => {
     const at = testProject(app, await app.managedProject())
     await commit(at.repo, 'other', { 'x.txt': 'x\n' }, { orphan: true })
     const cr = await at.open('other', { 'y.txt': 'y\n' })

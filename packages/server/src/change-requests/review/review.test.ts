@@ -32,8 +32,8 @@ async function promptsOf(sessionId: string): Promise<string[]> {
     .map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
 }
 
-describe('a review', () => {
-  test('reaches the session as one prompt with its places, and stays with the change request', async () => {
+describe('reviewing a change request', () => {
+  test('sends the review to the session as one prompt with its positions, and stores it with the change request', async () => {
     const { status, body } = await send({ body: 'Nearly there.', comments: [comment] })
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -54,7 +54,7 @@ describe('a review', () => {
     expect(listed.reviews[0]?.created_by_name).toBeString()
   })
 
-  test('sent twice with one key is there once and told once', async () => {
+  test('a review sent twice with one key is stored and delivered once', async () => {
     const key = randomUUID()
     const answers = [await send({ body: 'Only once.' }, { key }), await send({ body: 'Only once.' }, { key })]
     expect(answers.map(({ status }) => status)).toEqual([201, 201])
@@ -65,13 +65,13 @@ describe('a review', () => {
     expect((await promptsOf(session.session_id)).filter((text) => text.includes('Only once.'))).toHaveLength(1)
   })
 
-  test('of an agent is refused', async () => {
+  test('refuses a review by an agent', async () => {
     const { status, body } = await send({ body: 'Good work, me.' }, { token: session.env.SVC_CLI_TOKEN! })
     expect(status).toBe(403)
     expect(body.error).toContain('agent')
   })
 
-  test('wakes a session that was stopped', async () => {
+  test('restarts a stopped session', async () => {
     await app.request('POST', app.path(session.session_id, 'stop'))
     expect((await send({ body: 'Wake up.' })).status).toBe(201)
     await app.reaches(session.session_id, 'running')
@@ -80,7 +80,7 @@ describe('a review', () => {
     )
   })
 
-  test('is kept alone where it is not to be sent, and refused where it cannot be', async () => {
+  test('only stores a review with send: false, and refuses to send one without a session', async () => {
     const other = await at.open('other', { 'b.txt': 'b\n' })
     const refused = await send({ body: 'Anyone?' }, { crId: other.cr_id })
     expect(refused.status).toBe(409)
@@ -102,7 +102,7 @@ describe('a review', () => {
       'more than a prompt holds',
       { comments: Array.from({ length: 200 }, () => ({ ...comment, text: 'x'.repeat(2000) })) },
     ],
-  ])('with %s is refused and keeps nothing', async (_, body) => {
+  ])('refuses a review with %s and stores nothing', async (_, body) => {
     const before = await app.request<{ reviews: Review[] }>('GET', at.path(cr.cr_id, 'reviews'))
     expect((await send(body)).status).toBe(400)
     const after = await app.request<{ reviews: Review[] }>('GET', at.path(cr.cr_id, 'reviews'))

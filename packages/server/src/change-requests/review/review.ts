@@ -64,7 +64,7 @@ async function send(
     })
   const text = reviewPrompt(cr, input)
   if (Buffer.byteLength(text) > promptBytesMax)
-    throw new ServiceError('invalid', 'The review is larger than a prompt may be, 256 KiB.', {
+    throw new ServiceError('invalid', 'The review exceeds the size limit of a prompt (256 KiB).', {
       hint: 'Send it in parts.',
       detail: { issues: [{ path: 'comments', message: 'exceed the size of a prompt' }] },
     })

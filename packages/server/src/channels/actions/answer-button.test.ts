@@ -58,7 +58,7 @@ const questionsOf = async (sessionId: string) =>
 const whispered = (user: string, words: string) =>
   app.sees(words, () => app.slack.messages.find((one) => one.user === user && app.slack.textOf(one).includes(words)))
 
-test('a permission is given by its button, by the person who pressed it', async () => {
+test('a button gives a permission in the name of the person who pressed it', async () => {
   const { message, reply, sessionId } = await asked(permission)
   const shown = buttonsOf(message)
   expect(shown.map(({ text }) => text.text)).toEqual([
@@ -87,7 +87,7 @@ test('a permission is given by its button, by the person who pressed it', async 
   expect(buttonsOf(message)).toEqual([])
 })
 
-test('a question is answered with one of its options', async () => {
+test('a button answers a question with one of its options', async () => {
   const options = [
     { label: 'PostgreSQL', description: '' },
     { label: '*SQLite* <!channel>', description: '' },
@@ -98,7 +98,7 @@ test('a question is answered with one of its options', async () => {
   expect(JSON.stringify(await reply)).toContain('*SQLite* <!channel>')
 })
 
-test('nobody else answers: not who is not linked, not another thread, not twice', async () => {
+test('refuses an answer by an unlinked person, from another thread, or for the second time', async () => {
   const { message, reply, sessionId } = await asked(permission)
   const allow = button(message, 'Allow once')
   await app.press({ ...allow, user: 'U0EVE' })

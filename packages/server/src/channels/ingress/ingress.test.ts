@@ -34,11 +34,11 @@ const countSessions = async () =>
   (await app.deps.db.selectFrom('project_sessions').select('session_id').execute()).length
 const countEvents = async () => (await app.deps.db.selectFrom('channel_events').select('event_row_id').execute()).length
 
-describe('a request that is not Slack’s', () => {
+describe('requests that are not from Slack', () => {
   const body = () => eventBody(app.slack, { text: mention(app, 'do something') })
   const good = (text: string) => signed(text, app.slack.secret, app.deps.now(), 'application/json').headers
 
-  test('forged, unsigned, old, early, changed, doubled or for somebody else is refused before it is read', async () => {
+  test('refuses forged, unsigned, old, early, changed, repeated or misdirected requests before reading them', async () => {
     const before = await countEvents()
     const text = body()
     const headers = good(text)
@@ -71,7 +71,7 @@ describe('a request that is not Slack’s', () => {
     expect(await countEvents()).toBe(before)
   })
 
-  test('that is signed and odd is refused as that, or changes nothing', async () => {
+  test('refuses a signed but malformed request, or ignores it', async () => {
     const before = await countEvents()
     for (const text of ['', '{}', '[]', 'null', '{"type":"event_callback"}', '{"type":"\\ud800"}', '"x"'])
       expect([text, (await send(text, good(text))).status]).toEqual([text, 400])
@@ -89,13 +89,13 @@ describe('a request that is not Slack’s', () => {
     expect(await countEvents()).toBe(before)
   })
 
-  test('the question whether anybody is here is answered', async () => {
+  test("answers Slack's URL verification", async () => {
     const text = JSON.stringify({ type: 'url_verification', challenge: 'abc', token: 'x' })
     expect((await send(text, good(text))).body).toEqual({ challenge: 'abc' } as never)
   })
 })
 
-test('what Slack delivers again, and the two events of one mention, make one session', async () => {
+test('repeated deliveries and the two events of one mention start one session', async () => {
   const before = await countSessions()
   const said = { text: mention(app, 'only once'), ts: '1700000200.000001', event_id: 'Ev0SAME' }
   const body = eventBody(app.slack, said)
@@ -115,7 +115,7 @@ test('what Slack delivers again, and the two events of one mention, make one ses
   expect(app.slack.thread('1700000200.000001')).toHaveLength(2)
 })
 
-test('a server that dies between the session and its note of it starts no second one, and prompts nobody twice', async () => {
+test('a server that dies before it records a session starts no second one and prompts nobody twice', async () => {
   const before = await countSessions()
   await app.event({ text: mention(app, 'once more'), ts: '1700000250.000001' })
   await processEvents(app.deps, never)
@@ -151,8 +151,8 @@ test('a server that dies between the session and its note of it starts no second
   expect(app.slack.thread('1700000250.000001')).toHaveLength(2)
 })
 
-describe('who may', () => {
-  test('a link is one person’s, by a code that is one user’s and works once', async () => {
+describe('permissions in a channel', () => {
+  test('a link code belongs to one chat user, links one person and works once', async () => {
     const ada = await app.makeUser('member')
     const other = await app.makeUser('member')
     const stranger = await app.makeUser('owner', 'own')
@@ -188,7 +188,7 @@ describe('who may', () => {
     expect((await app.request('DELETE', `/v1/channel-links/${link!.link_id}`, { token: ada.token })).status).toBe(200)
   })
 
-  test('an old code is none', async () => {
+  test('refuses an expired link code', async () => {
     await app.event({ text: mention(app, 'link'), user: 'U0EVE' })
     await app.round()
     const code = app.codeFor('U0EVE')
@@ -196,7 +196,7 @@ describe('who may', () => {
     expect((await app.request('POST', '/v1/channel-links/claim', { body: { code } })).status).toBe(404)
   })
 
-  test('a viewer starts nothing, and an unlinked person merges nothing even where the unlinked may start', async () => {
+  test('a viewer starts nothing, and an unlinked person merges nothing even where unlinked people may start', async () => {
     const viewer = await app.makeUser('viewer')
     app.slack.users.set('U0VIEW', { name: 'Vi' })
     await app.link('U0VIEW', viewer.token)
@@ -257,11 +257,11 @@ async function statusOf(branch: string): Promise<string | undefined> {
   return row?.status
 }
 
-describe('the button', () => {
+describe('the merge button', () => {
   const refusal = (what: string) =>
     app.sees(what, () => app.slack.messages.find((m) => m.user === 'U0ADA' && app.slack.textOf(m).includes(what)))
 
-  test('merges the head its card showed and no other', async () => {
+  test('merges only the head that its card shows', async () => {
     const card = await cardOf('moves')
     const value = card.blocks.flatMap(({ elements }) => elements ?? []).find((e) => e.value !== undefined)!.value!
     await commit(app.repo, 'moves', { 'moves.txt': 'b\n' })
@@ -273,7 +273,7 @@ describe('the button', () => {
     await app.sees('merged', async () => (await statusOf('moves')) === 'merged')
   })
 
-  test('says when there are conflicts, and the card says so by itself', async () => {
+  test('reports conflicts, which the card shows as well', async () => {
     const card = await cardOf('fights')
     const value = card.blocks.flatMap(({ elements }) => elements ?? []).find((e) => e.value !== undefined)!.value!
     await commit(app.repo, 'main', { 'fights.txt': 'main\n' })
@@ -282,7 +282,7 @@ describe('the button', () => {
     await app.sees('no button', () => !hasMergeButton(card) && app.slack.textOf(card).includes('*conflicts in 1 file*'))
   })
 
-  test('with a value of somebody’s making is for this project’s change requests alone', async () => {
+  test('refuses a forged button value for a change request of another project', async () => {
     const card = await cardOf('guarded')
     const other = await app.managedProject()
     await commit(other.repo, 'theirs', { 'x.txt': 'x\n' })
@@ -302,7 +302,7 @@ describe('the button', () => {
   })
 })
 
-describe('the outbox', () => {
+describe('sending messages', () => {
   const posts = () => app.slack.calls.filter(({ method }) => method === 'chat.postMessage').length
 
   test('waits as long as Slack asks, for the whole channel, and loses nothing', async () => {
@@ -320,7 +320,7 @@ describe('the outbox', () => {
     )
   })
 
-  test('tries again after pages of proxies, half answers and Slack’s own failures, in the order of the thread', async () => {
+  test("retries after proxy pages, truncated replies and Slack's failures, in the order of the thread", async () => {
     app.slack.trouble(
       'chat.postMessage',
       { kind: 'page', status: 502 },
@@ -338,7 +338,7 @@ describe('the outbox', () => {
     expect(app.slack.textOf(first!)).toContain('needs you')
   })
 
-  test('says what is broken, and goes on when it is mended', async () => {
+  test('reports what is broken and continues after it is fixed', async () => {
     app.slack.trouble('chat.postMessage', { kind: 'error', code: 'is_archived' })
     await app.event({ text: mention(app, 'archived'), ts: '1700000700.000001' })
     const shown = () =>
@@ -359,7 +359,7 @@ describe('the outbox', () => {
     expect((await shown()).body.error).toBeNull()
   })
 
-  test('of a server that died is written by another', async () => {
+  test('another server sends the messages of a server that died', async () => {
     const other = await secondServer(app)
     try {
       app.slack.trouble('chat.postMessage', { kind: 'hang' })
@@ -383,7 +383,7 @@ describe('the outbox', () => {
   }, 60_000)
 })
 
-test('what an agent writes mentions nobody, links nowhere else, and holds no secret', async () => {
+test('text by an agent mentions nobody, links nowhere else, and contains no secret', async () => {
   const secret = 'canary-value-of-a-secret'
   await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
     body: { name: 'TOKEN', value: secret },

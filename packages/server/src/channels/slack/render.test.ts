@@ -50,11 +50,11 @@ function textsIn(value: unknown): Shown[] {
   return [...own, ...Object.values(value).flatMap(textsIn)]
 }
 
-describe.each(hostile)('%s', (_, text) => {
+describe.each(hostile)('rendering hostile text: %s', (_, text) => {
   const { text: summary, blocks } = renderForSlack(messageOf(text))
   const shown = textsIn(blocks satisfies KnownBlock[])
 
-  test('makes no markup of Slack’s: what is in angle brackets is ours', () => {
+  test('escapes Slack markup', () => {
     const markup = [summary, ...shown.filter(({ type }) => type === 'mrkdwn').map((one) => one.text)]
     for (const each of markup)
       for (const [found] of each.matchAll(/<[^>]*>?/g))
@@ -63,7 +63,7 @@ describe.each(hostile)('%s', (_, text) => {
     for (const each of shown.filter(({ type }) => type === 'mrkdwn')) expect(each.verbatim).toBe(true)
   })
 
-  test('turns nothing around and holds no control character, in buttons and questions either', () => {
+  test('removes control characters and text direction marks, also in buttons and questions', () => {
     for (const each of [summary, ...shown.map((one) => one.text)]) {
       expect(each).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/)
       expect(each.isWellFormed()).toBe(true)

@@ -12,13 +12,13 @@ function around(clean: string): [string, string] {
   return [left, right]
 }
 
-describe.each(values)('the base64 of text with %s', (value) => {
+describe.each(values)('redacting the base64 of text with %s', (value) => {
   const redact = makeRedactor([value])
   const befores = ['', 'u', 'us', 'use', 'user:', '\xff\xff\xff', 'ab\xff', '\0']
   const afters = ['', 'x', 'xy', 'xyz', '\xff\xff', '\0']
 
   test.each(befores.flatMap((before) => afters.map((after) => [before, after] as const)))(
-    'between %j and %j keeps no bit of it, and all characters that are only of its neighbors',
+    'removes every bit of the secret between %j and %j, and keeps the characters of its neighbors',
     (before, after) => {
       const bytes = Buffer.concat([Buffer.from(before, 'latin1'), Buffer.from(value), Buffer.from(after, 'latin1')])
       const encoded = bytes.toString('base64')
@@ -35,7 +35,7 @@ describe.each(values)('the base64 of text with %s', (value) => {
     },
   )
 
-  test('leaves a character beside it whose bits are not its own', () => {
+  test('keeps a neighboring character that has no bits of the secret', () => {
     const encoded = Buffer.from(`u${value}`).toString('base64').replace(/=+$/, '')
     const whole = redact.text(encoded)
     // The second character holds four bits of the value: a different one belongs to other text.

@@ -67,7 +67,7 @@ function base64At(bytes: Buffer, before: number, alphabet: string): Form {
     .slice([0, 2, 3][before], isWhole ? undefined : -1)
     .map((sextet) => alphabet[sextet])
     .join('')
-  // Of both alphabets, because a core of letters and digits is the same in either.
+  // Both alphabets, because a core of letters and digits is the same in either.
   const fits = (matches: (sextet: number) => boolean) =>
     `[${alphabets.flatMap((each) => [...each].filter((_, sextet) => matches(sextet)).map(escaped)).join('')}]?`
   const first = before === 0 ? null : sextets[before]!

@@ -51,7 +51,7 @@ async function refusal(started: Promise<unknown>): Promise<{ kind: string; messa
   return error as EmbeddedPostgresError
 }
 
-test('starts, keeps what was written, starts again quickly and leaves nothing running', async () => {
+test('PostgreSQL starts, keeps its data, restarts quickly and leaves no process', async () => {
   const dataDir = join(root, 'a/postgres')
   const first = await start(dataDir)
   await query(first.connectionString, 'create table t as select 7 as n')
@@ -69,7 +69,7 @@ test('starts, keeps what was written, starts again quickly and leaves nothing ru
   expect(existsSync(socketDir)).toBe(false)
 }, 60_000)
 
-test('ends within moments when its parent is killed, five times of five, and the data folder opens again', async () => {
+test('PostgreSQL ends within moments when its parent is killed, and its data folder opens again', async () => {
   const dataDir = join(root, 'killed/postgres')
   const parent = join(root, 'parent.ts')
   await writeFile(
@@ -91,7 +91,7 @@ test('ends within moments when its parent is killed, five times of five, and the
   await after.stop()
 }, 60_000)
 
-test('a crash of PostgreSQL is reported, and its stale pid file does not stop the next start', async () => {
+test('reports a crash of PostgreSQL, whose stale pid file does not stop the next start', async () => {
   const dataDir = join(root, 'crashed/postgres')
   const first = await start(dataDir)
   await query(first.connectionString, 'create table t as select 1 as n')
@@ -105,7 +105,7 @@ test('a crash of PostgreSQL is reported, and its stale pid file does not stop th
   await again.stop()
 }, 60_000)
 
-test('a data folder in use is refused, and its server is left alone', async () => {
+test('refuses a data folder in use without disturbing its server', async () => {
   const dataDir = join(root, 'used/postgres')
   const first = await start(dataDir)
   const { kind, message } = await refusal(start(dataDir))
@@ -115,7 +115,7 @@ test('a data folder in use is refused, and its server is left alone', async () =
   await first.stop()
 }, 60_000)
 
-test('a data folder of another version or of somebody else is refused untouched', async () => {
+test('refuses a data folder of another version or user without changing it', async () => {
   const newer = join(root, 'newer/postgres')
   await mkdir(newer, { recursive: true })
   await writeFile(join(newer, 'PG_VERSION'), '99\n')
@@ -131,7 +131,7 @@ test('a data folder of another version or of somebody else is refused untouched'
 })
 
 test.if(process.getuid?.() === 0)(
-  'as root without user namespaces it runs as another user, if that one can reach the data',
+  'runs as another user when started as root without user namespaces',
   async () => {
     const dataDir = join(root, 'setpriv/postgres')
     const rootWays: EmbeddedOptions['rootWays'] = ['setpriv']
@@ -151,7 +151,7 @@ test.if(process.getuid?.() === 0)(
 
 const debian = '/usr/lib/postgresql/15/bin'
 test.if(existsSync(debian))(
-  'a data folder made by an installed PostgreSQL 15 is opened by that one again',
+  'opens a data folder of an installed PostgreSQL 15 with that version',
   async () => {
     const dataDir = join(root, 'debian/postgres')
     const first = await start(dataDir, { programs: { binDir: debian } })
@@ -167,13 +167,13 @@ test.if(existsSync(debian))(
   60_000,
 )
 
-test('a folder that cannot be made is refused in one line', async () => {
+test('refuses a folder that cannot be created in one line', async () => {
   const { kind, message } = await refusal(start('/proc/nothing/postgres'))
   expect(['not-writable', 'failed']).toContain(kind)
   expect(message).not.toContain('\n')
 })
 
-test('a start that is called off leaves nothing behind', async () => {
+test('an aborted start leaves nothing behind', async () => {
   const stop = new AbortController()
   const dataDir = join(root, 'off/postgres')
   const starting = start(dataDir, { log: { ...log, info: () => stop.abort() }, signal: stop.signal })
@@ -181,7 +181,7 @@ test('a start that is called off leaves nothing behind', async () => {
   expect(await readdir(join(root, 'off'))).toEqual([])
 }, 60_000)
 
-test('two first starts at once: one wins, the other is told so', async () => {
+test('one of two concurrent first starts succeeds, and the other says why it failed', async () => {
   const dataDir = join(root, 'two/postgres')
   const results = await Promise.allSettled([start(dataDir), start(dataDir)])
   const won = results.filter((result) => result.status === 'fulfilled')

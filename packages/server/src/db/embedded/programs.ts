@@ -101,7 +101,7 @@ async function viaSetpriv(binDir: string, options: FindOptions): Promise<Postgre
   const prefix = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--']
   const readable = await majorOf(prefix, binDir, options.signal).then(
     (major) => ({ binDir, major }),
-    // That user cannot enter the folders above the programs, but can read a copy beside the data.
+    // The database user cannot enter the folders above the programs, but can read a copy next to the data.
     async () => {
       const copy = join(await copyPrograms(dirname(binDir), options.copyTo), 'bin')
       return { binDir: copy, major: await majorOf(prefix, copy, options.signal) }

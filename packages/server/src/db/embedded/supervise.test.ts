@@ -27,7 +27,7 @@ async function processIn(dir: string): Promise<string[]> {
   return pids.filter((_, n) => at[n] === dir)
 }
 
-test('a PostgreSQL that is killed, twice, is there again at the same address with what was committed; a stop ends it for good', async () => {
+test('restarts a killed PostgreSQL at the same address with all committed data, and not after a stop', async () => {
   const dataDir = join(root, 'postgres')
   const said: string[] = []
   const log = { info: () => {}, debug: () => {}, error: (_: object, message: string) => void said.push(message) }

@@ -21,8 +21,8 @@ const write = (token: string, size: number) =>
     body: { metadata: { text: 'x'.repeat(size) } },
   })
 
-describe('the writes of a session', () => {
-  test('end at a bound, for that session alone', async () => {
+describe('the write limit of a session', () => {
+  test('limits the writes of one session without limiting others', async () => {
     const token = session.env.SVC_CLI_TOKEN!
     const answers = new Map<number, number>()
     for (let count = 0; count < 1200 && !answers.has(429); count++) {
@@ -42,7 +42,7 @@ describe('the writes of a session', () => {
     expect((await write(app.ownerToken, 15_000)).status).toBe(200)
   })
 
-  test('are refused while the disk is almost full; reading and stopping go on', async () => {
+  test('refuses writes while the disk is almost full, but not reads and stops', async () => {
     const manifest = '[[triggers]]\nslug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "go"\n'
     await commit(app.repo, 'main', { 'svc.toml': manifest })
     const other = await app.running()
@@ -66,7 +66,7 @@ describe('the writes of a session', () => {
   })
 })
 
-test('a write that a sandbox can reach does not compile without its effect', () => {
+test('a route that a sandbox can write to does not compile without its effect', () => {
   const write = {
     name: 'x',
     summary: 'x',

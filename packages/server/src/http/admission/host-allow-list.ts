@@ -20,7 +20,7 @@ export function refuseForeignHost(
       : isOwnHost(config, host)
     if (!isOurs)
       return errorResponse(
-        new ServiceError('forbidden', `This server does not answer for the name ${JSON.stringify(name ?? host)}.`, {
+        new ServiceError('forbidden', `This server does not serve the host name ${JSON.stringify(name ?? host)}.`, {
           hint: 'Set SVC_PUBLIC_URL to the address that users open.',
         }),
         c.get('requestId'),

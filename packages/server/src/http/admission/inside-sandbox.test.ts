@@ -77,18 +77,21 @@ function send(method: string, path: string, headers: Record<string, string>, bod
 const refusal = 'does not answer inside a sandbox'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-describe('each route of the contract', () => {
-  test.each(routes.map((route) => [route.name, route] as const))('%s', async (name, route) => {
-    // For another project, so that nothing is created or deleted; listed routes get past the refusal.
-    const path = route.path.replaceAll(/:[A-Za-z]+/g, () => randomUUID())
-    for (const headers of [bearer(bound), bearer(app.ownerToken), {}]) {
-      const { status, text } = await send(route.method, path, headers, route.body === null ? undefined : {})
-      const isRefused = status === 403 && text.includes(refusal)
-      expect([name, isRefused]).toEqual([name, !open.has(name)])
-    }
-  })
+describe('routes inside a sandbox', () => {
+  test.each(routes.map((route) => [route.name, route] as const))(
+    'refuses %s inside a sandbox, unless it is listed',
+    async (name, route) => {
+      // For another project, so that nothing is created or deleted; listed routes get past the refusal.
+      const path = route.path.replaceAll(/:[A-Za-z]+/g, () => randomUUID())
+      for (const headers of [bearer(bound), bearer(app.ownerToken), {}]) {
+        const { status, text } = await send(route.method, path, headers, route.body === null ? undefined : {})
+        const isRefused = status === 403 && text.includes(refusal)
+        expect([name, isRefused]).toEqual([name, !open.has(name)])
+      }
+    },
+  )
 
-  test('the list names routes that exist', () => {
+  test('lists only routes that exist', () => {
     const names = new Set(routes.map(({ name }) => name))
     expect([...open].filter((name) => !names.has(name))).toEqual([])
   })
@@ -106,7 +109,7 @@ test.each([
     '/v1/%73ign-in',
   ],
   ...['/v1/channels/slack/x/events', '/v1/projects/x/host-webhook'],
-])('%s is refused', async (path) => {
+])('refuses %s inside a sandbox', async (path) => {
   for (const method of ['GET', 'POST'])
     expect(await send(method, path, bearer(app.ownerToken))).toMatchObject({
       status: 403,
@@ -114,7 +117,7 @@ test.each([
     })
 })
 
-test('an agent cannot lock the owner out: 104 tries inside a sandbox count nowhere', async () => {
+test('an agent cannot lock out the owner: 104 failed sign-ins inside a sandbox do not count', async () => {
   // The agent poses as the dashboard: its relay is the host it calls.
   const origin = { origin: 'http://127.0.0.1:61080' }
   const body = { email: 'owner@example.test', password: 'a wrong password' }
@@ -125,13 +128,13 @@ test('an agent cannot lock the owner out: 104 tries inside a sandbox count nowhe
   expect(await app.deps.db.selectFrom('sign_in_limits').selectAll().execute()).toEqual([])
 })
 
-test('a cookie of the dashboard opens nothing inside a sandbox', async () => {
+test('refuses a dashboard cookie inside a sandbox', async () => {
   const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
   const answer = await send('GET', `/v1/projects/${projectId}`, { cookie })
   expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Dashboard cookies are not accepted')])
 })
 
-test('git, models, tools and the agent’s own project answer', async () => {
+test("answers git, models, tools and the agent's own project inside a sandbox", async () => {
   expect((await send('GET', `/v1/projects/${projectId}`, bearer(bound))).status).toBe(200)
   expect((await send('GET', '/v1/token', bearer(bound))).status).toBe(200)
   expect((await send('HEAD', '/v1/health', {})).status).toBe(200)

@@ -22,6 +22,6 @@ test.each([
   ['http://svc.example', 'null', 'svc.example', false],
   ['http://svc.example', '', 'svc.example', false],
   ['http://svc.example', 'http://svc.example', '', false],
-] as const)('a server at %s takes the origin %s at host %s: %s', (publicUrl, origin, host, isOwn) => {
+] as const)('a server at %s accepts the origin %s at host %s: %s', (publicUrl, origin, host, isOwn) => {
   expect(isOriginOf(publicUrl, origin, host)).toBe(isOwn)
 })

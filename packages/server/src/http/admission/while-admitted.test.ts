@@ -97,10 +97,10 @@ const streams: [what: string, path: () => string, isUpgrade?: boolean][] = [
   ['a terminal', () => app.path(session.session_id, 'terminal'), true],
 ]
 
-describe.each(streams)('%s', (_, path, isUpgrade = false) => {
+describe.each(streams)('open streams: %s', (_, path, isUpgrade = false) => {
   const status = isUpgrade ? 'HTTP/1.1 101' : 'HTTP/1.1 200'
 
-  test('ends when its token is revoked or expires, and the stream of another token goes on', async () => {
+  test('ends when its token is revoked or expires, while streams of other tokens continue', async () => {
     const [revoked, expired, kept] = await Promise.all([1, 2, 3].map(() => app.makeToken({})))
     const opened = await Promise.all([revoked!, expired!, kept!].map((token) => open(path(), bearer(token), isUpgrade)))
     for (const { head } of opened) expect(head).toStartWith(status)
@@ -117,7 +117,7 @@ describe.each(streams)('%s', (_, path, isUpgrade = false) => {
     expect(opened[2]!.isOpen()).toBe(true)
   })
 
-  test('ends when the browser that opened it is signed out', async () => {
+  test('ends when its browser is signed out', async () => {
     const headers = await app.browser()
     const opened = await open(path(), headers, isUpgrade)
     expect(opened.head).toStartWith(status)

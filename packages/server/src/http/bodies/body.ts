@@ -72,7 +72,7 @@ export function findUnusable(document: unknown): string | null {
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [value, depth] = next
     if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
-      return 'holds a NUL character or half of a surrogate pair'
+      return 'contains a NUL character or half of a surrogate pair'
     if (typeof value !== 'object' || value === null) continue
     if (depth === depthMax) return `is nested more than ${depthMax} levels deep`
     for (const [key, inner] of Object.entries(value)) left.push([key, depth + 1], [inner, depth + 1])

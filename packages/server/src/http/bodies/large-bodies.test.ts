@@ -48,7 +48,7 @@ function slowPrompt(bytes: number, token = app.ownerToken) {
   return { answer, go: paused.resolve, sent: () => at }
 }
 
-test('two large prompts of one user are read at once; small ones and those of others pass the third', async () => {
+test('reads two large prompts of a user at once, while small ones and those of others do not wait', async () => {
   const slow = [slowPrompt(3 * mib), slowPrompt(3 * mib)]
   await until('both are past 1 MiB', () => slow.every(({ sent }) => sent() >= 1.5 * mib))
   const third = slowPrompt(3 * mib)
@@ -66,7 +66,7 @@ test('two large prompts of one user are read at once; small ones and those of ot
   ])
 })
 
-test('who waits too long for a place is refused, and the place goes to the next', async () => {
+test('refuses a body that waits too long, and gives its place to the next', async () => {
   const bodies = new LargeBodies({ atOnce: 1, perUser: 1, waitMsMax: 50 })
   const first = bodies.placeOf('a')
   await first.take()

@@ -112,8 +112,8 @@ const headers: [string, string | Buffer, string][] = [
   ['a v2 header of a unix socket', binary(Array<number>(108).fill(97), 0x31), '127.0.0.1'],
 ]
 
-describe('the address of the client', () => {
-  test.each(headers)('comes from %s', async (_name, header, address) => {
+describe('the client address behind a balancer', () => {
+  test.each(headers)('is read from %s', async (_name, header, address) => {
     const { port } = await start()
     // A forwarding header that the client writes does not count.
     const request = get('/size', 'X-Forwarded-For: 203.0.113.77', 'Forwarded: for=203.0.113.77')
@@ -129,14 +129,14 @@ describe('the address of the client', () => {
     await answered(apart, `<${address} 0>`)
   })
 
-  test('comes from X-Forwarded-For when the PROXY header names another trusted proxy', async () => {
+  test('is read from X-Forwarded-For when the PROXY header names another trusted proxy', async () => {
     const { port } = await start({}, '127.0.0.1, 10.0.0.0/8')
     const request = get('/size', 'X-Forwarded-For: 203.0.113.77, 198.51.100.9')
     await answered(open(port, [line('10.1.2.3'), request]), '<198.51.100.9 0>')
     await answered(open(port, [line('11.1.2.3'), request]), '<11.1.2.3 0>')
   })
 
-  test('is in the audit', async () => {
+  test('is written into the audit log', async () => {
     const { port } = await start()
     const body = JSON.stringify({ name: 'behind a balancer' })
     const lines = [`Authorization: Bearer ${app.ownerToken}`, 'Content-Type: application/json']
@@ -152,7 +152,7 @@ describe('the address of the client', () => {
   })
 })
 
-describe('a connection ends without an answer', () => {
+describe('refused connections', () => {
   test.each<[string, string | Buffer]>([
     ['without a header', get('/size')],
     ['with a header of TLS', Buffer.from([0x16, 3, 1, 2, 0])],
@@ -168,7 +168,7 @@ describe('a connection ends without an answer', () => {
     ['with a family that is none', binary(v4, 0x41)],
     ['with too few bytes of addresses', binary([1, 2], 0x11)],
     ['with a header of 5000 bytes', binary(v4, 0x11, { extensions: 5000 })],
-  ])('%s', async (_name, bytes) => {
+  ])('ends a connection without a reply: %s', async (_name, bytes) => {
     const { port, refused } = await start()
     const raw = open(port, [bytes, get('/size')])
     await until('it ends', async () => raw.isClosed)
@@ -177,7 +177,7 @@ describe('a connection ends without an answer', () => {
     await answered(open(port, [line('198.51.100.9'), get('/size')]), '<198.51.100.9 0>')
   })
 
-  test('from a stranger, with a header and without', async () => {
+  test('ends connections of an untrusted peer, with or without a header', async () => {
     const { port, refused } = await start()
     for (const bytes of [line('198.51.100.9') + get('/size'), get('/size')]) {
       const raw = open(port, [bytes], '127.0.0.2')
@@ -187,7 +187,7 @@ describe('a connection ends without an answer', () => {
     expect(refused).toEqual([expect.stringContaining('127.0.0.2 is not a trusted proxy')])
   })
 
-  test('whose header is too slow, and one whose request is', async () => {
+  test('ends a connection whose header or request is too slow', async () => {
     const { port } = await start({ headersMs: 300 })
     for (const bytes of ['', 'PROXY TCP4 ', line('198.51.100.9'), `${line('198.51.100.9')}GET /size HTT`]) {
       const raw = open(port, [bytes])
@@ -196,7 +196,7 @@ describe('a connection ends without an answer', () => {
     }
   })
 
-  test('that closes within its header', async () => {
+  test('ends a connection that closes within its header', async () => {
     const { port, refused } = await start()
     const raw = open(port, ['PROXY TCP4 '])
     raw.socket.on('connect', () => raw.socket.end())
@@ -205,8 +205,8 @@ describe('a connection ends without an answer', () => {
   })
 })
 
-describe('behind a header', () => {
-  test('requests follow one another on the connection', async () => {
+describe('connections with a PROXY header', () => {
+  test('serves several requests on one connection', async () => {
     const { port } = await start()
     const raw = open(port, [line('198.51.100.9') + get('/size') + get('/v1/health')])
     await answered(raw, '"status"')
@@ -216,7 +216,7 @@ describe('behind a header', () => {
     expect(raw.text).toContain('<198.51.100.9 0>')
   })
 
-  test('a WebSocket passes in both directions', async () => {
+  test('passes a WebSocket in both directions', async () => {
     const { port } = await start()
     const lines = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: YQ==']
     const raw = open(port, [binary(v4, 0x11), get('/echo', ...lines)])
@@ -225,7 +225,7 @@ describe('behind a header', () => {
     await answered(raw, 'hello through the balancer')
   })
 
-  test('a body of 5 MB arrives whole', async () => {
+  test('receives a body of 5 MB completely', async () => {
     const { port } = await start()
     const body = Buffer.alloc(5_000_000, 'x')
     const request = Buffer.from(get('/size', `Content-Length: ${body.length}`))
@@ -233,7 +233,7 @@ describe('behind a header', () => {
     await answered(raw, `<198.51.100.9 ${body.length}>`)
   })
 
-  test('a body that the server does not read stays with the client', async () => {
+  test('applies backpressure to a body that the server does not read', async () => {
     const { port } = await start()
     const bytes = 64 * 1024 * 1024
     const raw = open(port, [line('198.51.100.9'), get('/unread', `Content-Length: ${bytes}`)])
@@ -260,7 +260,7 @@ describe('behind a header', () => {
     unread!.destroy()
   }, 30_000)
 
-  test('a body that stalls is cut with 408', async () => {
+  test('cuts off a stalled body with 408', async () => {
     const { port } = await start({ bodyIdleMs: 300, bodyBytesPerSecond: 0 })
     const lines = [`Authorization: Bearer ${app.ownerToken}`, 'Content-Length: 100']
     const raw = open(port, [line('198.51.100.9'), get('/v1/projects', ...lines).replace('GET', 'POST'), '{"name":'])
@@ -268,7 +268,7 @@ describe('behind a header', () => {
     expect(raw.text).toContain('HTTP/1.1 408')
   })
 
-  test('a connection without a next request ends, and one whose next headers trickle', async () => {
+  test('ends a connection without a next request, and one with slow headers', async () => {
     const { port, listener } = await start()
     listener.server.keepAliveTimeout = 300
     const idle = open(port, [line('198.51.100.9'), get('/size')])
@@ -279,7 +279,7 @@ describe('behind a header', () => {
     clearInterval(drip)
   })
 
-  test('the cap on connections counts the clients, not the balancer', async () => {
+  test('limits connections per client, not per balancer', async () => {
     const { port } = await start({ connectionsPerAddress: 2 })
     const kept = [1, 2].map(() => open(port, [line('198.51.100.9'), get('/size')]))
     for (const each of kept) await answered(each, '<198.51.100.9 0>')
@@ -295,7 +295,7 @@ describe('behind a header', () => {
     })
   })
 
-  test('closing ends idle connections and those without a header, and lets a request end', async () => {
+  test('closing the server ends idle connections and those without a header, and lets requests end', async () => {
     const { port, listener } = await start()
     const [idle, silent] = [open(port, [line('198.51.100.9'), get('/size')]), open(port, ['PROXY '])]
     const busy = open(port, [line('198.51.100.9'), get('/size', 'Content-Length: 3', 'Expect: 100-continue')])
@@ -311,7 +311,7 @@ describe('behind a header', () => {
   })
 })
 
-test('a header is complete with its last byte and no earlier', () => {
+test('a PROXY header is complete with its last byte and no earlier', () => {
   for (const [name, header] of headers) {
     const bytes = Buffer.from(header)
     for (let length = 0; length < bytes.length; length++)
@@ -324,7 +324,7 @@ test('SVC_PROXY_PROTOCOL needs SVC_TRUSTED_PROXIES', () => {
   const parse = (env: Record<string, string>) => parseConfig(env).network.proxyProtocol
   expect(() => parse({ SVC_PROXY_PROTOCOL: '1' })).toThrow(ConfigError)
   expect(() => parse({ SVC_PROXY_PROTOCOL: '1' })).toThrow(/needs SVC_TRUSTED_PROXIES/)
-  expect(() => parse({ SVC_PROXY_PROTOCOL: 'v2', SVC_TRUSTED_PROXIES: 'loopback' })).toThrow(/has to be 1 or 0/)
+  expect(() => parse({ SVC_PROXY_PROTOCOL: 'v2', SVC_TRUSTED_PROXIES: 'loopback' })).toThrow(/must be 1 or 0/)
   expect(parse({ SVC_PROXY_PROTOCOL: '1', SVC_TRUSTED_PROXIES: 'loopback' })).toBe(true)
   expect([parse({}), parse({ SVC_PROXY_PROTOCOL: '0' })]).toEqual([false, false])
 })

@@ -54,8 +54,8 @@ const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.
 const get = (path: string, token: string, more: string[] = []) =>
   say([`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, ...more, 'Connection: close'])
 
-describe('a path no client would send', () => {
-  test('leads a project’s token nowhere but to its own project', async () => {
+describe('unusual paths', () => {
+  test('a project token reaches only its own project with any path', async () => {
     expect(statusOf(await get(`/v1/projects/${own}`, bound))).toBe(200)
     for (const path of [
       `/v1/projects/${own}/../${other}`,
@@ -80,14 +80,14 @@ describe('a path no client would send', () => {
     }
   })
 
-  test('with bytes that are no text is refused, not failed', async () => {
+  test('refuses a path with invalid bytes without failing', async () => {
     for (const path of ['/v1/projects/\xff\xfe', '/v1/projects/%', '/v1/projects/%zz', `/${'a'.repeat(12_000)}`, '*'])
       expect([path.slice(0, 20), statusOf(await get(path, app.ownerToken)) < 500]).toEqual([path.slice(0, 20), true])
   })
 })
 
-describe('a header sent twice', () => {
-  test('of two credentials neither is taken when they differ', async () => {
+describe('repeated headers', () => {
+  test('refuses two different credentials', async () => {
     const twice = await say([
       ...['GET /v1/accounts/me HTTP/1.1', 'Host: 127.0.0.1', `Authorization: Bearer ${bound}`],
       ...[`Authorization: Bearer ${app.ownerToken}`, 'Connection: close'],
@@ -95,7 +95,7 @@ describe('a header sent twice', () => {
     expect([401, 403]).toContain(statusOf(twice))
   })
 
-  test('of lengths that differ, or a length beside chunks, is no request', async () => {
+  test('refuses different lengths, and a length together with chunks', async () => {
     for (const headers of [
       ['Content-Length: 2', 'Content-Length: 20'],
       ['Content-Length: 2', 'Transfer-Encoding: chunked'],
@@ -118,8 +118,8 @@ describe('a header sent twice', () => {
   })
 })
 
-describe('a body', () => {
-  test('without an end is cut off at the limit: the answer comes while more could follow', async () => {
+describe('bodies over the limit', () => {
+  test('answers an endless body at the limit', async () => {
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
     const answer = await say(
       [
@@ -133,7 +133,7 @@ describe('a body', () => {
     expect(answer).toContain('body_too_large')
   })
 
-  test('that is announced too large is refused before it is sent', async () => {
+  test('refuses a body whose announced length is too large before it is sent', async () => {
     const answer = await say([
       ...['POST /v1/projects HTTP/1.1', 'Host: 127.0.0.1', `Authorization: Bearer ${app.ownerToken}`],
       ...['Content-Type: application/json', 'Content-Length: 99999999', 'Connection: close'],
@@ -142,12 +142,13 @@ describe('a body', () => {
   })
 })
 
-describe('the name a request is for', () => {
+describe('the Host header', () => {
   const ask = (host: string, to = port) =>
     say(['GET /v1/health HTTP/1.1', `Host: ${host}`, 'Connection: close'], { to }).then(statusOf)
 
-  test.each(['127.0.0.1', 'localhost', 'LOCALHOST:1', '[::1]:8420', '127.0.0.1:8420'])('%s is ours', async (host) =>
-    expect(await ask(host)).toBe(200),
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST:1', '[::1]:8420', '127.0.0.1:8420'])(
+    'accepts the host %s',
+    async (host) => expect(await ask(host)).toBe(200),
   )
 
   test.each([
@@ -155,17 +156,17 @@ describe('the name a request is for', () => {
     ...['evil.test@127.0.0.1', '127.0.0.1@evil.test', 'evillocalhost', 'localhost:8420:1'],
     // The origin of a preview, which serves none of the API.
     '3000--x.localhost',
-  ])('%s is not', async (host) => {
+  ])('refuses the host %s', async (host) => {
     const status = await ask(host)
     expect([400, 403]).toContain(status)
   })
 
-  test('none at all is not either', async () => {
+  test('refuses a request without a host', async () => {
     const answer = await say(['GET /v1/health HTTP/1.1', 'Connection: close'])
     expect([400, 403]).toContain(statusOf(answer))
   })
 
-  test('from a sandbox is its relay’s, and no header makes a request one of a sandbox', async () => {
+  test('a request of a sandbox comes only from its relay, not from a header', async () => {
     expect(await ask('127.0.0.1:61080', relayPort)).toBe(200)
     expect(await ask('localhost:61080', relayPort)).toBe(200)
     for (const host of ['127.0.0.1', 'evil.test', '127.0.0.1:8420', 'svc.example'])
@@ -173,7 +174,7 @@ describe('the name a request is for', () => {
   })
 })
 
-test('before the server is ready every request is told so, with when to come back', async () => {
+test('refuses every request with Retry-After until the server is ready', async () => {
   const early = new Listener({ fromSandbox: false })
   const at = await early.onPort('127.0.0.1', 0)
   const answer = await say(['GET /v1/ready HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close'], { to: at })
@@ -182,13 +183,13 @@ test('before the server is ready every request is told so, with when to come bac
   await early.close()
 })
 
-test('a port that is taken is said in one line, with what to do', async () => {
+test('reports a port in use in one line with what to do', async () => {
   const second = new Listener({ fromSandbox: false })
   await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(/in use by another program.*SVC_PORT/)
 })
 
 test.each([0, 1, 2, 5])(
-  'an answer whose stream breaks after %d pieces ends with its connection, and says nothing of why',
+  'ends the connection when a reply breaks off after %d pieces, without showing the reason',
   async (pieces) => {
     const breaking = new Hono<{ Bindings: Bindings; Variables: { requestId: string } }>()
     let sent = 0

@@ -69,7 +69,7 @@ for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
     const authorized = () => `Authorization: Bearer ${app.ownerToken}`
 
     test.each([[[]], [['X-Forwarded-For: 198.51.100.9', 'Forwarded: for=198.51.100.9', 'X-Real-IP: 198.51.100.9']]])(
-      'the audit has the address of the client; sent along: %j',
+      'audits the client address, whatever the client sends: %j',
       async (claims: string[]) => {
         const body = JSON.stringify({ name: `audited ${claims.length}` })
         const head = [authorized(), 'Content-Type: application/json', `Content-Length: ${body.length}`]
@@ -87,7 +87,7 @@ for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
       },
     )
 
-    test('an event stream passes while it is open', async () => {
+    test('passes the events of an open stream at once', async () => {
       const path = `/v1/projects/${project.project_id}/events`
       const stream = send([`GET ${path} HTTP/1.1`, authorized(), 'Accept: text/event-stream'])
       await until('its head is here', async () => stream.text().includes('text/event-stream'))
@@ -95,7 +95,7 @@ for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
       stream.close()
     })
 
-    test('a WebSocket passes in both directions', async () => {
+    test('passes a WebSocket in both directions', async () => {
       const key = `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`
       const socket = send([
         'GET /echo HTTP/1.1',
@@ -110,7 +110,7 @@ for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
       socket.close()
     })
 
-    test('a push of 40 MB passes', async () => {
+    test('passes a push of 40 MB', async () => {
       const folder = join(app.deps.config.dataDir, 'large')
       await $`git init -q -b large ${folder}`.quiet()
       await writeFile(join(folder, 'large.bin'), randomBytes(40 * 1024 * 1024))
@@ -124,7 +124,7 @@ for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
       await rm(folder, { recursive: true })
     })
 
-    test('a page of the same name over plain http is another origin', async () => {
+    test('treats a page of the same host over plain http as another origin', async () => {
       const body = '{"email":"a@example.test","password":"a wrong password"}'
       const ask = async (origin: string) => {
         const head = [`Origin: ${origin}`, 'Content-Type: application/json', `Content-Length: ${body.length}`]

@@ -52,7 +52,7 @@ const head = (method: string, path: string, ...lines: string[]) =>
 const health = (port: number) => fetch(`http://127.0.0.1:${port}/v1/health`, { headers: { connection: 'close' } })
 
 describe('300 slow connections', () => {
-  test('that never finish their headers are all cut, and an honest client is answered meanwhile', async () => {
+  test('cuts off clients that never finish their headers, while it answers an honest client', async () => {
     const port = await listen({ headersMs: 1000 })
     const slow = Array.from({ length: 300 }, () => open(port, 'GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: '))
     const drip = setInterval(() => slow.forEach(({ socket }) => void (socket.writable && socket.write('a'))), 100)
@@ -62,14 +62,14 @@ describe('300 slow connections', () => {
     expect((await health(port)).status).toBe(200)
   }, 60_000)
 
-  test('that fill the cap make room for an honest client', async () => {
+  test('makes room for an honest client when clients with slow headers reach the limit', async () => {
     const port = await listen({ headersMs: 60_000, connections: 50, connectionsPerAddress: 1000 })
     const slow = Array.from({ length: 300 }, () => open(port, 'GET /v1/health HTTP/1.1\r\n'))
     await until('the cap holds', async () => slow.filter(({ isClosed }) => isClosed).length >= 250)
     expect((await health(port)).status).toBe(200)
   }, 60_000)
 
-  test('that are only kept alive make room for an honest client', async () => {
+  test('makes room for an honest client when idle connections reach the limit', async () => {
     const port = await listen({ connections: 50, connectionsPerAddress: 1000 })
     const idle = Array.from({ length: 50 }, () => open(port, head('GET', '/v1/health')))
     await until('all are answered', async () => idle.every(({ text }) => text.includes('HTTP/1.1 200')))
@@ -77,7 +77,7 @@ describe('300 slow connections', () => {
     expect(idle.filter(({ isClosed }) => isClosed).length).toBeLessThan(5)
   }, 60_000)
 
-  test('whose bodies trickle are all cut with 408', async () => {
+  test('cuts off slow bodies with 408', async () => {
     const port = await listen({ bodyIdleMs: 1000, bodyBytesPerSecond: 500 })
     const request = head('POST', '/v1/projects', 'Content-Type: application/json', 'Content-Length: 100000')
     const slow = Array.from({ length: 300 }, () => open(port, request, '{'))
@@ -89,15 +89,15 @@ describe('300 slow connections', () => {
   }, 60_000)
 })
 
-describe('a body', () => {
-  test('that stalls is cut with 408', async () => {
+describe('slow bodies', () => {
+  test('cuts off a stalled body with 408', async () => {
     const port = await listen({ bodyIdleMs: 300, bodyBytesPerSecond: 0 })
     const raw = open(port, head('POST', '/v1/projects', 'Content-Length: 100'), '{"name":')
     await until('it is cut', async () => raw.isClosed)
     expect(raw.text).toContain('HTTP/1.1 408')
   })
 
-  test('of a push that stalls ends the git behind it', async () => {
+  test('ends git when the body of a push stalls', async () => {
     const { project } = await app.managedProject()
     const port = await listen({ bodyIdleMs: 300 })
     const basic = Buffer.from(`x-access-token:${app.ownerToken}`).toString('base64')
@@ -110,7 +110,7 @@ describe('a body', () => {
     expect((await health(port)).status).toBe(200)
   })
 
-  test('read as a whole has a total limit, however steadily it comes', async () => {
+  test('limits the total time of a body that is read as a whole', async () => {
     const port = await listen({ bodyIdleMs: 60_000, bodyBytesPerSecond: 0, wholeBodyMs: 500 })
     const raw = open(port, head('POST', '/v1/projects', 'Content-Length: 1000000', 'Connection: close'))
     const drip = setInterval(() => raw.socket.writable && raw.socket.write(' '), 20)
@@ -119,14 +119,14 @@ describe('a body', () => {
     expect(raw.text).toContain('HTTP/1.1 408')
   })
 
-  test('that is left after the answer does not keep its connection', async () => {
+  test('closes the connection of a client that keeps sending after the reply', async () => {
     const port = await listen({ bodyIdleMs: 300 })
     const raw = open(port, head('POST', '/v1/nothing', 'Content-Length: 100'), 'a')
     await until('it is cut', async () => raw.isClosed)
     expect(raw.text).toContain('HTTP/1.1 404')
   })
 
-  test('that makes progress is read to its end', async () => {
+  test('reads a body that makes progress to its end', async () => {
     // The whole body takes longer than the idle limit, but its first byte comes well before it.
     const port = await listen({ bodyIdleMs: 4000, bodyBytesPerSecond: 1 })
     const body = JSON.stringify({ name: 'steady' })
@@ -143,7 +143,7 @@ describe('connections of one address', () => {
   const idle = (port: number, ...lines: string[]) => open(port, head('GET', '/v1/health', ...lines))
   const answered = (raws: Raw[]) => async () => raws.every(({ text }) => text.includes('HTTP/1.1 200'))
 
-  test('are capped', async () => {
+  test('limits the connections of one address', async () => {
     const port = await listen({ connectionsPerAddress: 5 })
     const kept = Array.from({ length: 5 }, () => idle(port))
     await until('five are answered', answered(kept))
@@ -154,7 +154,7 @@ describe('connections of one address', () => {
     await until('its place is free', async () => (await health(port).catch(() => null))?.status === 200)
   })
 
-  test('are not capped for a trusted proxy', async () => {
+  test('does not limit the connections of a trusted proxy', async () => {
     const port = await listen({ connectionsPerAddress: 2 }, { SVC_TRUSTED_PROXIES: 'loopback' })
     await until(
       'all are answered',
@@ -162,7 +162,7 @@ describe('connections of one address', () => {
     )
   })
 
-  test('count event streams apart, by the client behind the proxy', async () => {
+  test('limits event streams separately, per client behind the proxy', async () => {
     const { project } = await app.managedProject()
     const env = { SVC_TRUSTED_PROXIES: 'loopback' }
     const port = await listen({ connections: 4, streamsPerAddress: 3 }, env)

@@ -16,7 +16,7 @@ export function findProxy(name: ProxyName): string | null {
   return candidates.find((path) => path !== null && existsSync(path)) ?? null
 }
 
-/** Of the same nginx version: a module loads into no other. */
+/** Must have the same version as nginx: a module loads into no other. */
 function findStreamModule(): string | null {
   const folder = findProxy('nginx')?.startsWith(unpacked) === true ? unpacked : '/usr'
   const path = join(folder, 'lib/nginx/modules/ngx_stream_module.so')

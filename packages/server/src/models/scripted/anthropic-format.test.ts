@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { asChat, messagesAnswer } from './anthropic-format.ts'
 import { UsageReader } from '../shapes.ts'
 
-describe('what the messages API asks', () => {
-  test('is a conversation as the scripted model knows it, results of tools before what is said beside them', () => {
+describe('requests in the format of the messages API', () => {
+  test('converts a request into a conversation, with tool results before the text beside them', () => {
     const chat = asChat({
       messages: [
         { role: 'user', content: 'Do it' },
@@ -38,10 +38,10 @@ describe('what the messages API asks', () => {
   })
 })
 
-describe('an answer', () => {
+describe('replies in the format of the messages API', () => {
   const answer = { model: 'm', text: 'Two words.', call: { id: 'c', name: 'bash', arguments: '{"command":"ls"}' } }
 
-  test('says the same in one piece and as a stream, and costs the same', async () => {
+  test('returns the same content and usage in one piece and as a stream', async () => {
     const usage = { in: 7, out: 3 }
     const whole = (await messagesAnswer({ ...answer, stream: false }, usage).json()) as { content: object[] }
     expect(whole.content).toEqual([

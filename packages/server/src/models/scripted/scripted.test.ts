@@ -32,7 +32,7 @@ async function converse(messages: ChatMessage[], run: (command: string) => strin
 const fine = (command: string) =>
   command.includes('svc cr open') ? '#7\topen\tAdd a greeting\n[exit 0]\n' : '(no output)\n[exit 0]'
 
-test('walks from a change to a change request, says first that it is no AI, and names the change request last', async () => {
+test('leads from a change to a change request, says first that it is not an AI, and names the change request last', async () => {
   const messages: ChatMessage[] = [
     { role: 'system', content: 's' },
     { role: 'user', content: 'Add a greeting' },
@@ -43,7 +43,7 @@ test('walks from a change to a change request, says first that it is no AI, and 
   expect(commands[2]).toContain('git push origin HEAD')
   expect(commands[3]).toContain('svc cr open --title')
   expect(messages[2]?.content).toContain('scripted demonstration')
-  expect(messages[2]?.content).toContain('no AI')
+  expect(messages[2]?.content).toContain('not an AI')
   expect(last).toContain('#7')
 
   messages.push({ role: 'user', content: [{ type: 'text', text: 'once more' }] })
@@ -59,7 +59,7 @@ test('runs the commands of a svc-script block instead', async () => {
   expect(last).toContain('All 2 commands')
 })
 
-test('calls a tool of the runtime where a line of the block names one, and says when there is none', async () => {
+test('calls a tool that a line of the block names, and says when there is none', async () => {
   const prompt = '```svc-script\n@svc_notes_read {"page":2}\necho done\n```'
   const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
   const tools = [bash, { function: { name: 'svc_notes_read' } }]
@@ -80,7 +80,7 @@ test('stops at a command that fails or does not end, and says which', async () =
   expect(denied.last).toContain('The tool was refused')
 })
 
-test('a request without tools gets a short title, one without bash an explanation', async () => {
+test('answers a request without tools with a short title, and one without bash with an explanation', async () => {
   expect(await ask([{ role: 'user', content: 'x' }], { tools: [] })).toEqual({
     role: 'assistant',
     content: 'Scripted demonstration',
@@ -90,7 +90,7 @@ test('a request without tools gets a short title, one without bash an explanatio
   )
 })
 
-test('streams the same answer as events', async () => {
+test('streams the same reply as events', async () => {
   const request: ChatRequest = { messages: [{ role: 'user', content: 'x' }], tools: [bash] }
   const reply = scriptedCompletion({ ...request, stream: true })
   expect(reply.headers.get('content-type')).toContain('text/event-stream')

@@ -28,7 +28,7 @@ interface Step {
 /** The tour: the path of every agent, one command per step. */
 const demonstration: Step[] = [
   {
-    say: `I am a scripted demonstration (${scriptedModelName}), no AI: whatever you ask, I walk the path every agent takes here. First I change a file.`,
+    say: `I am a scripted demonstration (${scriptedModelName}), not an AI: whatever you ask, I show the path of every agent here. First, I change a file.`,
     command: `if grep -qs '</main>' index.html; then sed -i 's|</main>|  <p>Hello from a scripted session.</p>\\n    </main>|' index.html; else echo 'Hello from a scripted session.' >> GREETING.md; fi`,
   },
   { say: 'Now I commit it on the branch of this session.', command: `git add -A && git commit -m 'Add a greeting'` },
@@ -52,7 +52,9 @@ export function nextMove(request: ChatRequest): { text: string; call?: ToolCall 
   if (request.tools === undefined || request.tools.length === 0) return { text: 'Scripted demonstration' }
   const shell = request.tools.find((tool) => tool.function.name === 'bash')
   if (shell === undefined)
-    return { text: 'I am a scripted demonstration, no AI, and I need the tool bash, which this agent does not have.' }
+    return {
+      text: 'I am a scripted demonstration, not an AI, and I need the tool bash, which this agent does not have.',
+    }
 
   const promptAt = request.messages.findLastIndex((message) => message.role === 'user')
   const before = request.messages.slice(0, Math.max(promptAt, 0))
@@ -91,7 +93,7 @@ function scriptIn(prompt: string): Step[] | null {
   return commands.map((command, index) => ({
     say:
       index === 0
-        ? `I am a scripted demonstration, no AI, and run the ${commands.length} commands of your script.`
+        ? `I am a scripted demonstration, not an AI, and run the ${commands.length} commands of your script.`
         : '',
     // A subshell, so that the exit code is printed even after `exit`.
     command: `(${command}\n)`,

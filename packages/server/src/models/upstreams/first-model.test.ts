@@ -39,7 +39,7 @@ const isMarked = () =>
   )
 const given = (key: string): GivenModel => ({ url: `http://127.0.0.1:${upstream.port}/v1`, models: ['big'], key })
 
-test('a start that is interrupted asks again; one that is skipped never does', async () => {
+test('asks again after an interrupted start, and never after a skipped question', async () => {
   const interrupted = person('interrupted')
   expect(await askFirstModel(app.deps, interrupted.ask, never)).toBeNull()
   expect([interrupted.heard, await isMarked()]).toEqual([[null], false])
@@ -51,7 +51,7 @@ test('a start that is interrupted asks again; one that is skipped never does', a
   expect(later.heard).toEqual([])
 })
 
-test('an answer that the upstream refuses is asked for again with the reason, and one that works is kept', async () => {
+test('asks again with the reason when the upstream refuses, and saves a model that works', async () => {
   await rm(marker())
   const { heard, ask } = person(given('wrong-key'), given('right-key-of-the-operator'))
   expect(await askFirstModel(app.deps, ask, never)).toContain('Agents use big.')

@@ -63,7 +63,7 @@ const prompt = (session: Session, text = 'Go on.') =>
   app.request<Refusal>('POST', app.path(session.session_id, 'prompt'), { body: { text } })
 
 describe('without a model', () => {
-  test('refuses work for an agent and says what to set, and a session without a prompt still starts', async () => {
+  test('refuses work for an agent and says what to set, but starts a session without a prompt', async () => {
     expect(await listed()).toEqual([])
     const refused = await app.create({ initial_prompt: 'Fix it.' })
     expect([refused.status, refused.body.code]).toEqual([409, 'no_model'])
@@ -81,14 +81,14 @@ describe('without a model', () => {
     expect([llm.status, llm.body.code]).toEqual([503, 'model_not_configured'])
   })
 
-  test('lets the scripted stand-in of the tour work', async () => {
+  test('runs the scripted model of the tour', async () => {
     const session = await app.running({ initial_prompt: 'Show me.', model: scriptedModelName })
     expect((await prompt(session)).status).toBe(202)
   })
 })
 
 describe('an owner of the instance', () => {
-  test('sets an upstream that was tried with one request; every server follows, and no answer holds the key', async () => {
+  test('sets an upstream after one test request; every server uses it, and no reply contains the key', async () => {
     const session = await app.running()
     const other = await app.anotherServer()
     const reply = await set({ url: `${url}/` })
@@ -136,7 +136,7 @@ describe('an owner of the instance', () => {
     expect(asked.at(-1)!.key).toBeNull()
   })
 
-  test('asks an upstream of the Anthropic shape in its own way', async () => {
+  test('tests an upstream of the Anthropic API in its own format', async () => {
     answer = () => Response.json({ type: 'message', content: [] })
     expect((await set({ shape: 'anthropic' })).body).toMatchObject({ shape: 'anthropic' })
     expect(asked).toMatchObject([{ path: '/v1/messages', key }])
@@ -155,7 +155,7 @@ describe('an owner of the instance', () => {
       'contains its key',
     ],
     ['that it is no model API', () => new Response('<html>'), 'did not respond like a model API'],
-  ])('hears %s when the upstream refuses, and nothing is saved', async (_what, refusal, reason) => {
+  ])('reads %s when the upstream refuses, and nothing is saved', async (_what, refusal, reason) => {
     answer = refusal
     const reply = await set()
     expect([reply.status, reply.body.code]).toEqual([422, 'unprocessable'])
@@ -164,7 +164,7 @@ describe('an owner of the instance', () => {
     expect(await saved()).toMatchObject({ source: 'none', url: null, models: [] })
   })
 
-  test('hears that nothing answers there', async () => {
+  test('reads that nothing answers at the URL', async () => {
     const reply = await set({ url: 'http://127.0.0.1:1/v1' })
     expect([reply.status, reply.body.error]).toEqual([
       422,
@@ -172,7 +172,7 @@ describe('an owner of the instance', () => {
     ])
   })
 
-  test('is refused while the environment names a model, which wins', async () => {
+  test('cannot set an upstream while the environment names a model', async () => {
     await set()
     const { config } = app.deps
     config.model = { url, key: null, name: 'of-the-environment' }
@@ -186,7 +186,7 @@ describe('an owner of the instance', () => {
     }
   })
 
-  test('is the only one who sees or sets it', async () => {
+  test('is the only one who can see or set the upstream', async () => {
     for (const user of [await app.makeUser('admin'), await app.makeUser('owner', 'own')]) {
       const { token } = user
       expect((await set({}, { token })).status).toBe(403)
@@ -197,13 +197,13 @@ describe('an owner of the instance', () => {
   })
 })
 
-describe('a session chooses', () => {
+describe('the model of a session', () => {
   const model = async (body: object) => {
     const made = await app.create(body)
     return made.status === 201 ? made.body.model : (made.body as unknown as Refusal)
   }
 
-  test('one of the models by itself, or by the file of its agent; its own choice wins', async () => {
+  test("a session uses a model of the list by its own choice, or else by its agent's file", async () => {
     await set()
     expect(await model({ model: 'small' })).toBe('small')
     expect(await model({})).toBeNull()
@@ -217,7 +217,7 @@ describe('a session chooses', () => {
     })
   })
 
-  test('no other one: the refusal lists those there are', async () => {
+  test('refuses an unknown model and lists the available ones', async () => {
     await set()
     const unknown = { code: 'model_not_found', models: ['big', 'small'], hint: expect.stringContaining('big, small') }
     expect(await model({ model: 'huge' })).toMatchObject(unknown)

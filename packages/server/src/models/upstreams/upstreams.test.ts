@@ -131,8 +131,8 @@ const settled = (calls: number) =>
     return open.length === 0 && usage.totals.calls >= calls ? usage : null
   })
 
-describe('an upstream', () => {
-  test('is chosen by shape and model, and gets its own key', async () => {
+describe('choosing an upstream', () => {
+  test("chooses an upstream by API format and model, and sends that upstream's key", async () => {
     await chat()
     await chat({ model: 'small-2' })
     await call('/messages', { model: 'claude-x', max_tokens: 100, stream: true }, { 'anthropic-version': '2023-06-01' })
@@ -143,7 +143,7 @@ describe('an upstream', () => {
     ])
   })
 
-  test('of the other shape is none, and the refusal is in the shape of the client', async () => {
+  test('refuses a model of the other API format, in the format of the client', async () => {
     const openAi = await chat({ model: 'claude-x' })
     expect([openAi.status, JSON.parse(openAi.text).error.code]).toEqual([404, 'not_found'])
     const anthropic = await call('/v1/messages', { model: 'gpt-large', max_tokens: 9 })
@@ -154,7 +154,7 @@ describe('an upstream', () => {
     expect(asked).toEqual([])
   })
 
-  test('whose key is refused or has had enough is asked with the next key, and then the next upstream is', async () => {
+  test('tries the next key, then the next upstream, when a key is refused or rate-limited', async () => {
     answer = ({ key }) =>
       key === 'first-key'
         ? Response.json({ error: { message: 'first-key is revoked' } }, { status: 401 })
@@ -168,7 +168,7 @@ describe('an upstream', () => {
     expect(enough.text).not.toContain('first-key')
   })
 
-  test('may get other keys while the server runs; a broken file changes nothing', async () => {
+  test('reloads keys while the server runs, and keeps them when the file is broken', async () => {
     await writeFile(`${file}.next`, listed(['third-key']))
     await rename(`${file}.next`, file)
     await until('the new key is used', async () => {
@@ -183,8 +183,8 @@ describe('an upstream', () => {
   })
 })
 
-describe('what is used', () => {
-  test('is counted from a stream, and the count is kept from whoever did not ask for it', async () => {
+describe('counting usage', () => {
+  test('counts the usage of a stream, and hides it from a client that did not request it', async () => {
     const plain = await chat()
     expect(plain.text).toBe(sse([word('Hel'), word('lo'), '[DONE]']))
     const wants = await chat({ stream_options: { include_usage: true } })
@@ -192,7 +192,7 @@ describe('what is used', () => {
     expect((await settled(2)).models).toMatchObject([{ model: 'gpt-large', calls: 2, tokens_in: 240, tokens_out: 60 }])
   })
 
-  test('is counted in the other shape, with what was read from a cache, and passed on as it is', async () => {
+  test('counts the usage of the Anthropic format, including cached tokens, and passes it on unchanged', async () => {
     const reply = await call(
       '/v1/messages',
       { model: 'claude-x', max_tokens: 100, stream: true },
@@ -203,7 +203,7 @@ describe('what is used', () => {
     expect((await settled(1)).models).toMatchObject([{ model: 'claude-x', calls: 1, tokens_in: 100, tokens_out: 25 }])
   })
 
-  test('is counted from answers in one piece', async () => {
+  test('counts the usage of replies in one piece', async () => {
     answer = ({ host }) =>
       host === 'claude'
         ? Response.json({ type: 'message', usage: { input_tokens: 5, output_tokens: 6 } })
@@ -213,7 +213,7 @@ describe('what is used', () => {
     expect((await settled(2)).totals).toMatchObject({ calls: 2, tokens_in: 12, tokens_out: 14 })
   })
 
-  test('is estimated where a stream is cut, and nothing is counted for a refusal', async () => {
+  test('estimates the usage of an interrupted stream, and counts nothing for a refusal', async () => {
     answer = () =>
       new Response(
         new ReadableStream({
@@ -231,7 +231,7 @@ describe('what is used', () => {
     expect((await settled(1)).totals.calls).toBe(1)
   })
 
-  test('adds up for project and account, and stays when the session goes', async () => {
+  test('adds up the usage of project and account, and keeps it after the session is deleted', async () => {
     await chat()
     await settled(1)
     const project = `/v1/projects/${app.project.project_id}/usage`
@@ -247,7 +247,7 @@ describe('what is used', () => {
     expect(after.sandboxes.some(({ session_id }) => session_id === session.session_id)).toBeTrue()
   })
 
-  test('of calls whose server died counts as far as is known', async () => {
+  test('counts the known usage of calls whose server died', async () => {
     let release: () => void = () => {}
     answer = () => new Promise((resolve) => (release = () => resolve(openAiSays())))
     const calling = chat()
@@ -265,11 +265,11 @@ describe('what is used', () => {
   })
 })
 
-describe('a cap', () => {
+describe('spend caps', () => {
   const cap = (settings: object) =>
     app.request('PATCH', `/v1/projects/${app.project.project_id}`, { body: { settings } })
 
-  test('of a session stops it with the reason, keeps it readable, and says it in the shape of the client', async () => {
+  test("a session at its cap stops with the reason in the client's format and stays readable", async () => {
     expect((await cap({ model_tokens_per_session: 1_000 })).status).toBe(200)
     try {
       answer = () => stream(sse([{ ...counted, usage: { prompt_tokens: 600, completion_tokens: 390 } }]))
@@ -294,7 +294,7 @@ describe('a cap', () => {
     expect((await app.reaches(session.session_id, 'running')).error).toBeNull()
   })
 
-  test('holds when calls come side by side', async () => {
+  test('holds for concurrent calls', async () => {
     await cap({ model_tokens_per_session: 10_000 })
     try {
       answer = ({ body }) =>
@@ -309,7 +309,7 @@ describe('a cap', () => {
     }
   })
 
-  test('of an account is set by its admins, and an agent can set none', async () => {
+  test('only admins set the cap of an account, not agents', async () => {
     const path = `/v1/accounts/${app.owner.account_id}/usage`
     const body = { model_tokens_per_month: 1 }
     const { token } = await app.makeUser('member')
@@ -323,7 +323,7 @@ describe('a cap', () => {
   })
 })
 
-test('a session that asks too often is told for how long to wait', async () => {
+test('asks a session over the rate limit to wait', async () => {
   const slow = await makeSessionApp({ configure: { modelCallsPerMinute: 1 } })
   try {
     const { env } = await slow.running()
@@ -338,7 +338,7 @@ test('a session that asks too often is told for how long to wait', async () => {
   }
 })
 
-test('the scripted model is counted by its calls', async () => {
+test('counts calls of the scripted model', async () => {
   const scripted = await app.running({ model: scriptedModelName })
   await call('/chat/completions', { model: scriptedModelName }, {}, scripted)
   const usage = await usageOf(app.path(scripted.session_id, 'usage'))

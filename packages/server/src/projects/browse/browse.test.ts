@@ -29,8 +29,8 @@ interface Branches {
   branches: { name: string; sha: string; is_default: boolean }[]
 }
 
-describe('branches', () => {
-  test('are as they are now, by name, page by page', async () => {
+describe('listing branches', () => {
+  test('lists the current branches by name, in pages', async () => {
     for (const made of [await app.managedProject(), await app.externalProject()]) {
       const get = browser(made)
       const names = ['-dash', '+main', 'HEAD', 'a'.repeat(40), 'feature/é', 'main', 'refs/heads/main']
@@ -51,7 +51,7 @@ describe('branches', () => {
     }
   })
 
-  test('of an empty repository are none, and nothing can be read there', async () => {
+  test('an empty repository has no branches and nothing to read', async () => {
     const made = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
     const get = browser({ project: made.body, repo: { dir: '', remote: null } })
     expect((await get<Branches>('branches')).body).toEqual({ branches: [] })
@@ -60,8 +60,8 @@ describe('branches', () => {
   })
 })
 
-describe('a ref', () => {
-  test('is a branch first, then a commit that a branch contains', async () => {
+describe('resolving a ref', () => {
+  test('resolves a branch first, then a commit that a branch contains', async () => {
     const made = await app.managedProject({ 'a.txt': 'one\n' })
     const get = browser(made)
     const first = await gitText(made.repo, 'rev-parse', 'main')
@@ -75,7 +75,7 @@ describe('a ref', () => {
     expect(await text(first)).toMatchObject({ ref: first, sha: first, content: 'one\n' })
   })
 
-  test('that is neither is refused in the one shape, and so is what only the service keeps', async () => {
+  test('refuses unknown refs and refs of the service with the same error', async () => {
     for (const made of [await app.managedProject(), await app.externalProject()]) {
       const get = browser(made)
       const at = testProject(app, made)
@@ -101,7 +101,7 @@ describe('a ref', () => {
     }
   })
 
-  test('is read by whoever may see the project, and by nobody else', async () => {
+  test('only members of the account can read a ref', async () => {
     const made = await app.managedProject()
     const viewer = await app.makeUser('viewer')
     const stranger = await app.makeUser('owner', 'own')
@@ -119,8 +119,8 @@ interface Commits {
   commits: { sha: string; subject: string; body: string; author_name: string; committed_at: string }[]
 }
 
-describe('commits', () => {
-  test('page through the history the first page began with', async () => {
+describe('listing commits', () => {
+  test('pages through the history that the first page began with', async () => {
     const made = await app.managedProject({ 'a.txt': '0\n' })
     const get = browser(made)
     for (const n of [1, 2, 3, 4])
@@ -148,7 +148,7 @@ describe('commits', () => {
       expect([wrong, (await get<ErrorBody>(`commits?cursor=${cursor(wrong)}`)).status]).toEqual([wrong, 400])
   })
 
-  test('can be of one file or folder', async () => {
+  test('lists the commits of one file or folder', async () => {
     const made = await app.managedProject({ 'dir/a.txt': 'a\n', '*.txt': 's\n' })
     const get = browser(made)
     await commit(made.repo, 'main', { 'b.txt': 'b\n' }, { message: 'other' })
@@ -165,8 +165,8 @@ describe('commits', () => {
   })
 })
 
-describe('a tree', () => {
-  test('lists a folder; names that are no UTF-8 lead back to their files', async () => {
+describe('listing a folder', () => {
+  test('lists a folder, and names that are not UTF-8 lead to their files', async () => {
     const latin = '"caf\\351.txt"'
     const made = await app.externalProject({
       'z.txt': 'z\n',
@@ -191,7 +191,7 @@ describe('a tree', () => {
   })
 })
 
-describe('a file', () => {
+describe('reading a file', () => {
   const bytes = new Uint8Array([0x89, 0x50, 0, 0xff])
   const html = '<script>alert(1)</script>\n'
   const files = {
@@ -211,7 +211,7 @@ describe('a file', () => {
     get = browser(await app.managedProject(files))
   })
 
-  test('is text where it is text, and base64 where it is not', async () => {
+  test('returns text as text and other content as base64', async () => {
     const of = async (path: string) => (await get(`file?path=${path}`)).body
     expect(await of('page.html')).toMatchObject({ encoding: 'utf-8', content: html, binary: false, size: html.length })
     expect(await of('a.png')).toMatchObject({
@@ -231,14 +231,14 @@ describe('a file', () => {
     expect((await get<ErrorBody>('file?path=dir')).body).toMatchObject({ code: 'not_found', type: 'directory' })
   })
 
-  test('past a mebibyte is cut between two characters', async () => {
+  test('truncates text over 1 MiB between two characters', async () => {
     const { body } = await get('file?path=big.txt')
     expect(body).toMatchObject({ truncated: true, size: 1_400_000, encoding: 'utf-8' })
     expect(Buffer.byteLength(body.content)).toBe(1024 * 1024)
     expect(body.content).not.toContain('\ufffd')
   })
 
-  test('as bytes is whole, and nothing a browser would run', async () => {
+  test('returns all raw bytes with a type that no browser runs', async () => {
     const accept = { accept: 'application/octet-stream' }
     for (const [path, content] of [
       ['page.html', html],
@@ -263,7 +263,7 @@ describe('a file', () => {
 })
 
 describe('comparing two refs', () => {
-  test('says what a change request of them would be', async () => {
+  test('returns what a change request of them would contain', async () => {
     for (const made of [await app.managedProject({ 'a.txt': 'a\n' }), await app.externalProject({ 'a.txt': 'a\n' })]) {
       const get = browser(made)
       await commit(made.repo, 'work', { 'b.txt': 'b\n', 'c.txt': 'c\n' }, { message: 'first' })
@@ -295,7 +295,7 @@ describe('comparing two refs', () => {
     }
   })
 
-  test('names the files that conflict', async () => {
+  test('lists the conflicting files', async () => {
     const made = await app.managedProject({ 'a.txt': 'a\n' })
     await diverge(made.repo, 'work', 'a.txt')
     expect((await browser(made)('compare?head=work')).body).toMatchObject({ can_merge: false, conflicts: ['a.txt'] })
@@ -303,7 +303,7 @@ describe('comparing two refs', () => {
   })
 })
 
-test('a repository that is away is told as such', async () => {
+test('reports an unreachable repository', async () => {
   const made = await app.externalProject()
   await made.host.close()
   for (const path of ['branches', 'commits', 'tree', 'file?path=README.md', 'compare?head=main']) {

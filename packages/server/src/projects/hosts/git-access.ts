@@ -27,7 +27,7 @@ export function makeAccess(
   comment: string,
 ): { access: GitAccess & { kind: 'ssh-key' }; publicKey: string } {
   if (input.git_token !== undefined || input.git_username !== undefined)
-    throw new ServiceError('invalid', 'Leave out git_token: the server makes the key.', {
+    throw new ServiceError('invalid', 'Leave out git_token: the server creates the key.', {
       detail: { issues: [{ path: 'git_token', message: 'cannot be combined with git_ssh_key' }] },
     })
   const { privateKey, publicKey } = makeSshKeyPair(comment)
@@ -35,20 +35,20 @@ export function makeAccess(
 }
 
 export function keyWithoutSsh(): ServiceError {
-  return new ServiceError('invalid', 'A key requires a repository at an ssh:// address.', {
-    detail: { issues: [{ path: 'git_ssh_key', message: 'goes with an ssh:// repo_url' }] },
+  return new ServiceError('invalid', 'A key requires a repository with an ssh:// URL.', {
+    detail: { issues: [{ path: 'git_ssh_key', message: 'requires an ssh:// repo_url' }] },
   })
 }
 
 /** A token goes with http and a key with ssh, so that neither is ever shown to the other's host. */
 export function requireFitting(access: GitAccess | null, protocol: 'ssh' | 'other', policy: { allowPrivate: boolean }) {
   if (access?.kind === 'ssh-key' && protocol !== 'ssh')
-    throw accessRefused('A private key requires an ssh:// address.', 'is a key, but the address is not ssh')
+    throw accessRefused('A private key requires an ssh:// URL.', 'is a key, but the URL is not ssh')
   if (access?.kind === 'token' && protocol === 'ssh')
-    throw accessRefused('An ssh:// address needs a private key for its git_token.', 'is no private key')
+    throw accessRefused('A repository with an ssh:// URL needs a private key as its git_token.', 'is not a private key')
   // On a personal machine the ssh keys are the user's own; on a shared server they are the operator's.
   if (access === null && protocol === 'ssh' && !policy.allowPrivate)
-    throw accessRefused('An ssh:// address needs a private key for its git_token.', 'is required with ssh')
+    throw accessRefused('A repository with an ssh:// URL needs a private key as its git_token.', 'is required with ssh')
 }
 
 /** The sealed value of a project: a token as it is, or a key together with the hosts it may be shown to. */

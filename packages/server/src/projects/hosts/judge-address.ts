@@ -45,7 +45,7 @@ export async function judgeAddress(
   const judged = { ...verdict, allowPrivate: isTrusted && ofInstance.allowPrivate }
   if (verdict.allowProtocols.includes('file')) return { ...judged, url: await judgeFile(deps, verdict.url, requested) }
   if (await isOwnAddress(config, verdict.url))
-    throw refused('This address is the service itself, whose repositories are already projects.')
+    throw refused('This URL is the service itself, whose repositories are already projects.')
   return judged
 }
 
@@ -75,7 +75,7 @@ async function judgeFile({ config }: Pick<Deps, 'config'>, url: string, { userId
   if (verdict.kind === 'refused') throw refused(verdict.reason)
   // The project stores the real path. If that path becomes a link later, it names another repository than the adopted one.
   if (userId === undefined && verdict.url !== url)
-    throw refused('The path of this repository is now a link to another place.')
+    throw refused('The path of this repository is now a link to another location.')
   return verdict.url
 }
 
@@ -108,7 +108,7 @@ function portOf(url: URL): number {
 
 function ownersOnly(): ServiceError {
   return new ServiceError('forbidden', 'Only an owner of this server can use its files and private addresses.', {
-    hint: "Use an https:// or ssh:// address, or ask an owner of this server's first account to create the project.",
+    hint: "Use an https:// or ssh:// URL, or ask an owner of this server's first account to create the project.",
   })
 }
 

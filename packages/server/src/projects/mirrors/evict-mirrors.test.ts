@@ -40,7 +40,7 @@ const evict = (deps = app.deps) => evictMirrors(deps, new AbortController().sign
 /** As if it was last used two hours ago. */
 const age = () => utimes(join(dir, 'svc-used'), new Date(), new Date(Date.now() - 7_200_000))
 
-test('a mirror that nobody used for long is emptied, and whole again when it is read', async () => {
+test('empties a mirror that was not used for long, and the next read restores it', async () => {
   const kept = await keptRefs()
   expect(kept).toContain('refs/svc/cr/1/head')
   await evict()
@@ -53,7 +53,7 @@ test('a mirror that nobody used for long is emptied, and whole again when it is 
   expect((await project.merge(open)).status).toBe(200)
 })
 
-test('emptied twice before anybody came, it still knows what it kept', async () => {
+test('an emptied mirror that is emptied again keeps its record of kept commits', async () => {
   const kept = await keptRefs()
   for (let n = 0; n < 2; n++) {
     await age().catch(() => utimes(join(dir, 'HEAD'), new Date(), new Date(Date.now() - 7_200_000)))
@@ -64,7 +64,7 @@ test('emptied twice before anybody came, it still knows what it kept', async () 
   expect(await keptRefs()).toBe(kept)
 })
 
-test('what its host no longer has is not given up', async () => {
+test('keeps commits that the host no longer has', async () => {
   const root = await gitText(origin, 'rev-list', '--max-parents=0', 'refs/heads/main')
   await gitText(origin, 'update-ref', 'refs/heads/main', root)
   for (const branch of ['done', 'work']) await gitText(origin, 'update-ref', '-d', `refs/heads/${branch}`)
@@ -74,7 +74,7 @@ test('what its host no longer has is not given up', async () => {
   expect(await read(merged)).toBe(200)
 })
 
-test('two servers empty it at the same time, and four read what is left of it: every read is answered', async () => {
+test('answers every read while two servers empty the mirror', async () => {
   const other = await app.anotherServer()
   const statuses = new Set<number>()
   const readAll = async (server: Pick<TestApp, 'request'>) => {

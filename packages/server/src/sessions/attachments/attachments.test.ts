@@ -52,7 +52,7 @@ const delivered = (session: RunningSession) =>
     return parts.some(({ type }) => type === 'file') ? parts : null
   })
 
-test('files reach the sandbox before their prompt, which names their paths, and stand in the transcript', async () => {
+test('delivers files before their prompt, which names their paths, and lists them in the transcript', async () => {
   const session = await app.running()
   const sent = await prompt(session.session_id, [file('plan.txt', 'step one'), file('Bild 1.png', png)])
   expect([sent.status, sent.body.status]).toEqual([202, 'delivered'])
@@ -76,7 +76,7 @@ test('files reach the sandbox before their prompt, which names their paths, and 
   ])
 })
 
-test('those of the first prompt wait with it, also when another server delivers them', async () => {
+test('keeps the files of the first prompt with it, also when another server delivers them', async () => {
   app.driver.options.bootMs = 60_000
   const { body, status } = await app.create({ initial_prompt: 'begin', attachments: [file('a.txt', 'first')] })
   expect(status).toBe(201)
@@ -99,14 +99,14 @@ test('those of the first prompt wait with it, also when another server delivers 
   }
 })
 
-test('a prompt that the agent did not get keeps its files beside the reason', async () => {
+test('keeps the files of an undelivered prompt beside the reason', async () => {
   const session = await app.running()
   app.driver.options.refuse = () => ({ code: 'runtime_failed', message: 'Not now.' })
   expect((await prompt(session.session_id, [file('a.txt', 'x')])).body.status).toBe('failed')
   expect(await delivered(session)).toMatchObject([{ type: 'text' }, { type: 'file', name: 'a.txt' }])
 })
 
-test('a prompt whose file is missing fails, unless its session was deleted', async () => {
+test('fails a prompt whose file is missing, unless its session was deleted', async () => {
   const session = await app.running()
   const gone = { attachment_id: crypto.randomUUID(), name: 'a.txt', bytes: 1, content_type: 'text/plain' }
   const waiting = { prompt_id: crypto.randomUUID(), text: 'look', created_at: '', attachments: [gone] }
@@ -119,12 +119,12 @@ test('a prompt whose file is missing fails, unless its session was deleted', asy
   expect(await sendAttachments(app.deps, daemon, waiting)).toMatchObject({ kind: 'unavailable' })
 })
 
-test('files need a task to begin with', async () => {
+test('refuses files without a task', async () => {
   const { status, body } = await app.create({ attachments: [file('a.txt', 'x')] })
   expect([status, body]).toEqual([400, expect.objectContaining({ error: 'Task is required with attachments.' })])
 })
 
-describe('limits', () => {
+describe('limits of attachments', () => {
   let session: RunningSession
   beforeAll(async () => {
     session = await app.running()
@@ -153,13 +153,13 @@ describe('limits', () => {
     ],
     ['no base64', () => [{ name: 'a', content_base64: 'a*b=' }], 400, 'is not base64'],
     ['half of base64', () => [{ name: 'a', content_base64: 'abcde' }], 400, 'is not base64'],
-  ])('%s', async (_, attachments, status, words) => {
+  ])('refuses %s', async (_, attachments, status, words) => {
     const sent = await prompt(session.session_id, attachments())
     expect([sent.status, sent.body.error]).toEqual([status, expect.stringContaining(words)])
     expect(await promptsOf(session.session_id)).toEqual([])
   })
 
-  test('more files than a prompt takes are refused before the first of them is read', async () => {
+  test('refuses too many files before it reads the first', async () => {
     const unreadable = Array.from({ length: 100_000 }, () => ({}))
     for (const sent of [
       await prompt(session.session_id, unreadable),
@@ -174,12 +174,12 @@ describe('limits', () => {
       ])
   })
 
-  test('a large file is refused before its content is read', async () => {
+  test('refuses a large file before it reads the content', async () => {
     const sent = await prompt(session.session_id, [{ name: 'film.mp4', content_base64: '*'.repeat(14 * 1024 ** 2) }])
     expect([sent.status, sent.body.limit_bytes]).toEqual([413, attachmentBytesMax])
   })
 
-  test('all of a session share the quota of its transcript', async () => {
+  test('counts all files of a session in the quota of its transcript', async () => {
     const path = `/v1/projects/${app.project.project_id}`
     expect((await prompt(session.session_id, [large(600 * 1024)])).status).toBe(202)
     await app.request('PATCH', path, { body: { settings: { quota_transcript_bytes: 1024 * 1024 } } })
@@ -196,7 +196,7 @@ describe('limits', () => {
   })
 })
 
-test('names are one plain line and no path, and two of them differ', async () => {
+test('makes file names one plain line without a path, and different from each other', async () => {
   const session = await app.running()
   const given = [
     ...[
@@ -235,7 +235,7 @@ test('names are one plain line and no path, and two of them differ', async () =>
   expect(long.body).toMatchObject({ status: 'delivered' })
 })
 
-describe('a reader', () => {
+describe('downloading attachments', () => {
   let session: RunningSession
   let ids: Record<string, string>
   beforeAll(async () => {
@@ -253,7 +253,7 @@ describe('a reader', () => {
     ['drawing.svg', 'application/octet-stream', 'attachment'],
     ['really.png', 'application/octet-stream', 'attachment'],
     ['photo.jpg', 'image/png', 'inline'],
-  ])('gets %s as %s, %s', async (name, type, disposition) => {
+  ])('serves %s as %s, %s', async (name, type, disposition) => {
     const answer = await download(session.session_id, ids[name]!)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe(type)
@@ -264,13 +264,13 @@ describe('a reader', () => {
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(sent))
   })
 
-  test('gets every byte, and a name that cannot leave its header', async () => {
+  test('serves every byte, with a name that cannot leave its header', async () => {
     const answer = await download(session.session_id, ids["it's 100%\u00e9.bin"]!)
     expect(new Uint8Array(await answer.arrayBuffer())).toEqual(new Uint8Array([0, 255, 1]))
     expect(answer.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''it%27s%20100%25%C3%A9.bin")
   })
 
-  test('may be a viewer, who attaches nothing; a stranger gets nothing', async () => {
+  test('serves a viewer, who cannot attach, and no stranger', async () => {
     const viewer = await app.makeUser('viewer')
     const stranger = await app.makeUser('member', 'own')
     expect((await download(session.session_id, ids['photo.jpg']!, viewer.token)).status).toBe(200)
@@ -279,7 +279,7 @@ describe('a reader', () => {
     expect((await prompt(session.session_id, [file('a', 'x')], stranger.token)).status).toBe(403)
   })
 
-  test('finds a file at its own session alone', async () => {
+  test('serves a file only at its own session', async () => {
     const other = await app.running()
     expect((await download(other.session_id, ids['photo.jpg']!)).status).toBe(404)
     expect((await download(session.session_id, 'nothing')).status).toBe(404)
@@ -290,7 +290,7 @@ describe('a reader', () => {
   })
 })
 
-test('a text and a name show no secret of the session, while its agent gets them as they are', async () => {
+test('redacts a text and a file name for people, while the agent gets them unchanged', async () => {
   const secret = 'correct-horse-battery-staple'
   await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
     body: { name: 'STAPLE', value: secret },
@@ -305,7 +305,7 @@ test('a text and a name show no secret of the session, while its agent gets them
   expect(filesIn(session.sandbox!.sandbox_id)).toMatchObject([{ content: `KEY=${secret}\n` }])
 })
 
-test('a long text arrives whole, with every secret in it replaced', async () => {
+test('serves a long text completely, with every secret redacted', async () => {
   const session = await app.running()
   const secret = 'correct-horse-battery-staple'
   const line = `\u{1f600}${'x'.repeat(4093)}${secret}\u{1f600}\n`
@@ -315,7 +315,7 @@ test('a long text arrives whole, with every secret in it replaced', async () => 
   expect((await answer.text()) === line.replace(secret, '[redacted STAPLE]').repeat(100)).toBe(true)
 })
 
-test('a long file is read piece by piece, and a text that begins as a PDF shows no secret either', async () => {
+test('reads a long file piece by piece, and redacts a text that begins like a PDF', async () => {
   const session = await app.running()
   const film = Buffer.from(Array.from({ length: 700_001 }, (_, at) => (at * 31) % 251))
   const pdf = `%PDF-1.7\n${'x'.repeat(300_000)}\u{1f600} correct-horse-battery-staple\n`
@@ -339,7 +339,7 @@ test('a long file is read piece by piece, and a text that begins as a PDF shows 
   await reader.cancel()
 })
 
-test('the agent of a session attaches to its own and to those it started, and reads no other', async () => {
+test('an agent attaches to its own session and its descendants, and reads no other', async () => {
   const { own, child, other, token } = await makeFamily(app)
   for (const session of [own, child]) {
     expect((await prompt(session.session_id, [file('a.txt', 'x')], token)).status).toBe(202)

@@ -20,8 +20,8 @@ const refusalOf = ({ status, body }: TestReply<unknown>) => [status, (body as Re
 const takenAnswer = [409, 'conflict', 'This session id is taken.']
 const tip = (branch: string) => gitText(app.repo, 'rev-parse', branch)
 
-describe('a session id that the caller chose', () => {
-  test('is the id of the session and of its branch, in whatever case it was sent', async () => {
+describe('a session id chosen by the caller', () => {
+  test('is the id of the session and of its branch, in any case', async () => {
     const session_id = randomUUID()
     const { status, body } = await app.create({ session_id: session_id.toUpperCase() })
     expect([status, body.session_id, body.branch_name]).toEqual([201, session_id, session_id])
@@ -29,7 +29,7 @@ describe('a session id that the caller chose', () => {
     expect(await app.reaches(session_id, 'running')).toMatchObject({ session_id })
   })
 
-  test('makes one session of the same caller, however often they ask and with or without a key', async () => {
+  test('the same caller gets one session, however often they ask, with or without a key', async () => {
     const body = { session_id: randomUUID(), initial_prompt: 'go', name: 'once' }
     const asked = await Promise.all([
       app.create(body),
@@ -42,7 +42,7 @@ describe('a session id that the caller chose', () => {
     expect(all.filter(({ name }) => name === 'once')).toHaveLength(1)
   })
 
-  test('is the same session after its prompt was delivered, also one with a secret in it', async () => {
+  test('is the same session after its prompt was delivered, also with a secret in it', async () => {
     const value = 'a-secret-value-of-this-project'
     await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, { body: { name: 'SOME_KEY', value } })
     const body = { session_id: randomUUID(), initial_prompt: `use ${value}` }
@@ -50,7 +50,7 @@ describe('a session id that the caller chose', () => {
     expect((await app.create(body)).body.session_id).toBe(body.session_id)
   })
 
-  test('is refused with anything else than before, which would be dropped otherwise', async () => {
+  test('refuses another request with the same id', async () => {
     const session_id = randomUUID()
     await commit(app.repo, 'other', { 'a.txt': 'a', '.svc/agents/other.md': 'You are another one.' })
     const file = (name: string, text: string) => ({ name, content_base64: Buffer.from(text).toString('base64') })
@@ -71,7 +71,7 @@ describe('a session id that the caller chose', () => {
     expect(await again()).toMatchObject({ status: 201, body: { session_id, name: 'renamed' } })
   })
 
-  test('that is the id of a prompt is taken, and the prompt stays as it is', async () => {
+  test('refuses the id of a prompt and keeps the prompt', async () => {
     const other = await app.running()
     const sent = await app.request<{ prompt_id: string }>('POST', app.path(other.session_id, 'prompt'), {
       body: { text: 'mine' },
@@ -89,7 +89,7 @@ describe('a session id that the caller chose', () => {
     expect(body.prompts).toMatchObject([{ prompt_id: session_id, text: 'mine', attachments: [] }])
   })
 
-  test('that anybody else has is taken, and whose it is is not said', async () => {
+  test("refuses the id of another caller's session without naming the caller", async () => {
     const session_id = randomUUID()
     await app.create({ session_id })
     const member = await app.makeUser('member')
@@ -113,14 +113,14 @@ describe('a session id that the caller chose', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   })
 
-  test('of a deleted session whose sandbox ran is taken', async () => {
+  test('refuses the id of a deleted session whose sandbox ran', async () => {
     const { session_id } = await app.running()
     await app.request('DELETE', app.path(session_id))
     expect(refusalOf(await app.create({ session_id }))).toEqual(takenAnswer)
     expect(refusalOf(await app.create({ session_id, branch_already_created: true }))).toEqual(takenAnswer)
   })
 
-  test('is still free after a request that was refused', async () => {
+  test('an id stays free after a refused request', async () => {
     const session_id = randomUUID()
     const refused = await app.create({ session_id, base_ref: 'missing' })
     expect(refusalOf(refused).slice(0, 2)).toEqual([400, 'ref_not_found'])
@@ -128,7 +128,7 @@ describe('a session id that the caller chose', () => {
   })
 
   test.each(['x', '00000000-0000-0000-0000-000000000000', '6ba7b810-9dad-11d1-80b4-00c04fd430c8'])(
-    '%s is refused: it is no random UUID',
+    'refuses %s, which is no random UUID',
     async (session_id) => {
       const { status, body } = await app.create({ session_id })
       expect([status, (body as unknown as Refusal).issues[0]!.path]).toEqual([400, 'session_id'])
@@ -136,8 +136,8 @@ describe('a session id that the caller chose', () => {
   )
 })
 
-describe('a branch that is there already', () => {
-  test('is worked on as it is', async () => {
+describe('a session on an existing branch', () => {
+  test('works on the branch as it is', async () => {
     const session_id = randomUUID()
     await commit(app.repo, session_id, { 'begun.txt': 'by somebody else' })
     const before = await tip(session_id)
@@ -149,7 +149,7 @@ describe('a branch that is there already', () => {
     expect((await app.create({ session_id, branch_already_created: true })).body.session_id).toBe(session_id)
   })
 
-  test('is 422 when it is missing, and nothing was made', async () => {
+  test('answers 422 when the branch is missing, and creates nothing', async () => {
     const session_id = randomUUID()
     const { status, body } = await app.create({ session_id, branch_already_created: true })
     expect([status, body.code]).toEqual([422, 'unprocessable'])
@@ -158,7 +158,7 @@ describe('a branch that is there already', () => {
     expect((await app.create({ session_id })).status).toBe(201)
   })
 
-  test('is refused unless the caller said that it is there', async () => {
+  test('refuses an existing branch without branch_already_created', async () => {
     const session_id = randomUUID()
     await commit(app.repo, session_id, { 'begun.txt': 'by somebody else' })
     for (const more of [{}, { branch_already_created: false }]) {
@@ -168,7 +168,7 @@ describe('a branch that is there already', () => {
     }
   })
 
-  test('is refused when it is the default branch, also before it was pushed', async () => {
+  test('refuses the default branch, also before the first push', async () => {
     const session_id = randomUUID()
     const { body: project } = await app.request<{ project_id: string }>('POST', '/v1/projects', {
       body: { name: 'named like a session', default_branch: session_id },
@@ -183,11 +183,11 @@ describe('a branch that is there already', () => {
     expect((await app.request('GET', `${path}/${session_id}`)).status).toBe(404)
   })
 
-  test('may be said not to be there without an id', async () => {
+  test('accepts branch_already_created: false without an id', async () => {
     expect((await app.create({ branch_already_created: false })).status).toBe(201)
   })
 
-  test('is found at the host of an external project', async () => {
+  test('finds the branch on the host of an external project', async () => {
     const { project, repo } = await app.externalProject()
     const create = (body: object) =>
       app.request<Session>('POST', `/v1/projects/${project.project_id}/sessions`, { body })

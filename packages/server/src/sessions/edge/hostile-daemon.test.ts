@@ -109,12 +109,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('what is no answer', () => {
-  test('there are forty and more of them, the lying ones below included', () => {
+describe('invalid replies of a daemon', () => {
+  test('this test has at least forty invalid replies', () => {
     expect(Object.keys(noAnswers).length + Object.keys(lies).length).toBeGreaterThanOrEqual(40)
   })
 
-  test.each(Object.entries(noAnswers))('%s', async (name, behaviour) => {
+  test.each(Object.entries(noAnswers))('treats this reply as a failure: %s', async (name, behaviour) => {
     behave = behaviour
     Bun.gc(true)
     const before = process.memoryUsage().rss
@@ -131,14 +131,14 @@ describe('what is no answer', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
   })
 
-  test('text that no database takes is made harmless', async () => {
+  test('makes text storable that no database accepts', async () => {
     behave = json(health({ error: 'a\0b\ud800c', boot: [{ step: 'x\0y', at_ms: 0, ms: 1 }] }))
     const outcome = await readHealth(daemon.socket)
     if (outcome.kind !== 'ok') throw new Error(outcome.reason)
     expect([outcome.value.error, outcome.value.boot[0]?.step]).toEqual(['a\u{fffd}b\u{fffd}c', 'x\u{fffd}y'])
   })
 
-  test('answers of control routes have their shape or are none', async () => {
+  test('accepts replies of control routes only in their shape', async () => {
     for (const body of [
       '{"ok": false, "runtime_session_id": "x"}',
       '{"ok": true}',
@@ -187,14 +187,14 @@ const lies: Record<string, Behaviour> = {
   'a thousand notes': sent(work({ notes: Array.from({ length: 1000 }, () => 'x') })),
 }
 
-describe('work that is none', () => {
+describe('invalid unfinished work', () => {
   let app: SessionApp
   beforeAll(async () => {
     app = await makeSessionApp()
   }, 120_000)
   afterAll(() => app.close())
 
-  test.each(Object.entries(lies))('%s', async (_, behaviour) => {
+  test.each(Object.entries(lies))('refuses invalid work: %s', async (_, behaviour) => {
     const session = await app.running()
     behave = behaviour
     const lying = { ...daemon, sessionId: session.session_id }
@@ -213,7 +213,7 @@ describe('work that is none', () => {
   })
 })
 
-describe('a runtime that lies', () => {
+describe('a lying runtime', () => {
   const updated = (info: unknown) => ({ type: 'message.updated', properties: { sessionID: 's', info } })
   const message = (messageId: string) => ({ id: messageId, role: 'assistant', time: { created: 1 } })
   const part = (changes: object) => ({
@@ -221,7 +221,7 @@ describe('a runtime that lies', () => {
     properties: { sessionID: 's', part: { id: 'p', messageID: 'm', type: 'text', text: 'x', ...changes } },
   })
 
-  test('makes neither keys nor memory nor crashes of us', () => {
+  test('adds no keys, exhausts no memory and crashes nothing', () => {
     const conversation = new Conversation('s', new TranscriptRedactor(new Redaction().of('s'), () => new Date()))
     conversation.apply(updated(message('m')))
     const odd: unknown[] = [

@@ -100,8 +100,8 @@ async function cookieOf(url: URL): Promise<string> {
   return String(entered.headers['set-cookie']).split(';')[0]!
 }
 
-describe('getting in', () => {
-  test('by a ticket that works once and becomes a cookie of this host alone', async () => {
+describe('access to a preview', () => {
+  test('a ticket works once and becomes a cookie of this host only', async () => {
     const url = await address()
     expect(url.host).toBe(host)
     const entered = await ask(host, url.pathname + url.search)
@@ -118,7 +118,7 @@ describe('getting in', () => {
     expect((await ask(host, url.pathname + url.search, { cookie: cookie.split(';')[0]! })).status).toBe(303)
   })
 
-  test('a viewer may, a stranger may not, and neither may who lost the role', async () => {
+  test('admits a viewer, and no stranger or former member', async () => {
     const viewer = await app.makeUser('viewer')
     const cookie = await cookieOf(await address(session.session_id, 3000, viewer.token))
     expect((await ask(host, '/', { cookie })).status).toBe(200)
@@ -135,7 +135,7 @@ describe('getting in', () => {
     expect([reply.status, reply.body.error]).toEqual([400, 'Port is one that the sandbox uses itself; choose another.'])
   })
 
-  test('a ticket and a cookie are of one port of one session', async () => {
+  test('a ticket and a cookie belong to one port of one session', async () => {
     const url = await address()
     const otherPort = `3001--${session.session_id}.localhost:${port}`
     expect((await ask(otherPort, url.pathname + url.search)).status).toBe(401)
@@ -146,7 +146,7 @@ describe('getting in', () => {
     expect((await ask(`3000--${randomUUID()}.localhost:${port}`, '/', { cookie })).status).toBe(401)
   })
 
-  test('a ticket is good for a minute and a cookie for half a day, and neither after that', async () => {
+  test('a ticket expires after a minute and a cookie after half a day', async () => {
     const live = async (isTicket: boolean) => {
       const [row] = await app.deps.db
         .selectFrom('preview_grants')
@@ -172,7 +172,7 @@ describe('getting in', () => {
     expect((await ask(host, '/', { cookie: String(entered.headers['set-cookie']).split(';')[0]! })).status).toBe(401)
   })
 
-  test('the address it leads on to is on this host, and holds what else was in it', async () => {
+  test('redirects to the same host and keeps the rest of the URL', async () => {
     for (const [path, location] of [
       ['//evil.test/x', '/x'],
       ['/.//evil.test', '/evil.test'],
@@ -188,7 +188,7 @@ describe('getting in', () => {
     expect((await ask(host, pathname + search, {}, 'POST')).status).toBe(401)
   })
 
-  test('over https the cookie is that of a secure host, and the program is told so', async () => {
+  test('sets a secure cookie over https, and tells the program about https', async () => {
     const { publicUrl } = app.deps.config
     app.deps.config.publicUrl = 'https://localhost'
     try {
@@ -203,7 +203,7 @@ describe('getting in', () => {
     }
   })
 
-  test('nobody gets in by a token, a dashboard cookie or nothing, and learns nothing', async () => {
+  test('refuses a token, a dashboard cookie and no credential without revealing anything', async () => {
     const tries: Record<string, string>[] = [
       {},
       { authorization: `Bearer ${app.ownerToken}` },
@@ -218,8 +218,8 @@ describe('getting in', () => {
   })
 })
 
-describe('what passes', () => {
-  test('headers of one hop, ours, and those that reach beyond the page end here', async () => {
+describe('traffic of a preview', () => {
+  test('drops hop-by-hop headers, headers of the service, and headers that affect other pages', async () => {
     const cookie = await cookieOf(await address())
     const answer = await ask(host, '/', {
       cookie: `own=2; ${cookie}; svc_session=mine; __Host-svc_session=mine`,
@@ -251,7 +251,7 @@ describe('what passes', () => {
     expect(seen.headers['x-forwarded-proto']).toBe('http')
   })
 
-  test('a script of a service worker only while the program serves one, and never from a cache', async () => {
+  test('serves a service worker only while the program does, and never from a cache', async () => {
     const cookie = await cookieOf(await address())
     const worker = await ask(host, '/sw.js', { cookie, 'service-worker': 'script' })
     expect(worker.status).toBe(200)
@@ -266,14 +266,14 @@ describe('what passes', () => {
     expect(nothing.text).toContain('registration.unregister()')
   })
 
-  test('bodies of any size, both ways', async () => {
+  test('passes bodies of any size in both directions', async () => {
     const cookie = await cookieOf(await address())
     const body = 'x'.repeat(3_000_000)
     const answer = await ask(host, '/', { cookie, origin: `http://${host}` }, 'POST', body)
     expect((JSON.parse(answer.text) as { body: string }).body.length).toBe(body.length)
   })
 
-  test('requests of other pages do not, links do', async () => {
+  test('refuses requests of other pages, and accepts links', async () => {
     const cookie = await cookieOf(await address())
     const other = `http://3000--${randomUUID()}.localhost:${port}`
     const foreign: [string, Record<string, string>][] = [
@@ -314,7 +314,7 @@ describe('what passes', () => {
     expect((await ask(host.toUpperCase(), '/', { cookie, origin: `http://${host}` }, 'POST')).status).toBe(200)
   })
 
-  test('traffic counts as use of the session', async () => {
+  test('traffic counts as activity of the session', async () => {
     const cookie = await cookieOf(await address(session.session_id, 3000))
     const fresh = await app.running()
     const other = await cookieOf(await address(fresh.session_id))
@@ -334,8 +334,8 @@ describe('what passes', () => {
   })
 })
 
-describe('when there is nothing to show', () => {
-  test('nothing listens: 502 with what to do, as a page and as JSON', async () => {
+describe('unavailable previews', () => {
+  test('answers 502 with what to do when nothing listens, as a page and as JSON', async () => {
     const at = `4000--${session.session_id}.localhost:${port}`
     const cookie = await cookieOf(await address(session.session_id, 4000))
     const page = await ask(at, '/', { cookie, accept: 'text/html' })
@@ -345,7 +345,7 @@ describe('when there is nothing to show', () => {
     expect([data.status, (JSON.parse(data.text) as { code: string }).code]).toEqual([502, 'preview_unreachable'])
   })
 
-  test('a stopped session says so and how to start it', async () => {
+  test('says that the session is stopped and how to start it', async () => {
     const stopped = await app.running()
     const cookie = await cookieOf(await address(stopped.session_id))
     await app.request('POST', app.path(stopped.session_id, 'stop'))
@@ -356,8 +356,8 @@ describe('when there is nothing to show', () => {
   })
 })
 
-describe('names', () => {
-  test('below the preview domain never reach the API, and those of nobody reach nothing', async () => {
+describe('host names of previews', () => {
+  test('names below the preview domain never reach the API, and unknown ones reach nothing', async () => {
     const token = { authorization: `Bearer ${app.ownerToken}` }
     for (const [name, status] of [
       [host, 401],
@@ -380,7 +380,7 @@ describe('names', () => {
     expect((await ask(`127.0.0.1:${port}`, '/v1/projects', token)).status).toBe(200)
   })
 
-  test('below the preview domain include the API’s own, where it has such a name', async () => {
+  test('serves the API on its own name below the preview domain', async () => {
     const { takes } = previewIngress({
       ...app.deps,
       config: { ...app.deps.config, publicUrl: 'http://Svc.localhost:8420', previewDomain: 'LOCALHOST' },
@@ -392,7 +392,7 @@ describe('names', () => {
     ])
   })
 
-  test('two of them, or none, are refused', async () => {
+  test('refuses two host names or none', async () => {
     const cookie = await cookieOf(await address())
     for (const hosts of [`Host: ${host}\r\nHost: ${host}\r\n`, `Host: localhost\r\nHost: ${host}\r\n`, '']) {
       const answer = await sendRaw(port, `GET / HTTP/1.1\r\n${hosts}Cookie: ${cookie}\r\nConnection: close\r\n\r\n`)
@@ -400,7 +400,7 @@ describe('names', () => {
     }
   })
 
-  test('an upgrade goes where its name says, and nowhere else', async () => {
+  test('an upgrade reaches only what its host name says', async () => {
     const upgrade = (at: string, path: string, more = '') =>
       sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${more}\r\n`)
     expect(await upgrade(host, '/')).toStartWith('HTTP/1.1 401')

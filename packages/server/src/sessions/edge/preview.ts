@@ -30,7 +30,7 @@ export function previewIngress(deps: Deps): IngressHandler {
     noun: 'preview',
     grants: 'preview_grants',
     grantedPlace: ({ port, sessionId }) => ({ session_id: sessionId, port }),
-    addressHint: { text: 'An address has the form <port>--<session>.<preview domain>.' },
+    addressHint: { text: 'A URL has the form <port>--<session>.<preview domain>.' },
     takes: () => true,
     placeOf: (label) => Promise.resolve(placeOf(label)),
     async projectOf({ sessionId }) {

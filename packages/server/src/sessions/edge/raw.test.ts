@@ -138,8 +138,8 @@ const addresses: [string, () => string][] = [
   ['the alias by the session', () => `/v1/p/${session.session_id}`],
 ]
 
-describe.each(addresses)('a path below %s', (_, address) => {
-  test('never leads to the daemon’s own routes, however it is written', async () => {
+describe.each(addresses)('unusual paths below %s', (_, address) => {
+  test("no spelling reaches the daemon's own routes", async () => {
     const base = address()
     const targets = control.flatMap(spellings)
     let count = 0
@@ -153,7 +153,7 @@ describe.each(addresses)('a path below %s', (_, address) => {
     expect(count).toBeGreaterThanOrEqual(300)
   })
 
-  test('in another form than a path, or at another sandbox, leads nowhere', async () => {
+  test('a target that is no path, or is at another sandbox, reaches nothing', async () => {
     const base = address()
     const targets = [
       `http://localhost:${port}${base}/svc/env`,
@@ -177,7 +177,7 @@ describe.each(addresses)('a path below %s', (_, address) => {
   })
 })
 
-describe('a header', () => {
+describe('forged headers', () => {
   const forged = 'eyJ1c2VyX2lkIjoieCJ9.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
   const tricks: [what: string, lines: () => string[]][] = [
     ['forged', () => [`X-Svc-User-Context: ${forged}`]],
@@ -222,7 +222,7 @@ describe('a header', () => {
   const smuggled = () =>
     `0\r\n\r\nPOST /svc/env HTTP/1.1\r\nHost: sandbox\r\nX-Test: 1\r\nX-Svc-User-Context: ${forged}\r\nContent-Length: 2\r\n\r\n{}`
 
-  test('that lies never reaches the daemon in the name of the service', async () => {
+  test('no forged header reaches the daemon in the name of the service', async () => {
     for (const kind of kinds)
       for (const [what, lines] of tricks)
         for (const body of ['', smuggled()]) {
@@ -233,7 +233,7 @@ describe('a header', () => {
         }
   })
 
-  test.each(addresses)('and a request without any of this does, below %s', async (_, address) => {
+  test.each(addresses)('a normal request reaches the daemon below %s', async (_, address) => {
     const base = address()
     const { answer, requests } = await through(request('GET', `${base}/proxy/3000/`))
     expect(answer).toStartWith('HTTP/1.1 200')

@@ -20,7 +20,7 @@ export function sandboxIngress(deps: Deps): IngressHandler {
         credentials: credentialsOfUpgrade(deps, request),
       })
     const admitted = await judge()
-    if (admitted.kind === 'health') throw new ServiceError('invalid', 'This address does not support upgrades.')
+    if (admitted.kind === 'health') throw new ServiceError('invalid', 'This URL does not support upgrades.')
     closeUnlessAdmitted(deps, socket, judge)
     return admitted
   })

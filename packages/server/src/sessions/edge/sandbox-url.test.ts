@@ -50,8 +50,8 @@ afterAll(() => app.close())
 const echo = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
   app.request<Echo>(method, `${base}/proxy/3000${path}`, { headers, ...(body === undefined ? {} : { body }) })
 
-describe('what goes in', () => {
-  test('is the method, the path as it was sent, and the body', async () => {
+describe('requests to a sandbox', () => {
+  test('passes the method, the unchanged path and the body', async () => {
     const { status, body } = await echo('POST', '/a%20b/%2e%2e%2f?x=%C3%A9&y=1', {}, 'some body')
     expect(status).toBe(203)
     expect(body.method).toBe('POST')
@@ -59,7 +59,7 @@ describe('what goes in', () => {
     expect(body.body).toBe('some body')
   })
 
-  test('has one user context, ours, whatever the caller sends; and nothing the caller signs in with', async () => {
+  test("sets one user context, whatever the caller sends, and drops the caller's credential", async () => {
     const { body } = await echo('GET', '/', {
       'x-svc-user-context': 'forged',
       'X-Svc-Anything': 'forged',
@@ -83,13 +83,13 @@ describe('what goes in', () => {
     expect(context.exp - context.iat).toBeLessThanOrEqual(60)
   })
 
-  test('is signed for each request anew', async () => {
+  test('signs each request separately', async () => {
     const contexts = await Promise.all(Array.from({ length: 20 }, () => echo('GET', '/')))
     expect(contexts.map((reply) => reply.status)).toEqual(contexts.map(() => 203))
     expect(new Set(contexts.map((reply) => reply.body.headers['x-svc-user-context'])).size).toBe(20)
   })
 
-  test('is told the role of who asks', async () => {
+  test('passes the role of the caller', async () => {
     const { token } = await app.makeUser('member')
     const { body } = await app.request<Echo>('GET', `${base}/proxy/3000/`, { token })
     const [payload] = body.headers['x-svc-user-context']!.split('.')
@@ -97,8 +97,8 @@ describe('what goes in', () => {
   })
 })
 
-describe('what comes out', () => {
-  test('cannot run as a page of ours, set our cookies or speak for us', async () => {
+describe('replies of a sandbox', () => {
+  test('cannot run as a page of the service, set cookies or send its headers', async () => {
     const { headers } = await echo('GET', '/')
     expect(headers.get('content-security-policy')).toBe('sandbox')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -114,7 +114,7 @@ describe('what comes out', () => {
       expect([name, headers.get(name)]).toEqual([name, null])
   })
 
-  test('is no page of a browser', async () => {
+  test('refuses to open in a browser as a page', async () => {
     const reply = await app.request<{ code: string; hint: string }>('GET', `${base}/`, {
       headers: { 'sec-fetch-mode': 'navigate' },
     })
@@ -122,13 +122,13 @@ describe('what comes out', () => {
     expect(reply.body.hint).toContain('svc sessions preview')
   })
 
-  test('of a port where nothing listens is told by the daemon', async () => {
+  test("passes the daemon's message for a port where nothing listens", async () => {
     const reply = await app.request<{ code: string }>('GET', `${base}/proxy/3001/`)
     expect([reply.status, reply.body.code]).toEqual([502, 'nothing_listens'])
   })
 })
 
-test('whether its daemon is well is told to everybody: yes, not any more, not yet', async () => {
+test('shows the health of the daemon to everyone: healthy, gone, or starting', async () => {
   const of = await app.running()
   const path = `${new URL(of.sandbox_url!).pathname}/svc/health`
   const ask = () => app.request<{ daemon?: string; code?: string }>('GET', path, { token: null })
@@ -148,7 +148,7 @@ test('whether its daemon is well is told to everybody: yes, not any more, not ye
   await app.request('POST', app.path(of.session_id, 'stop'))
 })
 
-test('the address of a sandbox is there, and tells its health, before the sandbox is made', async () => {
+test('the URL of a sandbox exists and reports its health before the sandbox is created', async () => {
   const made = await app.create()
   expect(made.body.sandbox_url).toBeString()
   const first = new URL(made.body.sandbox_url!).pathname
@@ -182,7 +182,7 @@ test('the address of a sandbox is there, and tells its health, before the sandbo
   expect((await app.session(sessionId)).sandbox_url).toBeNull()
 })
 
-test('a stopped sandbox has no address any more, and its old one says so', async () => {
+test('a stopped sandbox has no URL any more, and its old one says so', async () => {
   const doomed = await app.running()
   const path = new URL(doomed.sandbox_url!).pathname
   await app.request('POST', app.path(doomed.session_id, 'stop'))
@@ -195,7 +195,7 @@ test('a stopped sandbox has no address any more, and its old one says so', async
   }
 })
 
-test('a sandbox that boots says so to whoever comes too early', async () => {
+test('a booting sandbox says so to early requests', async () => {
   app.driver.options.bootMs = 60_000
   const { body } = await app.create()
   const sandbox = await until('it boots', async () => {
@@ -211,7 +211,7 @@ test('a sandbox that boots says so to whoever comes too early', async () => {
 describe('the alias /v1/p', () => {
   const ids = { sandbox: () => session.sandbox!.sandbox_id, session: () => session.session_id }
 
-  test.each(['sandbox', 'session'] as const)('takes the id of the %s, and is sandbox_url otherwise', async (by) => {
+  test.each(['sandbox', 'session'] as const)('accepts the id of the %s and works like sandbox_url', async (by) => {
     const at = `/v1/p/${ids[by]()}`
     const { status, body, headers } = await app.request<Echo>('POST', `${at}/proxy/3000/a%20b?x=1`, { body: 'some' })
     expect([status, body.method, body.url, body.body]).toEqual([203, 'POST', '/proxy/3000/a%20b?x=1', 'some'])
@@ -233,7 +233,7 @@ describe('the alias /v1/p', () => {
     }
   })
 
-  test('shows health to everybody by the sandbox, and by the session to whoever may use it', async () => {
+  test('shows the health by sandbox id to everyone, and by session id to callers with access', async () => {
     const health = (id: string, token: string | null) =>
       app.request<{ daemon?: string }>('GET', `/v1/p/${id}/svc/health`, { token })
     expect((await health(ids.sandbox(), null)).body.daemon).toBe('ok')
@@ -244,7 +244,7 @@ describe('the alias /v1/p', () => {
     expect((await health(randomUUID(), app.ownerToken)).status).toBe(404)
   })
 
-  test('by the session tells nobody but members of its account whether there is one', async () => {
+  test('reveals a session by its id only to members of its account', async () => {
     const { token: stranger } = await app.makeUser('owner', 'own')
     const theirs = await app.request<Project>('POST', '/v1/projects', { token: stranger, body: { name: 'theirs' } })
     const { project: other } = await app.managedProject()
@@ -266,7 +266,7 @@ describe('the alias /v1/p', () => {
       }
   })
 
-  test('by the session leads to the sandbox of its newest start', async () => {
+  test('leads by session id to the sandbox of the newest start', async () => {
     const again = await app.running()
     const at = `/v1/p/${again.session_id}/proxy/3000/`
     await app.request('POST', app.path(again.session_id, 'stop'))

@@ -46,8 +46,8 @@ const tend = async () => {
   await tender.ended()
 }
 
-describe('a refresh that a caller asks for', () => {
-  test('applies what can change in place, and names what needs a restart', async () => {
+describe('a refresh by a caller', () => {
+  test('applies what can change in place, and lists what needs a restart', async () => {
     const session = await app.running()
     await commit(app.repo, 'main', {
       'svc.toml': manifest('cpu = 1.5\nsetup = "true"', 'config_dir = "tools/agents"'),
@@ -82,7 +82,7 @@ describe('a refresh that a caller asks for', () => {
     expect((await refresh(session.session_id)).body.refresh).toMatchObject({ applied: [], needs_restart: [] })
   })
 
-  test('waits until the turn of the agent ends', async () => {
+  test("waits for the end of the agent's turn", async () => {
     const session = await app.running()
     working = Promise.withResolvers<string>()
     await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text: 'work' } })
@@ -100,7 +100,7 @@ describe('a refresh that a caller asks for', () => {
     expect(body).toMatchObject({ status: 'running', is_busy: false, last_turn_error: null })
   })
 
-  test('says when the session branch was not pulled, and has applied the rest', async () => {
+  test('says that the session branch was not pulled, and applies the rest', async () => {
     await write({ 'svc.toml': manifest() })
     const session = await app.running()
     await write({ 'svc.toml': manifest() })
@@ -111,7 +111,7 @@ describe('a refresh that a caller asks for', () => {
     expect(body.refresh?.error).toBe('The session branch was not pulled: it has commits of its own.')
   })
 
-  test('is refused with the state of a session that does not run', async () => {
+  test('refuses a session that does not run, with its state', async () => {
     const session = await app.running()
     await app.request('POST', app.path(session.session_id, 'stop'))
     const stopped = await refresh(session.session_id)
@@ -129,8 +129,8 @@ describe('a refresh that a caller asks for', () => {
   })
 })
 
-describe('a default branch that moves', () => {
-  test('brings other agents to a running session, without being asked', async () => {
+describe('a refresh after the default branch moved', () => {
+  test('brings changed agents to a running session automatically', async () => {
     const session = await app.running()
     await write({ 'svc.toml': null, '.svc/runtime/agents/house.md': `Be number ${++serial}.\n` })
     await tend()
@@ -142,7 +142,7 @@ describe('a default branch that moves', () => {
     expect(refreshesOf(session)).toHaveLength(1)
   })
 
-  test('does not restart the runtime for hosts that a sandbox may reach, or for code', async () => {
+  test('does not restart the runtime for changes of egress or code', async () => {
     const session = await app.running()
     await write({ 'svc.toml': manifest() })
     await tend()
@@ -155,7 +155,7 @@ describe('a default branch that moves', () => {
     expect(await phases(session.session_id)).toHaveLength(1)
   })
 
-  test('tells once what needs a restart, and that it no longer does', async () => {
+  test('reports once what needs a restart, and when that ended', async () => {
     const session = await app.running()
     const { refresh: none } = await app.session(session.session_id)
     expect(none).toBeNull()

@@ -95,7 +95,7 @@ const mayReach = ({ sandbox }: Session, host: string) =>
     socket.on('error', reject)
   })
 
-describe('a git host that is away', () => {
+describe('while the git host is down', () => {
   async function external() {
     const origin = await makeRepo({ main: { 'README.md': 'mine\n', 'svc.toml': '[sandbox]\negress = []\n' } })
     let isUnavailable = false
@@ -106,7 +106,7 @@ describe('a git host that is away', () => {
     return { ...place, close: host.close, setAway: (yes: boolean) => void (isUnavailable = yes) }
   }
 
-  test('leaves an automatic refresh waiting, without a row or an event for each try', async () => {
+  test('an automatic refresh waits, without a row or an event for each attempt', async () => {
     const place = await external()
     const session = await running(place)
     await write(place, { 'svc.toml': '[sandbox]\negress = ["back.invalid"]\n' })
@@ -130,7 +130,7 @@ describe('a git host that is away', () => {
     await place.close()
   }, 60_000)
 
-  test('pauses between the tries', async () => {
+  test('pauses between the attempts', async () => {
     const place = await external()
     const session = await running(place)
     await write(place, { 'svc.toml': '[sandbox]\negress = ["back.invalid"]\n' })
@@ -148,7 +148,7 @@ describe('a git host that is away', () => {
     await place.close()
   }, 60_000)
 
-  test('fails a refresh that a caller asks for, once', async () => {
+  test('fails a requested refresh once', async () => {
     const place = await external()
     const session = await running(place)
     place.setAway(true)
@@ -168,7 +168,7 @@ describe('a git host that is away', () => {
 })
 
 describe('a manifest with an error', () => {
-  test('leaves what is in force as it is, and the refresh says so once', async () => {
+  test('keeps the current settings and reports the error once', async () => {
     const place = await managed({ 'svc.toml': '[sandbox]\negress = ["kept.invalid"]\nidle_minutes = 7\n' })
     const session = await running(place)
     const tender = new RefreshTender(app.deps)
@@ -203,8 +203,8 @@ describe('a manifest with an error', () => {
   }, 60_000)
 })
 
-describe('an agent at work', () => {
-  test('keeps no host open that left the list', async () => {
+describe('while the agent works', () => {
+  test('closes a host that left the egress list', async () => {
     const place = await managed({ 'svc.toml': '[sandbox]\negress = ["leak.invalid"]\n' })
     const session = await running(place)
     const tender = new RefreshTender(app.deps)
@@ -226,7 +226,7 @@ describe('an agent at work', () => {
     expect(await timeline(place, session.session_id)).toHaveLength(1)
   }, 60_000)
 
-  test('gets a list alone at once, and one that a caller asks for applies it, too', async () => {
+  test('applies a changed egress list at once, also by a requested refresh', async () => {
     const place = await managed({ 'svc.toml': '[sandbox]\negress = ["leak.invalid"]\n' })
     const session = await running(place)
     await work(place, session.session_id)
@@ -245,8 +245,8 @@ describe('an agent at work', () => {
   }, 60_000)
 })
 
-describe('sandboxes that are slow', () => {
-  test('stop the refreshes of no other project', async () => {
+describe('slow sandboxes', () => {
+  test('do not delay the refreshes of other projects', async () => {
     const place = await managed({ 'svc.toml': '[sandbox]\negress = []\n' })
     const sessions = [await running(place), await running(place), await running(place), await running(place)]
     const other = await managed({ 'svc.toml': '[sandbox]\negress = []\n' })

@@ -59,7 +59,7 @@ async function watched() {
   return { sessionId, watch, read, bundle, endTurn }
 }
 
-test('what was changed until the end of a turn is in the answer that comes right after it', async () => {
+test('the reply after a turn has what was changed until its end', async () => {
   const { watch, read, endTurn } = await watched()
   const first = await edit('first')
   await watch.saveNow()
@@ -76,7 +76,7 @@ test('what was changed until the end of a turn is in the answer that comes right
   await watch.end()
 })
 
-test('a save that fails, and one that takes too long, are in the notes of the work from before', async () => {
+test('a failed or slow save is in the notes of the earlier work', async () => {
   const { watch, read, endTurn } = await watched()
   const first = await edit('first')
   await watch.saveNow()
@@ -92,7 +92,7 @@ test('a save that fails, and one that takes too long, are in the notes of the wo
   await watch.end()
 }, 60_000)
 
-test('a sandbox that ends without its last save is no session that ended well', async () => {
+test('a session whose sandbox ended without its last save says so', async () => {
   const { sessionId, watch } = await watched()
   await edit('first')
   await watch.saveNow()
@@ -101,7 +101,7 @@ test('a sandbox that ends without its last save is no session that ended well', 
   expect((await app.session(sessionId)).error).toContain('may not be saved. The disk is broken.')
 })
 
-test('a bundle is found before the answer: also when a server died between the snapshot and its row', async () => {
+test('a bundle is stored before its row, also when a server died in between', async () => {
   const { sessionId, watch, bundle } = await watched()
   const first = await edit('first')
   await watch.saveNow()

@@ -46,7 +46,7 @@ async function leaveAlone(at: Date): Promise<void> {
   for (const name of await readdir(packs)) await utimes(join(packs, name), at, at)
 }
 
-test('a day after a snapshot was replaced it is gone; the newest is given out whole', async () => {
+test('removes a replaced snapshot after a day, and serves the newest one whole', async () => {
   const session = await app.running()
   const now = app.deps.now()
   const [first, second] = [await save(session.session_id, 'first'), await save(session.session_id, 'second')]
@@ -79,7 +79,7 @@ test('a day after a snapshot was replaced it is gone; the newest is given out wh
   expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
 })
 
-test('thirty days after a session was deleted its work is let go, and nobody else’s', async () => {
+test('releases the work of a deleted session after thirty days, and no other', async () => {
   const [gone, stays] = [await app.running(), await app.running()]
   const refs = async () =>
     (await gitText(app.repo, 'for-each-ref', '--format=%(refname:lstrip=2)', 'refs/svc')).split('\n').filter(Boolean)

@@ -94,7 +94,7 @@ const listed = async (): Promise<Work[]> =>
 /** The server has seen the host's branches as they are. */
 const seen = () => app.request('GET', `/v1/projects/${project.project_id}/commits?ref=${session.branch_name}`)
 
-test('after another caller pushed to the branch, only the work of the sandbox counts', async () => {
+test('counts only the work of the sandbox after another caller pushed to the branch', async () => {
   await writeFile(join(clone, 'one.txt'), 'one\n')
   await gitIn(clone, 'add', '.')
   await gitIn(clone, 'commit', '--quiet', '-m', 'one')
@@ -113,14 +113,14 @@ test('after another caller pushed to the branch, only the work of the sandbox co
   expect(await listed()).toMatchObject([{ session_id: session.session_id, files: 0, unpushed_commits: 1 }])
 })
 
-test('what another caller pushes after it was saved is not shown as unfinished any more', async () => {
+test('no longer counts saved commits that another caller pushed later', async () => {
   await gitIn(clone, 'push', '--quiet', '--force', host.dir, `HEAD:${session.branch_name}`)
   expect(await shown()).toMatchObject({ saved_at: null, unpushed_commits: 0 })
   expect(await listed()).toEqual([])
   expect(await save()).toEqual({ kind: 'clean' })
 })
 
-test('by a rewritten branch a commit counts again when no branch has it', async () => {
+test('counts a commit again that no branch has after a rewrite', async () => {
   const main = await gitIn(host.dir, 'rev-parse', 'main')
   await gitIn(host.dir, 'update-ref', `refs/heads/${session.branch_name}`, main)
   expect((await seen()).status).toBe(200)

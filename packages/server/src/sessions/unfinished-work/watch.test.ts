@@ -21,7 +21,7 @@ const nothingUnfinished = {
   ...{ state: 'clean', commit: null, base: null, files: 0, paths: [], unpushed: 0, notes: [], pack: false },
 }
 
-test('a sandbox whose runtime sleeps is saved once more, and again when it is awake', async () => {
+test('saves a sandbox once more when its runtime sleeps, and again when it is awake', async () => {
   const session = await app.running()
   const seen = { saves: 0, healths: 0 }
   let asleepSince: number | null = null

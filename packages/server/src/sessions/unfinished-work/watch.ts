@@ -25,7 +25,7 @@ const asleepFactor = 5
 interface WatchEvents {
   /** Work no longer fits, or fits again. */
   spaceChanged: () => void
-  /** The daemon said how long the runtime has slept; null when it is awake. */
+  /** The time for which the runtime has slept, as the daemon reported it; null when it is awake. */
   sleepSeen: (asleepMs: number | null) => void
 }
 

@@ -36,8 +36,8 @@ const gitAs = (password: string, path: string, project = app.project.project_id)
     headers: { authorization: `Basic ${btoa(`x-access-token:${password}`)}` },
   })
 
-describe('a session that finds one waiting', () => {
-  test('takes its ids and values, which work from then on and not before', async () => {
+describe('a session that claims a warm sandbox', () => {
+  test('takes its ids and values, which work only from then on', async () => {
     const warm = await waiting()
     const values = valuesOf(warm.sandbox_id)
     expect(await whoAmI(values.SVC_CLI_TOKEN!)).toBe(401)
@@ -69,7 +69,7 @@ describe('a session that finds one waiting', () => {
     expect(JSON.stringify(branches.body)).toContain(warm.session_id)
   })
 
-  test('takes none when its id is chosen, and the id of one that waits cannot be chosen', async () => {
+  test('claims none with a chosen id, and the id of a warm sandbox cannot be chosen', async () => {
     const warm = await waiting()
     expect((await app.create({ session_id: warm.session_id })).status).toBe(409)
     const session_id = randomUUID()
@@ -79,7 +79,7 @@ describe('a session that finds one waiting', () => {
     await app.request('DELETE', app.path(session_id))
   })
 
-  test('loses the values with a restart, and with a stop', async () => {
+  test('loses the values with a restart or a stop', async () => {
     const warm = await waiting()
     const { SVC_CLI_TOKEN: token } = valuesOf(warm.sandbox_id)
     const session = await app.running()
@@ -93,7 +93,7 @@ describe('a session that finds one waiting', () => {
     expect(await whoAmI(next.SVC_CLI_TOKEN!)).toBe(401)
   })
 
-  test('may have another base, agent and a first prompt', async () => {
+  test('may have another base, agent and first prompt', async () => {
     await commit(app.repo, 'other', { 'other.txt': 'other\n' })
     const warm = await waiting()
     const made = await app.create({ base_ref: 'other', agent_name: 'house', initial_prompt: 'begin' })
@@ -108,7 +108,7 @@ describe('a session that finds one waiting', () => {
     await until('the prompt is said', () => app.driver.seen(warm.sandbox_id)!.prompts.length === 1)
   })
 
-  test('with the same Idempotency-Key is the same session', async () => {
+  test('is the same session for the same Idempotency-Key', async () => {
     const warm = await waiting()
     const headers = { 'idempotency-key': 'warm-once' }
     const [first, second] = [await app.create({}, { headers }), await app.create({}, { headers })]
@@ -119,7 +119,7 @@ describe('a session that finds one waiting', () => {
     expect([third.status, third.body.session_id]).toEqual([201, warm.session_id])
   })
 
-  test('with another model boots from nothing, and the next one waits with that model', async () => {
+  test('boots normally with another model, for which the next warm sandbox is made', async () => {
     const warm = await waiting()
     const session = await app.running({ model: 'svc/another' })
     expect(session.session_id).not.toBe(warm.session_id)
@@ -129,7 +129,7 @@ describe('a session that finds one waiting', () => {
     await app.running()
   })
 
-  test('that has died meanwhile boots from nothing, as the next generation', async () => {
+  test('boots normally as the next generation when the warm sandbox died', async () => {
     const warm = await waiting()
     const token = valuesOf(warm.sandbox_id).SVC_CLI_TOKEN!
     // The sandbox ended without an exit event.
@@ -140,7 +140,7 @@ describe('a session that finds one waiting', () => {
     expect([session.sandbox!.generation, await whoAmI(token)]).toEqual([2, 401])
   })
 
-  test('is one of many: twenty at once all run, and one sandbox is claimed once', async () => {
+  test('twenty concurrent sessions all run, and one claims the warm sandbox', async () => {
     const warm = await waiting()
     const made = await Promise.all(Array.from({ length: 20 }, () => app.create()))
     expect(made.map((reply) => reply.status)).toEqual(Array(20).fill(201))
@@ -152,8 +152,8 @@ describe('a session that finds one waiting', () => {
   })
 })
 
-describe('what waits', () => {
-  test('reads its project while it fills, and nothing else; then that ends too', async () => {
+describe('keeping a sandbox warm', () => {
+  test('reads its project while it boots, and nothing else', async () => {
     const { project: other } = await app.managedProject()
     const warm = await waiting()
     const read = 'svc_read_'.padEnd(49, 'r')
@@ -168,7 +168,7 @@ describe('what waits', () => {
     expect((await gitAs(read, 'info/refs?service=git-upload-pack')).status).toBe(401)
   })
 
-  test('asks no model when it rehearses', async () => {
+  test('requests no model while it rehearses', async () => {
     const warm = await waiting()
     const body = { model: 'x', messages: [{ role: 'user', content: 'Say ok.' }] }
     const token = valuesOf(warm.sandbox_id).SVC_LLM_API_KEY!
@@ -177,7 +177,7 @@ describe('what waits', () => {
     expect((await app.request('GET', '/v1/llm/models', { token })).status).toBe(401)
   })
 
-  test('follows the base as it moves', async () => {
+  test('follows the base branch', async () => {
     const warm = await waiting()
     const tip = await commit(app.repo, 'main', { 'README.md': 'moved again\n' })
     const moved = await waiting(app, (row) => row.commit_sha === tip)
@@ -199,7 +199,7 @@ describe('what waits', () => {
       'the manifest',
       (a: SessionApp) => commit(a.repo, 'main', { 'svc.toml': 'svc_version = 1\n[runtime]\nmodel = "svc/m"\n' }),
     ],
-  ])('is made anew when %s changed', async (_, change) => {
+  ])('replaces the sandbox when %s changed', async (_, change) => {
     const warm = await waiting()
     await change(app)
     // Not claimed by a session that wants what is new.
@@ -209,7 +209,7 @@ describe('what waits', () => {
     expect(await app.driver.find(warm.sandbox_id)).toBeNull()
   })
 
-  test('is no session: it counts against no cap, and the sweep leaves it alone', async () => {
+  test('counts against no limit, and the idle sweep ignores it', async () => {
     const capped = await makeSessionApp({ configure: { ...configure, sessionLimit: 2 } })
     try {
       await capped.running()
@@ -225,7 +225,7 @@ describe('what waits', () => {
     expect(await capped.driver.list()).toEqual([])
   })
 
-  test('goes with its project, and when nobody works on it any more', async () => {
+  test('ends with its project, and when nobody works on the project any more', async () => {
     const quiet = await makeSessionApp({ configure })
     try {
       await quiet.running()
@@ -243,7 +243,7 @@ describe('what waits', () => {
     }
   })
 
-  test('is its server’s alone, and forgotten with it', async () => {
+  test('belongs to its server only, and is forgotten when that server dies', async () => {
     const other = await secondServer(app)
     const one = await other.request<Session>('POST', app.path(), { body: {} })
     await app.reaches(one.body.session_id, 'running')
@@ -261,7 +261,7 @@ describe('what waits', () => {
   test.each([
     ['goes on at the next server when it still fits', false],
     ['is ended by the next server when it does not fit any more', true],
-  ])('that outlives its server %s', async (_, isOutdated) => {
+  ])('a warm sandbox that outlives its server %s', async (_, isOutdated) => {
     const first = await makeSessionApp({ configure, outlives: true })
     const next = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
     try {
@@ -285,7 +285,7 @@ describe('what waits', () => {
     }
   })
 
-  test('that cannot be made is tried again later, and sessions do not mind', async () => {
+  test('retries a failed warm sandbox later, and sessions start meanwhile', async () => {
     const failing = await makeSessionApp({ configure })
     try {
       await failing.running()

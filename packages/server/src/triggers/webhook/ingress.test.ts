@@ -28,8 +28,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('a webhook', () => {
-  test.each(['x-svc-signature', 'x-hub-signature-256'])('takes what is signed in %s', async (header) => {
+describe('the webhook of a trigger', () => {
+  test.each(['x-svc-signature', 'x-hub-signature-256'])('accepts a signature in %s', async (header) => {
     const body = JSON.stringify({ title: `Broken "${header}"` })
     const { status, body: answer } = await deliver(body, { [header]: sign(body) })
     expect([status, answer.status]).toEqual([202, 'fired'])
@@ -45,7 +45,7 @@ describe('a webhook', () => {
     })
   })
 
-  test('refuses everything else, always with the same words', async () => {
+  test('refuses every other call with the same message', async () => {
     const body = '{"title":"x"}'
     const before = (await app.trigger('triage')).slots.length
     const refused = await Promise.all([
@@ -80,18 +80,18 @@ describe('a webhook', () => {
     expect((await app.trigger('triage')).slots.length).toBe(before)
   })
 
-  test('that is off says so to who knows the secret', async () => {
+  test('says that it is disabled to a caller who knows the secret', async () => {
     expect((await deliver('{}', { 'x-svc-signature': sign('{}') }, 'off')).status).toBe(409)
   })
 
-  test('knows a delivery that comes again', async () => {
+  test('recognizes a repeated delivery', async () => {
     const headers = { 'x-svc-signature': sign('{}'), 'x-github-delivery': 'delivery-1' }
     const first = await deliver('{}', headers)
     const again = await Promise.all([deliver('{}', headers), deliver('{}', headers)])
     expect(again.map((reply) => reply.body.session_id)).toEqual([first.body.session_id, first.body.session_id])
   })
 
-  test('answers a ping, takes forms and text, and no more than 1 MiB', async () => {
+  test('answers a ping, accepts forms and text, and at most 1 MiB', async () => {
     expect(await deliver('{}', { 'x-svc-signature': sign('{}'), 'x-github-event': 'ping' })).toMatchObject({
       status: 200,
       body: { session_id: null, status: 'skipped' },
@@ -106,7 +106,7 @@ describe('a webhook', () => {
     expect((await deliver(large, { 'x-svc-signature': sign(large) })).status).toBe(413)
   })
 
-  test('takes so many in a minute and no more', async () => {
+  test('limits deliveries per minute', async () => {
     const status = async () => (await deliver('{}', { 'x-svc-signature': sign('{}') })).status
     expect(await status()).toBe(202)
     await app.askedLately('triage', 'webhook', 29)
@@ -115,7 +115,7 @@ describe('a webhook', () => {
     expect(await status()).toBe(202)
   })
 
-  test('without its secret is among the errors', async () => {
+  test('reports a webhook without its secret as an error', async () => {
     const { body } = await app.request<{ errors: { path: string; message: string }[] }>('GET', app.of())
     expect(body.errors).toMatchObject([
       { path: 'triggers.unset', message: 'accepts no deliveries: the secret OTHER is not set' },

@@ -10,7 +10,7 @@ const failed = theChecks({
 const running = theChecks({ state: 'running', checks: [aCheck({ status: 'running', ended_at: null })] })
 
 describe('svc cr checks', () => {
-  test('shows each with its end, and is a failure when one failed', async () => {
+  test('cr checks shows each result and exits with 1 when a check failed', async () => {
     await using service = startService({ getChecks: () => failed })
     const { code, stdout, stderr } = await svc(['cr', 'checks', '3'], { service, env })
     expect(code).toBe(1)
@@ -23,7 +23,7 @@ describe('svc cr checks', () => {
     expect((await svc(['cr', 'checks', '3', '--json'], { service, env })).json()).toEqual(failed)
   })
 
-  test('waits, runs again and prints what was written', async () => {
+  test('cr checks waits, reruns and prints logs', async () => {
     let looks = 0
     await using service = startService({ getChecks: () => (++looks < 3 ? running : theChecks()) })
     const { code, stdout } = await svc(['cr', 'checks', '3', 'unit', '--rerun', '--wait', '--log'], { service, env })
@@ -32,7 +32,7 @@ describe('svc cr checks', () => {
     expect(service.of('rerunChecks').map(({ body }) => body)).toEqual([{ name: 'unit' }])
   })
 
-  test('says why there are none', async () => {
+  test('cr checks says why no checks ran', async () => {
     const reason = 'It conflicts with its base.'
     await using service = startService({ getChecks: () => theChecks({ state: 'not_run', reason, checks: [] }) })
     const { code, stdout } = await svc(['cr', 'checks', '3'], { service, env })
@@ -43,7 +43,7 @@ describe('svc cr checks', () => {
 })
 
 describe('svc cr merge', () => {
-  test('past checks that failed or run warns, and merges', async () => {
+  test('cr merge warns about failed or running checks and merges', async () => {
     await using service = startService({ getChecks: () => failed })
     const { code, stderr } = await svc(['cr', 'merge', '3'], { service, env })
     expect(code).toBe(0)
@@ -51,7 +51,7 @@ describe('svc cr merge', () => {
     expect(service.of('mergeChangeRequest')).toHaveLength(1)
   })
 
-  test('says nothing of checks that passed', async () => {
+  test('cr merge prints nothing about checks that passed', async () => {
     await using service = startService()
     const { stderr } = await svc(['cr', 'merge', '3'], { service, env })
     expect(stderr).not.toContain('Checks')

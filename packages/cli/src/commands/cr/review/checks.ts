@@ -44,7 +44,7 @@ export const checks = command({
     }
     if (found.state === 'failed')
       throw new Refusal('checks_failed', `Checks of #${cr.number} failed`, {
-        hint: 'Checks run on the result of the merge. Merging is still possible.',
+        hint: 'Checks run on the result of the merge. You can still merge.',
         next: flags.log ? [`svc cr checks ${cr.number} --rerun`] : [`svc cr checks ${cr.number} --log`],
       })
   },

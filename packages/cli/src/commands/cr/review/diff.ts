@@ -7,7 +7,7 @@ import type { ChangeRequestClient } from '../../../requests.ts'
 export const diff = command({
   summary: 'Show the changes of a change request as a unified diff',
   about: [
-    'On a terminal the diff is coloured and paged (SVC_PAGER, PAGER, less -FRX); in a pipe it is the exact patch.',
+    'On a terminal the diff is colored and paged (SVC_PAGER, PAGER, less -FRX); in a pipe it is the exact patch.',
   ],
   scope: 'project',
   args: { cr: crArg },

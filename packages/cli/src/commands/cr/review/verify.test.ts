@@ -6,7 +6,7 @@ const env = { SVC_PROJECT_ID: ids.project }
 describe('svc cr verify', () => {
   const merged = () => ({ change_requests: [aChangeRequest({ status: 'merged' })] })
 
-  test('is 0 when the same comes out', async () => {
+  test('cr verify exits with 0 when the repeated merge is the same', async () => {
     await using service = startService({ listChangeRequests: merged })
     const { code, stdout, stderr } = await svc(['cr', 'verify', '3'], { service, env })
     expect(code).toBe(0)
@@ -15,7 +15,7 @@ describe('svc cr verify', () => {
     expect(stderr).not.toContain('error')
   })
 
-  test('is 1 with both results when it does not', async () => {
+  test('cr verify exits with 1 and prints both results when they differ', async () => {
     const found = {
       verified: false,
       kind: 'merge-commit',

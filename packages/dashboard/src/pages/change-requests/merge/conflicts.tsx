@@ -64,6 +64,6 @@ function resolvePrompt(cr: ChangeRequest, files: string[]): string {
     ...shown.map((path) => `- ${path}`),
     ...(more > 0 ? [`- and ${more} more`] : []),
     '',
-    `Merge origin/${cr.base_ref} into this branch (git fetch origin first), resolve the conflicts so that both sides keep what they meant, check that it still works, commit, and git push origin HEAD. Then run svc cr show ${cr.number} to see that it is clean. Do not merge the change request.`,
+    `Merge origin/${cr.base_ref} into this branch (git fetch origin first), resolve the conflicts so that the intent of both sides is kept, check that everything still works, commit, and git push origin HEAD. Then run svc cr show ${cr.number} to see that it is clean. Do not merge the change request.`,
   ].join('\n')
 }
