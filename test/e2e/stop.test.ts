@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { withDeadline } from '../../packages/server/src/deadline.ts'
+import { runDirOf } from '../torture/sandbox-leaks.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 import { below, isAlive } from './processes.ts'
 
@@ -37,7 +38,7 @@ test('a sandbox that does not respond does not delay the end of its server', asy
 
 test('stop --sessions of a stopped server saves what agents did since, and says that it ended them', async () => {
   const server = await Server.start({ SVC_SANDBOX_LEASE_SECONDS: '120' })
-  const runDir = join(server.dir, 'data/run')
+  const runDir = runDirOf(join(server.dir, 'data'))
   try {
     const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'stop'])
     await makeFirstCommit(server, project)

@@ -17,7 +17,7 @@ export function processes(): Process[] {
 }
 
 /** Elsewhere when the path of the data folder is too long for sockets. */
-function runDirOf(dataDir: string): string {
+export function runDirOf(dataDir: string): string {
   const record = join(dataDir, 'run-folder')
   return existsSync(record) ? readFileSync(record, 'utf8') : join(dataDir, 'run')
 }
