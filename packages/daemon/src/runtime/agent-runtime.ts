@@ -33,7 +33,8 @@ const probeMs = { first: 150, most: 2_000 }
 /** The longer the start takes, the busier the machine is, so later probes wait longer. */
 const patienceMs = (waitedMs: number) => Math.min(probeMs.most, probeMs.first + waitedMs / 20)
 const probeEveryMs = 25
-const startMs = 60_000
+/** On a machine with thirty waiting tasks per core a start takes two minutes, and a second one would begin from nothing. */
+const startMs = 150_000
 /** A crash after this long does not count toward the restart limit. */
 const settledMs = 60_000
 const outputMax = 8192
