@@ -42,7 +42,9 @@ async function live(folderId: string): Promise<Bun.Subprocess> {
     const { startHeartbeat } = await import(${here('instance.ts')})
     const log = { info() {}, warn() {}, debug() {} }
     const { db, locks } = openDatabase(${JSON.stringify(app.deps.locks.options.connectionString)}, log)
-    const deps = { db, locks, log, heartbeat: new Heartbeat(), instanceId: ${JSON.stringify(app.deps.instanceId)} }
+    const config = { peerUrl: null, roles: { worker: true } }
+    const instanceId = ${JSON.stringify(app.deps.instanceId)}
+    const deps = { config, db, locks, log, heartbeat: new Heartbeat(), instanceId, serverName: 'first' }
     await startHeartbeat(deps, { folderId: ${JSON.stringify(folderId)}, onDeath: async () => {} })
     console.log('alive')`
   const child = Bun.spawn([process.execPath, '--eval', script], { stdout: 'pipe', stderr: 'inherit' })
