@@ -145,7 +145,7 @@ test('a server that cannot hold its lock begins no work until it holds it again'
   const heartbeat = new CountingHeartbeat(() => clock.ms)
   const over = new AbortController()
   let runs = 0
-  const job = { name: 'count', everyMs: 1, run: async () => void (runs += 1) }
+  const job = { name: 'count', scope: 'any server' as const, everyMs: 1, run: async () => void (runs += 1) }
   const ended = runJobs([job], over.signal, { ...app.deps, heartbeat })
   await until('the job has run', () => runs > 0)
   heartbeat.lockLost()

@@ -1,4 +1,5 @@
 import { fetchObjects, hasObjects, isAncestor, readTips, type Repository } from '@svc/git'
+import { isHomeOf } from '../../db/home.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
@@ -7,7 +8,7 @@ import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from
 import { inTurn } from './lock.ts'
 import { type Merged, recordMerge } from './record.ts'
 
-export type ReconcileDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
+export type ReconcileDeps = Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
 
 /** Bases per pass; far more than are ever merged into at once. */
 const basesMax = 1_000
@@ -21,7 +22,7 @@ export async function reconcileMerges(deps: ReconcileDeps, signal: AbortSignal):
     if (signal.aborted) return
     try {
       const project = await getProjectOrDeleted(deps.db, base.project_id)
-      if (project === null) continue
+      if (project === null || !isHomeOf(deps.home, project)) continue
       await inTurn(deps, base, () => requireReconciled(deps, project, base.base_ref))
     } catch (error) {
       // One unreachable repository must not hold up the others; the next pass or merge retries.
