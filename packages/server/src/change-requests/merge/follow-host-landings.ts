@@ -57,7 +57,7 @@ async function follow(deps: ReconcileDeps & Pick<Deps, 'newId'>, landing: HostLa
       idempotency_key: null,
       created_at: deps.now(),
     })
-    if (attempt !== null) await recordMerge(deps, repository, attempt, cr)
+    if (attempt !== null) await recordMerge(deps, repository, { attempt, project, found: cr })
   })
 }
 

@@ -2,6 +2,7 @@ import { fetchObjects, hasObjects, isAncestor, readTips, type Repository } from 
 import { isHomeOf } from '../../db/home.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import type { Homed } from '../../projects/home-store.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempt-store.ts'
@@ -40,7 +41,7 @@ export async function requireReconciled(
   const attempt = await intendedAttempt(deps.db, { project_id: project.project_id, base_ref: baseRef })
   if (attempt === null) return 'nothing'
   const repository = await openRepository(deps, project)
-  const reconciled = await reconcileAttempt(deps, repository, attempt)
+  const reconciled = await reconcileAttempt(deps, repository, { attempt, project })
   if (reconciled.kind === 'unknown') throw unreachable(reconciled.reason)
   return 'reconciled'
 }
@@ -50,9 +51,9 @@ export type ReconciledAttempt = { kind: 'landed'; merged: Merged } | Exclude<Fat
 
 /** Reads the branch and records the outcome of an attempt: it landed, or it did not and nothing changed. */
 export async function reconcileAttempt(
-  deps: Pick<Deps, 'db' | 'now' | 'log'>,
+  deps: Pick<Deps, 'db' | 'home' | 'now' | 'log'>,
   repository: Repository,
-  attempt: MergeAttempt,
+  { attempt, project }: { attempt: MergeAttempt; project: Homed },
 ): Promise<ReconciledAttempt> {
   await failpoint('reconcile.before_poll')
   const fate = await fateOf(repository, attempt)
@@ -61,7 +62,7 @@ export async function reconcileAttempt(
   deps.log.info({ attempt_id, cr_id, project_id, result_sha, fate: fate.kind }, 'reconciled an open merge attempt')
   switch (fate.kind) {
     case 'landed':
-      return { kind: 'landed', merged: await recordMerge(deps, repository, attempt) }
+      return { kind: 'landed', merged: await recordMerge(deps, repository, { attempt, project }) }
     case 'absent':
       await markAbandoned(deps.db, attempt_id, 'It is not on the branch.', deps.now())
       return fate
