@@ -45,9 +45,13 @@ export class Homes {
   }
 
   async destination(located: Located, caller: Caller): Promise<Destination> {
-    const { db, serverName } = this.#deps
+    const { config, db, serverName } = this.#deps
     if (located.kind === 'new project') {
       const peer = await emptiestPeer(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+      if (peer === null && !config.roles.worker)
+        throw new ServiceError('unavailable', 'No server that keeps projects is running.', {
+          hint: 'Start one with the role worker (SVC_ROLES), then try again.',
+        })
       return peer === null || peer.server_name === serverName ? here : { kind: 'peer', peer, projectId: null }
     }
     const projectId = await this.#projectOf(located, caller)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Fleet, makeFleet } from './testing-fleet.ts'
 
@@ -38,8 +38,6 @@ test('refuses a data folder of another server, a name in use, and a server witho
   expect((await ada!.boot({ SVC_SERVER_NAME: '' })).url).not.toBeNull()
   const same = await bob!.boot({ SVC_SERVER_NAME: own })
   expect(await same.errors()).toContain(`Another server with the name ${own} is running on this database`)
-  await rm(join(fleet.dir, 'bob'), { recursive: true, force: true })
-
   const lonely = await bob!.boot({ SVC_PEER_URL: '' })
   expect(await lonely.errors()).toContain('1 projects of this database have their home on another server')
 
@@ -47,6 +45,31 @@ test('refuses a data folder of another server, a name in use, and a server witho
   await bob!.kill('SIGTERM')
   await ada!.kill('SIGTERM')
 }, 120_000)
+
+test('a server that only answers requests is the home of no project, and others start beside it', async () => {
+  const [ada, bob] = fleet.servers
+  expect((await bob!.boot({ SVC_ROLES: 'api' })).url).not.toBeNull()
+  const refused = await fleet.request(bob!, 'POST', '/v1/projects', { body: { name: 'homeless' } })
+  expect(await refused.json()).toMatchObject({
+    code: 'unavailable',
+    error: 'No server that keeps projects is running.',
+  })
+  expect((await ada!.boot({ SVC_SERVER_NAME: '' })).url).not.toBeNull()
+  const made = await fleet.request(bob!, 'POST', '/v1/projects', { body: { name: 'second' } })
+  expect(made.status).toBe(201)
+  expect(new Set((await homes()).map(({ home }) => home)).size).toBe(1)
+  await ada!.kill('SIGTERM')
+  await bob!.kill('SIGTERM')
+}, 120_000)
+
+test('a server on an empty folder goes on under the name of one that is gone', async () => {
+  const [ada] = fleet.servers
+  const own = (await readFile(join(fleet.dir, 'ada', 'server-name'), 'utf8')).trim()
+  const booted = await ada!.boot({ SVC_DATA_DIR: join(fleet.dir, 'new'), SVC_SERVER_NAME: own })
+  expect(booted.url).not.toBeNull()
+  expect((await readFile(join(fleet.dir, 'new', 'server-name'), 'utf8')).trim()).toBe(own)
+  await ada!.kill('SIGTERM')
+}, 60_000)
 
 test('refuses a name file that holds no name', async () => {
   const [ada] = fleet.servers

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { countHomedAtPeers, takeProjects } from '../projects/home-store.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { readServerName } from './server-name.ts'
+import { keepServerName, readServerName } from './server-name.ts'
 import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
 
 /** Its own heartbeat does not run yet. */
@@ -38,6 +38,10 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
     )
   if (config.peerUrl === null) await refuseAlone(deps, serverName)
   else refuseUnreachable(others)
+  const named = await findServer(db, { server_name: serverName })
+  if (named !== null && named.data_folder !== folderId)
+    log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
+  keepServerName(config, serverName)
   await recordServer(db, { server_name: serverName, data_folder: folderId, peer_url: config.peerUrl })
   if (config.roles.worker) {
     const taken = await takeProjects(db, {

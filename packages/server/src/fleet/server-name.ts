@@ -7,8 +7,11 @@ import { StartupError } from '../startup/startup-error.ts'
 
 const fileName = 'server-name'
 
-/** The caller holds the lock of the data folder. */
-export function readServerName({ dataDir, serverName }: Pick<Config, 'dataDir' | 'serverName'>, folderId: string) {
+/** Of the folder, of the settings, or made from the folder's id. The caller holds the lock of the data folder. */
+export function readServerName(
+  { dataDir, serverName }: Pick<Config, 'dataDir' | 'serverName'>,
+  folderId: string,
+): string {
   const file = join(dataDir, fileName)
   const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : null
   if (kept !== null && !serverNamePattern.test(kept))
@@ -17,7 +20,9 @@ export function readServerName({ dataDir, serverName }: Pick<Config, 'dataDir' |
     throw new StartupError(
       `The data folder ${dataDir} belongs to the server ${kept}, and SVC_SERVER_NAME is ${serverName}. Set SVC_SERVER_NAME=${kept}, or use another SVC_DATA_DIR.`,
     )
-  const name = kept ?? serverName ?? `server-${folderId.slice(0, 8)}`
-  if (kept === null) writeFileSync(file, `${name}\n`, { mode: 0o600 })
-  return name
+  return kept ?? serverName ?? `server-${folderId.slice(0, 8)}`
+}
+
+export function keepServerName({ dataDir }: Pick<Config, 'dataDir'>, name: string): void {
+  writeFileSync(join(dataDir, fileName), `${name}\n`, { mode: 0o600 })
 }

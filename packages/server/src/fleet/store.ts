@@ -31,12 +31,13 @@ export async function hasOtherServers(db: DbOrTransaction, serverName: string): 
   return (await findRow(db, 'servers', { server_name: sql`<> ${serverName}` })) !== null
 }
 
-/** Live servers of other data folders. A server of a version without names has none. */
+/** Live servers of other data folders, as they were started. One of a version without names has none. */
 export async function liveOthers(db: DbOrTransaction, input: { folderId: string; deadAfterSeconds: number }) {
   return db
     .selectFrom('server_instances')
-    .select(['server_name', 'peer_url'])
-    .where('data_folder', '<>', input.folderId)
+    .leftJoin('servers', 'servers.server_name', 'server_instances.server_name')
+    .select(['server_instances.server_name', 'servers.peer_url'])
+    .where('server_instances.data_folder', '<>', input.folderId)
     .where(isRecent(input.deadAfterSeconds))
     .execute()
 }
