@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withClient } from '../db/testing-cluster.ts'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 
@@ -10,7 +11,7 @@ let fleet: Fleet
 let ada: FleetServer
 let project: string
 let work: string
-const points = ['merge.after_push', 'push.before_acknowledge', 'session.create.after_branch'] as const
+const points = ['merge.after_push', 'session.create.after_branch'] as const
 const fileOf = (point: string) => join(fleet.dir, `at-${point}`)
 
 beforeAll(async () => {
@@ -28,7 +29,7 @@ beforeEach(async () => {
   const made = await fleet.request(ada, 'POST', '/v1/projects', { body: { name: 'fenced' } })
   project = ((await made.json()) as { project_id: string }).project_id
   await commitFile('a.txt')
-  await passing('push.before_acknowledge', push('HEAD:refs/heads/main'))
+  expect((await push('HEAD:refs/heads/main')).code).toBe(0)
 }, 60_000)
 
 async function git(...args: string[]): Promise<{ code: number; errors: string }> {
@@ -52,13 +53,6 @@ async function commitFile(name: string): Promise<void> {
 
 const push = (...refs: string[]) => git('push', `${ada.url}/v1/projects/${project}/git`, ...refs)
 
-/** Lets a request through that stops at the point. */
-async function passing<T>(point: (typeof points)[number], request: Promise<T>): Promise<T> {
-  await until(`${point} is reached`, () => existsSync(fileOf(point)))
-  await rm(fileOf(point))
-  return request
-}
-
 const away = `update projects set home = 'bob', home_epoch = home_epoch + 1 where project_id = $1`
 const backAgain = `update projects set home_epoch = home_epoch + 2 where project_id = $1`
 
@@ -74,14 +68,28 @@ async function movedMeanwhile<T>(point: (typeof points)[number], request: Promis
 
 test('a push is reported as refused', async () => {
   await commitFile('b.txt')
-  const pushed = await movedMeanwhile('push.before_acknowledge', push('HEAD:refs/heads/topic'))
+  // Its row stays locked until the move is committed, so the push waits for it with its refs moved.
+  const pushed = await withClient(fleet.databaseUrl, async (client) => {
+    await client.query('begin')
+    await client.query(away, [project])
+    const pushing = push('HEAD:refs/heads/topic')
+    await until('the push waits', async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%for share%'`
+      return (await fleet.query(waiting)).length > 0
+    })
+    await ada.kill('SIGSTOP')
+    await client.query('commit')
+    await ada.kill('SIGCONT')
+    return pushing
+  })
   expect(pushed.code).not.toBe(0)
   expect(pushed.errors).toContain('moved to another server')
 }, 60_000)
 
 test('a merge is not recorded, and its change request stays open', async () => {
   await commitFile('c.txt')
-  await passing('push.before_acknowledge', push('HEAD:refs/heads/topic'))
+  expect((await push('HEAD:refs/heads/topic')).code).toBe(0)
   const base = `/v1/projects/${project}/change-requests`
   const opened = await fleet.request(ada, 'POST', base, { body: { title: 'Fenced', head_ref: 'topic' } })
   const { cr_id } = (await opened.json()) as { cr_id: string }

@@ -20,6 +20,7 @@ export interface FleetServer {
 export interface Fleet {
   token: string
   dir: string
+  databaseUrl: string
   servers: FleetServer[]
   query<Row>(text: string, values?: unknown[]): Promise<Row[]>
   request(
@@ -70,6 +71,7 @@ export async function makeFleet(names: string[], shared: Record<string, string> 
   return {
     token,
     dir,
+    databaseUrl: database.url,
     servers,
     query: (text, values) => withClient(database.url, async (client) => (await client.query(text, values)).rows),
     request: (server, method, path, { body, headers, signal } = {}) =>

@@ -19,7 +19,6 @@ import {
   unauthenticated,
 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
-import '../failpoint.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
@@ -87,7 +86,6 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
 
 /** A server that was paused while its project moved must not report a push as accepted: the new home does not have it. */
 async function refusalAfterMove(deps: Deps, project: AuthorizedProject): Promise<string | null> {
-  await failpoint('push.before_acknowledge')
   try {
     await requireHome(deps, project)
     return null
