@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { endPooledGit } from '@svc/git'
-import type { Logger } from 'pino'
 import { AppReconciler } from './apps/reconciler.ts'
 import { CheckReconciler } from './checks/reconciler.ts'
 import type { Config } from './config.ts'
@@ -15,10 +14,10 @@ import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
+import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
-import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
@@ -37,17 +36,23 @@ export interface Built {
 }
 
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
-export async function buildDeps(config: Config, log: Logger, redaction: Redaction): Promise<Built> {
+export async function buildDeps(
+  config: Config,
+  { log, redaction, folderId }: Pick<Deps, 'log' | 'redaction'> & { folderId: string },
+): Promise<Built> {
   const runDir = await makeRunDir(config)
   const embedded =
     config.databaseUrl === null
       ? await superviseEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log })
       : null
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
+  let database: Database | null = null
   try {
     await migrate(url)
-    const database = openDatabase(url, log)
-    const keyring = watchedKeyring(await openKeyring({ config, db: database.db, log }), redaction)
+    const opened = openDatabase(url, log)
+    database = opened
+    const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
+    const registered = await registerServer({ db: opened.db, config, log }, folderId)
     const egress = makeEgressGate({
       folder: join(runDir, 'egress'),
       operator: config.egress,
@@ -59,8 +64,9 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     await disk.begin()
     const metrics = new Metrics()
     metrics.watchProcess()
-    metrics.watchPools(database.pools)
-    const deps = assembleDeps(database, {
+    metrics.watchPools(opened.pools)
+    const deps = assembleDeps(opened, {
+      ...registered,
       config,
       disk,
       keyring,
@@ -81,18 +87,20 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
         await egress.end()
         await deps.events.close()
         await endPooledGit()
-        await database.close()
+        await opened.close()
         await embedded?.stop()
       },
     }
   } catch (error) {
+    // Its connections would keep the program from ending.
+    await database?.close()
     await embedded?.stop()
     throw error
   }
 }
 
 type Given = 'config' | 'disk' | 'keyring' | 'redaction' | 'sandboxes' | 'egress' | 'metrics' | 'relaySocket'
-type Own = Pick<Deps, Given | 'heartbeat' | 'log' | 'undeclaredError'>
+type Own = Pick<Deps, Given | 'heartbeat' | 'log' | 'serverName' | 'home' | 'undeclaredError'>
 
 /** Adds what does not depend on where the server runs. Tests replace parts of it. */
 export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own: Own & Partial<Deps>): Deps {

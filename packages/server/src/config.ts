@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
 import { readChecks } from './config/checks.ts'
 import { readFileRepositories, readGitHost } from './config/git-host.ts'
+import { readFleet } from './config/fleet.ts'
 import { readGitHub } from './config/github.ts'
 import { readQuotas } from './config/quotas.ts'
 import { readOidc } from './config/oidc.ts'
@@ -69,6 +70,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     ...readSandboxes(settings),
     ...readQuotas(settings),
     ...readModels(settings),
+    ...readFleet(settings),
     dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,

@@ -44,6 +44,10 @@ export interface Deps {
   relaySocket: string
   /** Identifies this run of the server. */
   instanceId: string
+  /** The name of this server, which stays: the home of the projects that it makes. */
+  serverName: string
+  /** The same while other servers share the database, so that jobs leave projects of another home alone. Null: alone. */
+  home: string | null
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
   /** How loaded this machine is. */

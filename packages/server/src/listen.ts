@@ -10,7 +10,7 @@ import { type NetworkConfig, readNetwork } from './config/network.ts'
 import { Settings } from './config/settings.ts'
 import { addressOf, clientOf, type ListenedRequest } from './http/connections/client-address.ts'
 import { Connections } from './http/connections/connections.ts'
-import { type IngressHandler, writeResponse } from './http/ingress.ts'
+import { type Forwarder, type IngressHandler, writeResponse } from './http/ingress.ts'
 import { withDeadline } from './deadline.ts'
 import { ProxiedConnections } from './http/connections/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
@@ -38,6 +38,7 @@ export class Listener {
   readonly #network: NetworkConfig
   readonly #connections: Connections
   readonly #bodies: SlowBodies
+  #forwarder: Forwarder | null = null
   /** Accepts the connections in place of `server` when a balancer speaks the PROXY protocol. */
   readonly #proxied: ProxiedConnections | null
   #socketPath: string | null = null
@@ -72,18 +73,34 @@ export class Listener {
     this.#connections.heard(request.socket)
     request.svcFromSandbox = this.#fromSandbox
     request.svcAddress = this.#fromSandbox ? 'sandbox' : clientOf(this.#network, request)
+    const forwarded = this.#forwarder?.admit(request) ?? null
+    if (forwarded === null || this.#fromSandbox) return
+    request.svcForwarded = true
+    request.svcFromSandbox = forwarded.fromSandbox
+    request.svcAddress = forwarded.address
+    // The caps of the client apply, not those of the server that forwards.
+    if (!forwarded.fromSandbox) this.#connections.relays(request.socket, forwarded.address)
   }
 
-  /** Ingress handlers come first, in their order. */
-  answerWith(fetch: Fetch, handlers: IngressHandler[] = []): void {
+  /** The forwarder comes first, then the ingress handlers in their order. */
+  answerWith(fetch: Fetch, handlers: IngressHandler[] = [], forwarder: Forwarder | null = null): void {
+    this.#forwarder = forwarder
     const listener = getRequestListener(
       async (request, env) => replyWithinCaps(this.#connections, await fetch(request, env), env as Bindings),
       { overrideGlobalObjects: false },
     )
-    this.#listener = (request: IncomingMessage, response: ServerResponse) => {
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
       const handler = handlers.find((each) => each.takes(request, false))
       if (handler === undefined) void listener(request, response)
       else void handler.request(request, response).catch(() => failed(response))
+    }
+    this.#listener = (request: IncomingMessage, response: ServerResponse) => {
+      const passed = forwarder?.request(request, response) ?? null
+      if (passed === null) return answer(request, response)
+      passed.then(
+        (isPassed) => (isPassed ? undefined : answer(request, response)),
+        () => failed(response),
+      )
     }
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy())
@@ -94,9 +111,12 @@ export class Listener {
         void refuse(socket, error as ServiceError)
         return
       }
-      const handler = handlers.find((each) => each.takes(request, true))
-      if (handler === undefined) void refuseUpgrade(socket)
-      else void handler.upgrade(request, socket, head).catch(() => socket.destroy())
+      const passed = forwarder?.upgrade(request, socket, head) ?? null
+      if (passed === null) return answerUpgrade(handlers, request, socket, head)
+      passed.then(
+        (isPassed) => (isPassed ? undefined : answerUpgrade(handlers, request, socket, head)),
+        () => socket.destroy(),
+      )
     })
   }
 
@@ -143,6 +163,12 @@ export class Listener {
     })
     clearInterval(idling)
   }
+}
+
+function answerUpgrade(handlers: IngressHandler[], request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const handler = handlers.find((each) => each.takes(request, true))
+  if (handler === undefined) void refuseUpgrade(socket)
+  else void handler.upgrade(request, socket, head).catch(() => socket.destroy())
 }
 
 function listening(server: NetServer, start: () => void, where: string): Promise<void> {

@@ -9,6 +9,7 @@ import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
+import { makeForwarder } from './fleet/forwarder.ts'
 import { Listener } from './listen.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
 import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
@@ -85,10 +86,12 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   })
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
-  const built = await shutdown.wait('the start', buildDeps(config, log, redaction)).catch(async (error: unknown) => {
-    await listener.close()
-    throw error
-  })
+  const built = await shutdown
+    .wait('the start', buildDeps(config, { log, redaction, folderId: folder.folderId }))
+    .catch(async (error: unknown) => {
+      await listener.close()
+      throw error
+    })
   const { deps } = built
   deps.metrics.watchListener(listener)
   let heartbeat: RunningHeartbeat | null = null
@@ -105,7 +108,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.wait('apps', continueApps(deps))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
-    relay.answerWith((request, env) => app.fetch(request, env))
+    const forwarder = deps.home === null ? null : makeForwarder(deps)
+    relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
     owners = await serveOwnerSocket(deps, {
@@ -115,6 +119,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     listener.answerWith(
       (request, env) => app.fetch(request, env),
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
+      forwarder,
     )
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()

@@ -202,6 +202,8 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
   const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
   const deps = assembleDeps(database, {
     config,
+    serverName: 'test',
+    home: null,
     // Only a test makes the disk full, not the machine.
     disk: new DiskWatch({ config, log }),
     redaction,

@@ -38,6 +38,11 @@ export interface ServeOptions {
   quota?: PushQuota
   /** Called when refs may have moved, before the pusher gets its result. It must not throw. */
   landed?: () => Promise<void>
+  /**
+   * Called after that. A sentence tells the pusher that nothing was accepted, although refs of this copy have moved:
+   * another copy has taken its place.
+   */
+  acknowledge?: () => Promise<string | null>
 }
 
 const requestBytesMax = 64 * 1024 * 1024
@@ -171,7 +176,11 @@ async function servePush(
       meter?.close(true)
       await Promise.all([options.landed?.(), removeScratch(room)])
     })
-    return answer(contentType, reportStream(received, landed, push.capabilities))
+    const reported = landed.then(async (report) => {
+      const objection = (await options.acknowledge?.()) ?? null
+      return objection === null ? report : refuseAll({ updates: good }, objection)
+    })
+    return answer(contentType, reportStream(received, reported, push.capabilities))
   } catch (error) {
     if (error instanceof GitError && error.failure === 'busy') return refuseAfterAll(tooManyPushes)
     whenFull(error)
@@ -209,7 +218,7 @@ function whenFull(error: unknown): 'full' {
   throw error
 }
 
-function refuseAll({ updates }: PushRequest, reason: string): PushReport {
+function refuseAll({ updates }: Pick<PushRequest, 'updates'>, reason: string): PushReport {
   return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
 }
 

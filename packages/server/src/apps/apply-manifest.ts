@@ -23,7 +23,7 @@ import {
   updateApp,
 } from './store.ts'
 
-export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'newId' | 'now'>
+export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'home' | 'keyring' | 'log' | 'newId' | 'now'>
 
 /** The job: reconciles every project whose default branch or secrets changed. */
 export async function applyAppManifests(
@@ -31,7 +31,11 @@ export async function applyAppManifests(
   signal: AbortSignal,
   changed: ReadonlySet<string> | 'all' = 'all',
 ): Promise<'again' | null> {
-  const moved = await projectsToReconcile(deps.db, deps.config.appProvider, changed)
+  const moved = await projectsToReconcile(deps.db, {
+    provider: deps.config.appProvider,
+    changed,
+    home: deps.home,
+  })
   let isAll = moved.length < projectsAtOnce
   for (const project_id of moved) {
     if (signal.aborted) return null

@@ -88,7 +88,7 @@ export class AppReconciler implements Deployer {
 
   async #reconcile(): Promise<void> {
     if (this.#apps.isClosed) return
-    const { db, config, instanceId, sandboxes } = this.#deps
+    const { db, config, instanceId, home, sandboxes } = this.#deps
     await db.transaction().execute((trx) => endUnwantedDeploys(this.#deps, trx))
     // Another request or server stopped, replaced or deleted these.
     const owned = await ownedIds(db, instanceId, [...this.#apps.byId.keys()])
@@ -98,7 +98,7 @@ export class AppReconciler implements Deployer {
     const inHand = [...this.#apps.byId.keys()]
     const staleSeconds = this.#deps.heartbeat.deadAfterSeconds()
     const limit = claimsAtOnce + left.length
-    for (const claim of await claimDeploys(this.#deps, { instanceId, inHand, left, staleSeconds, limit })) {
+    for (const claim of await claimDeploys(this.#deps, { instanceId, home, inHand, left, staleSeconds, limit })) {
       const reason = 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
       if (sandboxes === null) await failDeploy(this.#deps, { deployId: claim.deploy_id, instanceId }, reason)
       else this.#apps.track(this.#run(sandboxes, claim))

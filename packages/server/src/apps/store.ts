@@ -1,6 +1,7 @@
 /** All SQL on apps and their deploys. Each change of a deploy records its event in the same transaction. */
 import type { AppDeployStatus, AppLogLine, ProjectEventType } from '@svc/contract'
 import { sql } from 'kysely'
+import { isAtHome } from '../db/home.ts'
 import { isServerDead } from '../db/live-instance.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import {
@@ -197,7 +198,14 @@ export async function adoptableSandboxes(db: DbOrTransaction, sandboxIds: string
  */
 export async function claimDeploys(
   deps: EventDeps,
-  input: { instanceId: string; inHand: string[]; left: string[]; staleSeconds: number; limit: number },
+  input: {
+    instanceId: string
+    home: string | null
+    inHand: string[]
+    left: string[]
+    staleSeconds: number
+    limit: number
+  },
 ): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
@@ -214,7 +222,8 @@ export async function claimDeploys(
       select d.deploy_id, d.status as was from app_deploys d
       join apps a on a.project_id = d.project_id and a.slug = d.slug
       left join app_deploys l on l.deploy_id = a.live_deploy_id
-      where d.status in ('queued', 'building', 'starting', 'running', 'restarting') and ${notInHand} and (
+      where d.status in ('queued', 'building', 'starting', 'running', 'restarting') and ${notInHand}
+        and ${isAtHome(sql.ref('d.project_id'), input.home)} and (
         -- The server that runs the live deploy also gets its replacement, so that one server makes the switch.
         (d.status = 'queued' and (l.deploy_id is null or l.instance_id = ${instanceId} or ${isDead('l.instance_id')}))
         or (d.status <> 'queued' and (d.next_attempt_at is null or d.next_attempt_at <= now())
@@ -317,13 +326,13 @@ export const projectsAtOnce = 100
 /** Selects the projects among `changed` whose default branch or secrets changed since their apps were reconciled. */
 export async function projectsToReconcile(
   db: DbOrTransaction,
-  provider: string,
-  changed: ReadonlySet<string> | 'all',
+  { provider, changed, home }: { provider: string; changed: ReadonlySet<string> | 'all'; home: string | null },
 ): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select d.project_id from default_branches d join projects p on p.project_id = d.project_id
     left join app_reconciliations r on r.project_id = d.project_id
     where p.deleted_at is null and ${isAmong(sql.ref('d.project_id'), changed)}
+      and ${isAtHome(sql.ref('d.project_id'), home)}
       and (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch
         or r.secrets_revision <> p.secrets_revision or r.provider <> ${provider})
     order by d.moved_at limit ${projectsAtOnce}`.execute(db)

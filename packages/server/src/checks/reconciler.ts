@@ -91,9 +91,9 @@ export class CheckReconciler implements CheckRunner {
   }
 
   #claimInput(limit: number, perAccount: number, left: string[] = []): ClaimInput {
-    const { instanceId, heartbeat } = this.#deps
+    const { instanceId, home, heartbeat } = this.#deps
     const inHand = [...this.#checks.byId.keys()]
-    return { instanceId, inHand, left, staleSeconds: heartbeat.deadAfterSeconds(), limit, perAccount }
+    return { instanceId, home, inHand, left, staleSeconds: heartbeat.deadAfterSeconds(), limit, perAccount }
   }
 
   async #refuseAll(): Promise<void> {

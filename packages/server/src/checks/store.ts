@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { CheckLogLine, ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
+import { isAtHome } from '../db/home.ts'
 import { isServerDead } from '../db/live-instance.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
 import { type Changes, deleteRows, findRow, listRows, updateRow, updateRows } from '../db/rows.ts'
@@ -36,14 +37,14 @@ type Changed = ReadonlySet<string> | 'all'
 /** Open change requests of projects with checks whose merge result is unknown since a branch moved. */
 export async function unpolledChangeRequests(
   db: DbOrTransaction,
-  input: { limit: number; retrySeconds: number; changed: Changed },
+  input: { limit: number; retrySeconds: number; changed: Changed; home: string | null },
 ): Promise<Unpolled[]> {
   const { rows } = await sql<Unpolled>`
     select c.cr_id, c.project_id, c.base_commit_sha as base_sha, c.head_commit_sha as head_sha
     from change_requests c join default_branches d on d.project_id = c.project_id
     left join change_request_trees t on t.cr_id = c.cr_id
     where c.status = 'open' and ${isAmong(sql.ref('c.project_id'), input.changed)} and ${hasChecks}
-      and ${ofLiveProject(sql.ref('c.project_id'))}
+      and ${ofLiveProject(sql.ref('c.project_id'))} and ${isAtHome(sql.ref('c.project_id'), input.home)}
       and c.base_commit_sha is not null and c.head_commit_sha is not null
       and (t.cr_id is null or t.base_sha <> c.base_commit_sha or t.head_sha <> c.head_commit_sha
         or (t.kind = 'unavailable' and t.looked_at < now() - make_interval(secs => ${input.retrySeconds}::integer)))
@@ -122,6 +123,7 @@ const claimLock = 7_346_218
 
 export interface ClaimInput {
   instanceId: string
+  home: string | null
   /** Runs of this server, which are not claimed again. */
   inHand: string[]
   /** Sandboxes of an earlier server that live. Their runs go on; others begin again. */
@@ -157,7 +159,7 @@ async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<Claim[
   const { rows } = await sql<Claim>`
     with open as (
       -- Our own heartbeat proves nothing: a machine that wakes from sleep has an old one.
-      select r.run_id, r.account_id, r.created_at, r.status, r.status = 'running' and case
+      select r.run_id, r.project_id, r.account_id, r.created_at, r.status, r.status = 'running' and case
           when r.instance_id = ${input.instanceId} then not (r.run_id = any(${input.inHand}::uuid[]))
           else ${isServerDead(sql.ref('r.instance_id'), input.staleSeconds)} end as orphaned,
         r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
@@ -166,7 +168,8 @@ async function takeRuns(trx: DbOrTransaction, input: ClaimInput): Promise<Claim[
     ranked as (
       select o.run_id, o.created_at, o.status, o.orphaned, coalesce(b.running, 0) + row_number() over (
         partition by o.account_id order by o.orphaned desc, o.created_at, o.run_id) as place
-      from open o left join busy b on b.account_id = o.account_id where o.orphaned or o.waits),
+      from open o left join busy b on b.account_id = o.account_id
+      where (o.orphaned or o.waits) and ${isAtHome(sql.ref('o.project_id'), input.home)}),
     chosen as (
       select run_id, status from ranked where place <= ${input.perAccount}
       order by orphaned desc, place, created_at limit ${input.limit})

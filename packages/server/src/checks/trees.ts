@@ -15,7 +15,7 @@ import {
   wantRun,
 } from './store.ts'
 
-type TreeDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'newId' | 'log'>
+type TreeDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'newId' | 'log'>
 
 const pollsAtOnce = 4
 const pollsMax = 40
@@ -31,7 +31,7 @@ export async function detectChecks(
   signal: AbortSignal,
   changed: ReadonlySet<string> | 'all' = 'all',
 ): Promise<number | 'again' | null> {
-  const due = await unpolledChangeRequests(deps.db, { limit: pollsMax, retrySeconds, changed })
+  const due = await unpolledChangeRequests(deps.db, { limit: pollsMax, retrySeconds, changed, home: deps.home })
   await pLimit(pollsAtOnce).map(due, async (each) => {
     if (signal.aborted) return
     await poll(deps, each, signal).catch((error: unknown) => {

@@ -576,6 +576,8 @@ export interface Schema {
     deleted_slug: string | null
     purge_at: Timestamp | null
     restored_at: Timestamp | null
+    home: string | null
+    home_epoch: Generated<number>
   }
   protected_branches: {
     project_id: string
@@ -622,6 +624,14 @@ export interface Schema {
     knows_root_key: Generated<boolean>
     data_folder: string | null
     lock_lost_at: Timestamp | null
+    server_name: string | null
+    peer_url: string | null
+  }
+  servers: {
+    server_name: string
+    data_folder: string
+    peer_url: string | null
+    started_at: Now
   }
   session_attachments: {
     attachment_id: string

@@ -48,8 +48,8 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
   const stopping = new AbortController()
   let runs = 0
   const jobs = [
-    { name: 'works', everyMs: 5, run: async () => void runs++ },
-    { name: 'fails', everyMs: 5, run: () => Promise.reject(new Error('It failed.')) },
+    { name: 'works', scope: 'any server' as const, everyMs: 5, run: async () => void runs++ },
+    { name: 'fails', scope: 'any server' as const, everyMs: 5, run: () => Promise.reject(new Error('It failed.')) },
   ]
   const ended = runJobs(jobs, stopping.signal, app.deps)
   await until('jobs ran', async () => runs > 1)

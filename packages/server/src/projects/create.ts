@@ -14,7 +14,7 @@ import { findProtection, recordProtection } from './protection-store.ts'
 import { judgeRemote, managedDir, pinHostKey, sealGitToken, unreachable } from './repository.ts'
 import { getProjectOrDeleted, insertProject, type ProjectRow } from './store.ts'
 
-type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
+type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'serverName'>
 
 type CreateProject = BodyOf<typeof createProjectRoute>
 
@@ -42,6 +42,7 @@ export async function createProject(
     repo_url: repository.repoUrl,
     default_branch: repository.defaultBranch,
     managed: input.repo_url === undefined,
+    home: deps.serverName,
     settings: '{}',
     data_key: dataKey,
     data_key_wrapped_by: deps.keyring.rootKeyId,

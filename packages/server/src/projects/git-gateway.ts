@@ -22,6 +22,7 @@ import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
+import { requireHome } from './home-store.ts'
 import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
 import { requestPoll } from './poll-store.ts'
 import { openRepository } from './repository.ts'
@@ -77,9 +78,21 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
           'failed to request a poll after a push; a later poll finds its branches',
         ),
       ),
+    ...(deps.home === null ? {} : { acknowledge: () => refusalAfterMove(deps, project) }),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
+}
+
+/** A server that was paused while its project moved must not report a push as accepted: the new home does not have it. */
+async function refusalAfterMove(deps: Deps, project: AuthorizedProject): Promise<string | null> {
+  try {
+    await requireHome(deps, project)
+    return null
+  } catch (error) {
+    if (error instanceof ServiceError) return `${error.message} Push again.`
+    throw error
+  }
 }
 
 /** git shows its users the text of a status report, but only the number of an HTTP error. Other clients read the error. */

@@ -1,5 +1,6 @@
 /** When to poll a repository for moved branches. */
 import { sql } from 'kysely'
+import { isAtHome } from '../db/home.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { ProjectRow } from './store.ts'
 
@@ -19,29 +20,35 @@ export interface PolledProject extends ProjectRow {
   known_sha: string | null
 }
 
+interface PollBatch {
+  externalSeconds: number
+  limit: number
+  home: string | null
+}
+
 const known = sql`select p.*, d.branch as known_branch, d.sha as known_sha`
 
 /** Takes requested polls, so that no other server takes them. */
-export async function takeRequestedPolls(
-  db: DbOrTransaction,
-  { externalSeconds, limit }: { externalSeconds: number; limit: number },
-): Promise<PolledProject[]> {
-  return take(db, sql`wanted_at > looked_at order by wanted_at`, externalSeconds, limit)
+export async function takeRequestedPolls(db: DbOrTransaction, batch: PollBatch): Promise<PolledProject[]> {
+  return take(db, sql`wanted_at > looked_at`, sql`wanted_at`, batch)
 }
 
 /** Takes the repositories on git hosts whose time has come. */
-export async function takeDuePolls(
-  db: DbOrTransaction,
-  { externalSeconds, limit }: { externalSeconds: number; limit: number },
-): Promise<PolledProject[]> {
-  return take(db, sql`next_poll_at <= now() order by next_poll_at`, externalSeconds, limit)
+export async function takeDuePolls(db: DbOrTransaction, batch: PollBatch): Promise<PolledProject[]> {
+  return take(db, sql`next_poll_at <= now()`, sql`next_poll_at`, batch)
 }
 
 /** Polls of deleted projects are taken too, so that they do not stay in front. */
-async function take(db: DbOrTransaction, isDue: ReturnType<typeof sql>, externalSeconds: number, limit: number) {
+async function take(
+  db: DbOrTransaction,
+  isDue: ReturnType<typeof sql>,
+  order: ReturnType<typeof sql>,
+  { externalSeconds, limit, home }: PollBatch,
+) {
   const { rows } = await sql<PolledProject>`
     with due as (
-      select project_id from project_looks where ${isDue} limit ${limit} for update skip locked
+      select project_id from project_looks where ${isDue} and ${isAtHome(sql.ref('project_looks.project_id'), home)}
+      order by ${order} limit ${limit} for update skip locked
     ), taken as (
       update project_looks look set looked_at = clock_timestamp(),
         next_poll_at = case when look.next_poll_at is null then null
@@ -54,18 +61,22 @@ async function take(db: DbOrTransaction, isDue: ReturnType<typeof sql>, external
 }
 
 /** In how many milliseconds a repository on a git host is due. Null: there is none. */
-export async function nextPollInMs(db: DbOrTransaction): Promise<number | null> {
+export async function nextPollInMs(db: DbOrTransaction, home: string | null): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from min(next_poll_at) - now()) * 1000)::float8 as ms from project_looks
-    where next_poll_at is not null`.execute(db)
+    where next_poll_at is not null and ${isAtHome(sql.ref('project_looks.project_id'), home)}`.execute(db)
   return rows[0]?.ms ?? null
 }
 
 /** The next managed repositories in the order of their ids. */
-export async function managedAfter(db: DbOrTransaction, projectId: string, limit: number): Promise<PolledProject[]> {
+export async function managedAfter(
+  db: DbOrTransaction,
+  { projectId, limit, home }: { projectId: string; limit: number; home: string | null },
+): Promise<PolledProject[]> {
   const { rows } = await sql<PolledProject>`
     ${known} from projects p left join default_branches d using (project_id)
     where p.managed and p.deleted_at is null and p.project_id > ${projectId}
+      and ${isAtHome(sql.ref('p.project_id'), home)}
     order by p.project_id limit ${limit}`.execute(db)
   return rows
 }

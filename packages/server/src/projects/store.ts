@@ -207,8 +207,12 @@ export function isSlugTaken(error: unknown): boolean {
 }
 
 /** Deleted projects whose time to restore is over. */
-export function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
-  return firstRows(db, 'projects', { purge_at: sql`<= ${now}` }, limit, 'purge_at')
+export function projectsToPurge(
+  db: DbOrTransaction,
+  { now, home, limit }: { now: Date; home: string | null; limit: number },
+): Promise<ProjectRow[]> {
+  const here = home === null ? {} : { home }
+  return firstRows(db, 'projects', { purge_at: sql`<= ${now}`, ...here }, limit, 'purge_at')
 }
 
 /** When it was last restored; work that was due before that is not made up for. */

@@ -13,7 +13,7 @@ import { sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { type IngressHandler, writeResponse } from '../http/ingress.ts'
 import { messagePage, type Message } from '../http/message-page.ts'
-import { hostOf, isForeign, send } from '../http/admission/other-origin.ts'
+import { isForeign, labelOf, send } from '../http/admission/other-origin.ts'
 import { closeUnlessAdmitted } from '../http/admission/while-admitted.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import {
@@ -65,22 +65,16 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
   deps: Deps,
   origin: PrivateOrigin<Place, T>,
 ): IngressHandler {
-  const suffix = `.${deps.config.previewDomain.toLowerCase()}`
-  const own = new URL(deps.config.publicUrl).hostname.toLowerCase()
   const gate = new Gate(deps, origin)
-  const labelOf = (request: IncomingMessage): string | null => {
-    const name = hostOf(request)
-    return name !== own && name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
-  }
   const admit = async (request: IncomingMessage, stream: ServerResponse | Duplex) => {
-    const admitted = await gate.admit(request, labelOf(request) ?? '')
+    const admitted = await gate.admit(request, labelOf(deps.config, request) ?? '')
     if (!(admitted instanceof Response))
       closeUnlessAdmitted(deps, stream, () => gate.requireViewer(request, admitted.place))
     return admitted
   }
   return {
     takes(request) {
-      const label = labelOf(request)
+      const label = labelOf(deps.config, request)
       return label !== null && origin.takes(label)
     },
     async request(request, response) {

@@ -42,7 +42,9 @@ async function live(folderId: string): Promise<Bun.Subprocess> {
     const { startHeartbeat } = await import(${here('instance.ts')})
     const log = { info() {}, warn() {}, debug() {} }
     const { db, locks } = openDatabase(${JSON.stringify(app.deps.locks.options.connectionString)}, log)
-    const deps = { db, locks, log, heartbeat: new Heartbeat(), instanceId: ${JSON.stringify(app.deps.instanceId)} }
+    const config = { peerUrl: null, roles: { worker: true } }
+    const instanceId = ${JSON.stringify(app.deps.instanceId)}
+    const deps = { config, db, locks, log, heartbeat: new Heartbeat(), instanceId, serverName: 'first' }
     await startHeartbeat(deps, { folderId: ${JSON.stringify(folderId)}, onDeath: async () => {} })
     console.log('alive')`
   const child = Bun.spawn([process.execPath, '--eval', script], { stdout: 'pipe', stderr: 'inherit' })
@@ -143,7 +145,7 @@ test('a server without its lock starts no work until it has the lock again', asy
   const heartbeat = new CountingHeartbeat(() => clock.ms)
   const over = new AbortController()
   let runs = 0
-  const job = { name: 'count', everyMs: 1, run: async () => void (runs += 1) }
+  const job = { name: 'count', scope: 'any server' as const, everyMs: 1, run: async () => void (runs += 1) }
   const ended = runJobs([job], over.signal, { ...app.deps, heartbeat })
   await until('the job has run', () => runs > 0)
   heartbeat.lockLost()

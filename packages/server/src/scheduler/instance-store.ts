@@ -7,6 +7,9 @@ export interface Instance {
   instanceId: string
   /** The id of its data folder. */
   folderId: string
+  serverName: string
+  /** How other servers reach it as the home of projects. Null: it runs alone, or only answers requests. */
+  peerUrl: string | null
 }
 
 /** A row without a lock: other servers know this one by its heartbeat. */
@@ -15,28 +18,33 @@ export function insertInstance(db: DbOrTransaction, instanceId: string): Promise
 }
 
 /** Inserts the row again when others have deleted it in a time without heartbeats. */
-export async function recordHeartbeat(db: DbOrTransaction, { instanceId, folderId }: Instance): Promise<void> {
+export async function recordHeartbeat(db: DbOrTransaction, instance: Instance): Promise<void> {
   await db
     .insertInto('server_instances')
-    .values({ instance_id: instanceId, data_folder: folderId, lock_taken_at: null, knows_root_key: true })
+    .values({ ...rowOf(instance), lock_taken_at: null, knows_root_key: true })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
     .execute()
   await deleteRows(db, 'server_instances', { heartbeat_at: sql`< now() - interval '1 day'` })
 }
 
 /** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */
-export async function recordLock(db: DbOrTransaction, { instanceId, folderId }: Instance): Promise<void> {
+export async function recordLock(db: DbOrTransaction, instance: Instance): Promise<void> {
+  const { instance_id, ...facts } = rowOf(instance)
   const held = {
-    data_folder: folderId,
+    ...facts,
     heartbeat_at: sql<string>`now()`,
     lock_taken_at: sql<string>`clock_timestamp()`,
     lock_lost_at: null,
   }
   await db
     .insertInto('server_instances')
-    .values({ instance_id: instanceId, knows_root_key: true, ...held })
+    .values({ instance_id, knows_root_key: true, ...held })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet(held))
     .execute()
+}
+
+function rowOf({ instanceId, folderId, serverName, peerUrl }: Instance) {
+  return { instance_id: instanceId, data_folder: folderId, server_name: serverName, peer_url: peerUrl }
 }
 
 export async function deleteInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
@@ -54,7 +62,7 @@ export async function deleteOtherInstances(db: DbOrTransaction, instanceId: stri
  */
 export async function deleteEarlierInstances(
   db: DbOrTransaction,
-  { instanceId, folderId }: Instance,
+  { instanceId, folderId }: Pick<Instance, 'instanceId' | 'folderId'>,
 ): Promise<string[]> {
   const { rows } = await sql<{ instance_id: string }>`delete from server_instances
     where data_folder = ${folderId} and instance_id <> ${instanceId} and ${hasFreeLock}

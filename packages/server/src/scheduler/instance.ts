@@ -11,7 +11,7 @@ const retryMs = 250
 /** A connection that does not answer within this time counts as lost. */
 const answerMsMax = 5_000
 
-type InstanceDeps = Pick<Deps, 'db' | 'instanceId' | 'locks' | 'heartbeat'>
+type InstanceDeps = Pick<Deps, 'config' | 'db' | 'instanceId' | 'locks' | 'heartbeat' | 'serverName'>
 
 export interface InstanceOptions {
   /** The id of the data folder, whose lock this server holds. */
@@ -33,7 +33,9 @@ export async function startHeartbeat(
   { folderId, onDeath }: InstanceOptions,
 ): Promise<RunningHeartbeat> {
   const over = new AbortController()
-  const instance = { instanceId: deps.instanceId, folderId }
+  const { instanceId, serverName, config } = deps
+  // A server without jobs moves nothing forward, so no project has its home there.
+  const instance = { instanceId, folderId, serverName, peerUrl: config.roles.worker ? config.peerUrl : null }
   let connection = await holdLock(deps, instance)
   const earlier = await deleteEarlierInstances(deps.db, instance)
   if (earlier.length > 0) deps.log.info({ instances: earlier }, 'earlier servers of this data folder have ended')

@@ -65,6 +65,7 @@ function jobsOfSessions(deps: Deps): Job[] {
   return [
     {
       name: 'reconcile sessions',
+      scope: 'home',
       everyMs: 5_000,
       wakeOn: ['project_sessions', 'server_instances'],
       idleMs: 15_000,
@@ -72,6 +73,7 @@ function jobsOfSessions(deps: Deps): Job[] {
     },
     {
       name: 'maintain warm sandboxes',
+      scope: 'own sandboxes',
       everyMs: 1_000,
       wakeOn: ['project_sessions', 'warm_sandboxes', 'default_branches', 'projects', 'server_instances'],
       idleMs,
@@ -79,6 +81,7 @@ function jobsOfSessions(deps: Deps): Job[] {
     },
     {
       name: 'deliver prompts',
+      scope: 'home',
       everyMs: 2_000,
       wakeOn: ['session_prompts', 'project_sessions'],
       idleMs,
@@ -86,26 +89,30 @@ function jobsOfSessions(deps: Deps): Job[] {
     },
     {
       name: 'reconcile questions',
+      scope: 'home',
       everyMs: 2_000,
       wakeOn: ['session_questions'],
       idleMs: 60_000,
       run: () => tendQuestions(deps),
     },
-    { name: 'push changed secrets', everyMs: 2_000, run: () => env.push() },
+    { name: 'push changed secrets', scope: 'own sandboxes', everyMs: 2_000, run: () => env.push() },
     {
       name: 'refresh sessions',
+      scope: 'own sandboxes',
       everyMs: 2_000,
       run: (signal) => refreshes.tend(signal),
       ended: () => refreshes.ended(),
     },
-    { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
+    { name: 'sweep idle sessions', scope: 'home', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     {
       name: 'reconcile model calls',
+      scope: 'any server',
       everyMs: 30_000,
       run: () => reconcileOrphaned(deps, deps.heartbeat.deadAfterSeconds()),
     },
     {
       name: 'end deleted projects',
+      scope: 'home',
       everyMs: 5_000,
       wakeOn: ['projects'],
       idleMs: 60_000,
@@ -119,6 +126,7 @@ function jobsOfRepositories(deps: Deps): Job[] {
   return [
     {
       name: 'poll requested repositories',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['project_looks'],
       idleMs,
@@ -126,23 +134,26 @@ function jobsOfRepositories(deps: Deps): Job[] {
     },
     {
       name: 'poll external repositories',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['projects'],
       idleMs: 60_000,
       run: (signal) => pollExternal(deps, signal),
     },
-    { name: 'sweep managed repositories', everyMs: 5_000, run: (signal) => sweep.run(signal) },
-    { name: 'reconcile merges', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
+    { name: 'sweep managed repositories', scope: 'home', everyMs: 5_000, run: (signal) => sweep.run(signal) },
+    { name: 'reconcile merges', scope: 'home', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
     {
       name: 'follow landings on hosts',
+      scope: 'home',
       everyMs: 5_000,
       wakeOn: ['host_landings'],
       idleMs: 60_000,
       run: (signal) => followHostLandings(deps, signal),
     },
-    { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
+    { name: 'evict mirrors', scope: 'own disk', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     {
       name: 'detect checks',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['change_requests', 'default_branches', 'projects'],
       idleMs: compareAllMs,
@@ -150,6 +161,7 @@ function jobsOfRepositories(deps: Deps): Job[] {
     },
     {
       name: 'reconcile checks',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['check_runs', 'server_instances'],
       idleMs,
@@ -163,6 +175,7 @@ function jobsOfManifests(deps: Deps): Job[] {
   return [
     {
       name: 'reconcile triggers',
+      scope: 'any server',
       everyMs: 1_000,
       wakeOn: ['default_branches', 'projects'],
       idleMs: compareAllMs,
@@ -170,14 +183,16 @@ function jobsOfManifests(deps: Deps): Job[] {
     },
     {
       name: 'fire due triggers',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['triggers', 'projects'],
       idleMs,
       run: (signal) => fireDueTriggers(deps, signal),
     },
-    { name: 'fire orphaned slots', everyMs: 5_000, run: (signal) => fireOrphanedSlots(deps, signal) },
+    { name: 'fire orphaned slots', scope: 'home', everyMs: 5_000, run: (signal) => fireOrphanedSlots(deps, signal) },
     {
       name: 'apply app manifests',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['default_branches', 'projects'],
       idleMs: compareAllMs,
@@ -185,6 +200,7 @@ function jobsOfManifests(deps: Deps): Job[] {
     },
     {
       name: 'reconcile apps',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['apps', 'app_deploys', 'projects', 'server_instances'],
       idleMs,
@@ -195,6 +211,7 @@ function jobsOfManifests(deps: Deps): Job[] {
     },
     {
       name: 'reconcile connectors',
+      scope: 'any server',
       everyMs: 1_000,
       wakeOn: ['default_branches', 'projects'],
       idleMs: compareAllMs,
@@ -202,6 +219,7 @@ function jobsOfManifests(deps: Deps): Job[] {
     },
     {
       name: 'check connectors',
+      scope: 'any server',
       everyMs: 2_000,
       wakeOn: ['connectors', 'projects'],
       idleMs: 60_000,
@@ -209,6 +227,7 @@ function jobsOfManifests(deps: Deps): Job[] {
     },
     {
       name: 'read model upstreams',
+      scope: 'any server',
       // Only a file changes without this server.
       everyMs: deps.config.modelUpstreams.file === null ? 60_000 : 1_000,
       run: async () => void upstreamsOf(deps.config).all(deps),
@@ -221,6 +240,7 @@ function jobsOfMessages(deps: Deps): Job[] {
   return [
     {
       name: 'send webhooks',
+      scope: 'any server',
       everyMs: 500,
       wakeOn: ['project_events', 'projects', 'webhooks', 'webhook_deliveries', 'server_instances'],
       idleMs,
@@ -229,6 +249,7 @@ function jobsOfMessages(deps: Deps): Job[] {
     },
     {
       name: 'process chat events',
+      scope: 'home',
       everyMs: 500,
       wakeOn: ['channel_events', 'projects', 'server_instances'],
       idleMs,
@@ -236,6 +257,7 @@ function jobsOfMessages(deps: Deps): Job[] {
     },
     {
       name: 'post session updates',
+      scope: 'any server',
       everyMs: 1_000,
       wakeOn: ['channel_threads', 'project_sessions', 'session_questions', 'session_wip'],
       idleMs,
@@ -243,6 +265,7 @@ function jobsOfMessages(deps: Deps): Job[] {
     },
     {
       name: 'post change request updates',
+      scope: 'home',
       everyMs: 1_000,
       wakeOn: ['channels', 'change_requests', 'default_branches'],
       idleMs: compareAllMs,
@@ -250,6 +273,7 @@ function jobsOfMessages(deps: Deps): Job[] {
     },
     {
       name: 'deliver chat messages',
+      scope: 'any server',
       everyMs: 500,
       wakeOn: ['channel_messages', 'channels', 'projects', 'server_instances'],
       idleMs,
@@ -267,24 +291,30 @@ function cleanups(deps: Deps): Job[] {
   let isFirst = true
   const few = (dirs: string[], folder: keyof typeof swept) => swept[folder].next(dirs, isFirst ? Infinity : sweptMax)
   return [
-    { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
-    { name: 'delete old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
-    { name: 'delete old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
-    { name: 'delete old chat', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
-    { name: 'delete old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
-    { name: 'delete old checks', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
-    { name: 'delete old approvals', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
+    { name: 'archive sandboxes', scope: 'any server', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
+    { name: 'delete old slots', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
+    { name: 'delete old events', scope: 'any server', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
+    { name: 'delete old chat', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
+    { name: 'delete old deliveries', scope: 'any server', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
+    { name: 'delete old checks', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
+    { name: 'delete old approvals', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
     {
       name: 'sweep repositories',
+      scope: 'own disk',
       everyMs: 600_000,
       async run(signal) {
         await sweepRepositories(deps, signal, few)
         isFirst = false
       },
     },
-    { name: 'reclaim storage', everyMs: 600_000, run: (signal) => reclaimStorage(deps, signal, reclaimed) },
-    { name: 'prune unfinished work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal, pruned) },
-    { name: 'delete given secrets', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
-    { name: 'delete idempotency keys', everyMs: 3_600_000, run: () => deleteOldKeys(deps.db) },
+    {
+      name: 'reclaim storage',
+      scope: 'home',
+      everyMs: 600_000,
+      run: (signal) => reclaimStorage(deps, signal, reclaimed),
+    },
+    { name: 'prune unfinished work', scope: 'home', everyMs: 600_000, run: (signal) => pruneWip(deps, signal, pruned) },
+    { name: 'delete given secrets', scope: 'any server', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
+    { name: 'delete idempotency keys', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldKeys(deps.db) },
   ]
 }

@@ -42,7 +42,12 @@ function start(job: Pick<Job, 'wakeOn'> & { everyMs?: number; idleMs?: number; n
     return job.next?.() ?? null
   }
   const { wakeOn = [], everyMs = 1, idleMs = never } = job
-  ended = runJobs([{ name: 'of a test', everyMs, idleMs, wakeOn, run }], stopping.signal, app.deps, awake)
+  ended = runJobs(
+    [{ name: 'of a test', scope: 'any server' as const, everyMs, idleMs, wakeOn, run }],
+    stopping.signal,
+    app.deps,
+    awake,
+  )
   return runs
 }
 

@@ -10,8 +10,15 @@ import { JobTrouble } from './trouble.ts'
  */
 export type Next = number | 'again' | null
 
+/**
+ * What a job works on where several servers share the database: the projects whose home this server is; its own
+ * sandboxes or its own disk; or rows that any server may take, each by a claim or to the same effect.
+ */
+export type Scope = 'home' | 'own sandboxes' | 'own disk' | 'any server'
+
 export interface Job {
   name: string
+  scope: Scope
   /** The shortest pause between two runs, and the interval without notifications. */
   everyMs: number
   /** The tables whose changes wake the job. Without any it runs at its shortest interval. */

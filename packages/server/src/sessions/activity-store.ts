@@ -1,5 +1,6 @@
 /** SQL on the activity of sessions: turns, idle time and stop reasons. */
 import { sql } from 'kysely'
+import { isAtHome } from '../db/home.ts'
 import { updateRow, updateRows } from '../db/rows.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { abortedCode, type TurnFailure } from './conversation/assemble.ts'
@@ -56,7 +57,7 @@ interface IdleLimit {
 /** Excludes sessions with unsaved work. `idleMinutes` applies without `[sandbox] idle_minutes`. An invalid manifest does not affect running sessions. */
 export async function idleSessions(
   db: DbOrTransaction,
-  { idleMinutes, waitingMinutes }: { idleMinutes: number; waitingMinutes: number },
+  { idleMinutes, waitingMinutes, home }: { idleMinutes: number; waitingMinutes: number; home: string | null },
 ): Promise<({ session_id: string } & IdleLimit)[]> {
   const { rows } = await sql<{ session_id: string } & IdleLimit>`
     select session_id, kind, minutes from project_sessions s
@@ -74,6 +75,7 @@ export async function idleSessions(
             then sandbox.in_force->>'idle_minutes' else d.manifest->'sandbox'->>'idle_minutes' end)::integer,
             ${idleMinutes}::integer) end as minutes) limits
     where status = 'running' and desired = 'running' and (waits or not is_busy)
+      and ${isAtHome(sql.ref('s.project_id'), home)}
       and unkept_work is null and last_active_at < now() - make_interval(mins => minutes)
     limit 100`.execute(db)
   return rows

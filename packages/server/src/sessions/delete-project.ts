@@ -65,7 +65,7 @@ async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { proj
 }
 
 async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<number> {
-  const sessions = await unstoppedOfDeleted(deps.db, projectId ?? null)
+  const sessions = await unstoppedOfDeleted(deps.db, { projectId: projectId ?? null, home: deps.home })
   await pLimit(stopsAtOnce).map(sessions, ({ deleted_by, ...session }) =>
     stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }),
   )
@@ -114,7 +114,7 @@ export async function purgeProject(
 export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promise<'again' | null> {
   const stopped = await stopAll(deps, {})
   const dueBy = deps.now()
-  const due = await projectsToPurge(deps.db, dueBy, purgesMax)
+  const due = await projectsToPurge(deps.db, { now: dueBy, home: deps.home, limit: purgesMax })
   for (const project of due) {
     if (signal.aborted) return null
     const { project_id, deleted_by } = project

@@ -9,15 +9,16 @@ const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
 /** Reconciles sessions that a lost event or a dead server left in the wrong state. */
-export async function reconcileSessions(deps: Pick<Deps, 'db' | 'sessions' | 'heartbeat'>): Promise<void> {
+export async function reconcileSessions(deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'heartbeat'>): Promise<void> {
   await deps.sessions.endOrphans()
   const staleSeconds = deps.heartbeat.deadAfterSeconds()
-  for (const sessionId of await sessionsToReconcile(deps.db, staleSeconds)) deps.sessions.enqueue(sessionId)
+  for (const sessionId of await sessionsToReconcile(deps.db, { staleSeconds, home: deps.home }))
+    deps.sessions.enqueue(sessionId)
 }
 
 /** Delivers accepted prompts that a daemon could not take at once. `again` while there are any. */
-export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'sessions'>): Promise<'again' | null> {
-  const waiting = await sessionsWithAcceptedPrompts(deps.db)
+export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'home' | 'sessions'>): Promise<'again' | null> {
+  const waiting = await sessionsWithAcceptedPrompts(deps.db, deps.home)
   for (const sessionId of waiting) await deps.sessions.deliverPrompts(sessionId)
   return waiting.length > 0 ? 'again' : null
 }
@@ -26,16 +27,16 @@ export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'sessions'>)
  * Delivers answers that another server received or that the runtime could not take at once, and expires late questions.
  * Returns in how many milliseconds the next question expires.
  */
-export async function tendQuestions(deps: Pick<Deps, 'db' | 'sessions'>): Promise<'again' | number | null> {
-  const answered = await sessionsWithAnswers(deps.db)
+export async function tendQuestions(deps: Pick<Deps, 'db' | 'home' | 'sessions'>): Promise<'again' | number | null> {
+  const answered = await sessionsWithAnswers(deps.db, deps.home)
   for (const sessionId of answered) await deps.sessions.deliverAnswers(sessionId)
   await deps.db.transaction().execute((trx) => expireLate(trx))
   return answered.length > 0 ? 'again' : nextExpiryInMs(deps.db)
 }
 
 /** Stops sessions that were idle for an hour, or for the time in the manifest. A session in a turn is in use until its agent has waited too long for an answer. */
-export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'sessions' | 'config'>): Promise<void> {
-  const limits = { idleMinutes: idleMinutesByDefault, waitingMinutes: deps.config.waitingMinutes }
+export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'config'>): Promise<void> {
+  const limits = { idleMinutes: idleMinutesByDefault, waitingMinutes: deps.config.waitingMinutes, home: deps.home }
   for (const { session_id: sessionId, ...rest } of await idleSessions(deps.db, limits)) {
     // This server knows the state of its own sandboxes before the database does.
     if (rest.kind === 'idle' && deps.sessions.turnOf(sessionId) === 'busy') continue

@@ -2,6 +2,7 @@ import type { SessionStatus } from '@svc/contract'
 import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { isAtHome } from '../db/home.ts'
 import { isServerDead } from '../db/live-instance.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
 import { type Changes, findRow, firstRow, takeRow, updateRow, updateRows } from '../db/rows.ts'
@@ -193,11 +194,14 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 }
 
 /** Sessions that are not in their wanted state, or whose server is dead. */
-export async function sessionsToReconcile(db: DbOrTransaction, staleSeconds: number): Promise<string[]> {
+export async function sessionsToReconcile(
+  db: DbOrTransaction,
+  { staleSeconds, home }: { staleSeconds: number; home: string | null },
+): Promise<string[]> {
   const { rows } = await sql<{ session_id: string }>`
     select s.session_id from project_sessions s
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
-    where s.status in ('provisioning', 'running')
+    where s.status in ('provisioning', 'running') and ${isAtHome(sql.ref('s.project_id'), home)}
       and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)})
     limit 500`.execute(db)
   return rows.map((row) => row.session_id)
@@ -214,13 +218,17 @@ export async function countSessionsOf(db: DbOrTransaction, projectId: string): P
 }
 
 /** Live sessions of deleted projects, with the user who deleted the project. */
-export async function unstoppedOfDeleted(db: DbOrTransaction, projectId: string | null) {
+export async function unstoppedOfDeleted(
+  db: DbOrTransaction,
+  { projectId, home }: { projectId: string | null; home: string | null },
+) {
   let query = withSandbox(db)
     .innerJoin('projects', 'projects.project_id', 'project_sessions.project_id')
     .select('projects.deleted_by')
     .where('projects.deleted_at', 'is not', null)
     .where('project_sessions.status', 'in', liveStatuses)
     .where('project_sessions.desired', '=', 'running')
+    .where(isAtHome(sql.ref('project_sessions.project_id'), home))
     .limit(100)
   if (projectId !== null) query = query.where('project_sessions.project_id', '=', projectId)
   return (await query.execute()).map(({ deleted_by, ...row }) => ({ ...nest(row), deleted_by }))

@@ -34,7 +34,7 @@ export async function endSandboxes(config: Config): Promise<Ended> {
   await makeDataDir(config.dataDir)
   const folder = lockDataFolder(config.dataDir, randomUUID)
   try {
-    const built = await buildDeps(config, log, redaction)
+    const built = await buildDeps(config, { log, redaction, folderId: folder.folderId })
     try {
       return await endAll(built, folder.folderId)
     } finally {

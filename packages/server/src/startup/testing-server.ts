@@ -45,8 +45,9 @@ export async function makeTestServers(): Promise<TestServers> {
   }
 }
 
-async function bootServer(
-  place: { dir: string; databaseUrl: string; token: string },
+/** `env` replaces settings, such as the data folder of one server among several. */
+export async function bootServer(
+  place: { dir: string; databaseUrl: string; token: string; env?: Record<string, string> },
   started: (child: Bun.Subprocess) => void,
 ): Promise<BootedServer> {
   const child = Bun.spawn([process.execPath, '--eval', program], {
@@ -62,6 +63,7 @@ async function bootServer(
       SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
       SVC_PORT: '0',
       SVC_LOG: 'json',
+      ...place.env,
     },
   })
   started(child)

@@ -1,5 +1,6 @@
 import { reclaimStore, settleReclaimed, storeBytes } from '@svc/git'
 import { LRUCache } from 'lru-cache'
+import { isHomeOf } from '../db/home.ts'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { quotasOf } from '../projects/quotas.ts'
@@ -10,7 +11,7 @@ import { storeOf } from '../sessions/unfinished-work/wip.ts'
 import { rootsOf } from './root-queries.ts'
 import { Rotation } from './rotation.ts'
 
-type ReclaimDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'disk' | 'now' | 'log'>
+type ReclaimDeps = Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'disk' | 'now' | 'log'>
 
 /** How long accidentally deleted objects can be recovered from the store. */
 const restMs = 86_400_000
@@ -35,7 +36,7 @@ export async function reclaimStorage(
   for (const projectId of rotation.next(await projectsWithStore(deps), max)) {
     if (signal.aborted) return
     const project = await getProjectOrDeleted(deps.db, projectId)
-    if (project === null) continue
+    if (project === null || !isHomeOf(deps.home, project)) continue
     try {
       await withLock(deps, `prune ${projectId}`, () => reclaimOne(deps, project, signal))
     } catch (error) {

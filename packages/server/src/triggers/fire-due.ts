@@ -35,17 +35,17 @@ export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Prom
       for (const slot of entered) if (slot.status === 'claimed') await fireSlot(deps, slot)
     },
   })
-  const next = await nextDueAt(deps.db)
+  const next = await nextDueAt(deps.db, deps.home)
   return next === null ? null : Date.parse(next) - deps.now().getTime()
 }
 
 /** The inserted slots of one trigger; null when no trigger is due. */
 export async function insertDueSlots(
-  deps: Pick<Deps, 'db' | 'now' | 'newId' | 'instanceId'>,
+  deps: Pick<Deps, 'db' | 'home' | 'now' | 'newId' | 'instanceId'>,
 ): Promise<SlotRow[] | null> {
   return deps.db.transaction().execute(async (trx) => {
     const now = deps.now()
-    const trigger = await lockDueTrigger(trx, now)
+    const trigger = await lockDueTrigger(trx, { now, home: deps.home })
     if (trigger === null || trigger.next_due_at === null) return null
     return (await insertSlotsOf(deps, trx, { ...trigger, next_due_at: trigger.next_due_at }, now)).entered
   })

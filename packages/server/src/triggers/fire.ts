@@ -11,7 +11,18 @@ import { refuseTooManyWebhookSessions } from './webhook/limit-store.ts'
 
 export type FireDeps = Pick<
   Deps,
-  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'sessions' | 'warm'
+  | 'db'
+  | 'config'
+  | 'home'
+  | 'disk'
+  | 'keyring'
+  | 'redaction'
+  | 'now'
+  | 'newId'
+  | 'instanceId'
+  | 'log'
+  | 'sessions'
+  | 'warm'
 >
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }
@@ -87,6 +98,7 @@ export async function fireOrphanedSlots(deps: FireDeps, signal: AbortSignal): Pr
   while (!signal.aborted) {
     const slot = await takeOrphanedSlot(deps.db, {
       instanceId: deps.instanceId,
+      home: deps.home,
       waitSeconds: tryAgainSeconds,
       staleSeconds,
     })

@@ -3,6 +3,7 @@ import type { SessionStatus, Trigger, TriggerSlot, TurnError } from '@svc/contra
 import { sql } from 'kysely'
 import { mayWrite } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
+import { isAtHome } from '../db/home.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import { isServerConnected } from '../db/live-instance.ts'
 import { deleteRows, findRow, listRows, updateRow, updateRows, upsertRow } from '../db/rows.ts'
@@ -83,18 +84,23 @@ export async function deleteTriggers(trx: DbOrTransaction, projectId: string, sl
 }
 
 /** Locks the next due trigger and skips those that another server holds. */
-export async function lockDueTrigger(trx: DbOrTransaction, now: Date): Promise<TriggerRow | null> {
+export async function lockDueTrigger(
+  trx: DbOrTransaction,
+  { now, home }: { now: Date; home: string | null },
+): Promise<TriggerRow | null> {
   const { rows } = await sql<TriggerRow>`
     select * from triggers where enabled and next_due_at <= ${now} and ${ofLiveProject(sql.ref('triggers.project_id'))}
+      and ${isAtHome(sql.ref('triggers.project_id'), home)}
     order by next_due_at limit 1 for update of triggers skip locked`.execute(trx)
   return rows[0] ?? null
 }
 
 /** When a trigger is due next. */
-export async function nextDueAt(db: DbOrTransaction): Promise<string | null> {
+export async function nextDueAt(db: DbOrTransaction, home: string | null): Promise<string | null> {
   const { rows } = await sql<{ next_due_at: string }>`
     select next_due_at from triggers where enabled and next_due_at is not null
-      and ${ofLiveProject(sql.ref('triggers.project_id'))} order by next_due_at limit 1`.execute(db)
+      and ${ofLiveProject(sql.ref('triggers.project_id'))} and ${isAtHome(sql.ref('triggers.project_id'), home)}
+    order by next_due_at limit 1`.execute(db)
   return rows[0]?.next_due_at ?? null
 }
 
@@ -186,13 +192,14 @@ export async function recordWaiting(db: DbOrTransaction, slotId: string, reason:
 /** Assigns to this server one slot of a dead server, or one whose last try was some time ago. */
 export async function takeOrphanedSlot(
   db: DbOrTransaction,
-  input: { instanceId: string; waitSeconds: number; staleSeconds: number },
+  input: { instanceId: string; home: string | null; waitSeconds: number; staleSeconds: number },
 ): Promise<SlotRow | null> {
   const { rows } = await sql<SlotRow>`
     update trigger_slots set instance_id = ${input.instanceId}, claimed_at = now()
     where slot_id = (
       select s.slot_id from trigger_slots s
-      where s.status = 'claimed' and s.claimed_at < now() - interval '3 seconds' and (
+      where s.status = 'claimed' and s.claimed_at < now() - interval '3 seconds'
+        and ${isAtHome(sql.ref('s.project_id'), input.home)} and (
         (s.reason is not null and s.claimed_at < now() - make_interval(secs => ${input.waitSeconds}))
         or s.claimed_at < now() - make_interval(secs => 120)
         or not ${isServerConnected(sql.ref('s.instance_id'), input.staleSeconds)})

@@ -20,7 +20,7 @@ export async function followHostLandings(
   signal: AbortSignal,
   every = everySeconds,
 ): Promise<number | null> {
-  for (const landing of await takeHostLandings(deps.db, { everySeconds: every, limit: landingsMax })) {
+  for (const landing of await takeHostLandings(deps.db, { everySeconds: every, limit: landingsMax, home: deps.home })) {
     if (signal.aborted) return null
     try {
       await follow(deps, landing)
@@ -29,7 +29,7 @@ export async function followHostLandings(
       deps.log.debug({ err: error, cr_id }, 'failed to check a landing on a git host; retrying')
     }
   }
-  return nextLandingInMs(deps.db)
+  return nextLandingInMs(deps.db, deps.home)
 }
 
 async function follow(deps: ReconcileDeps & Pick<Deps, 'newId'>, landing: HostLanding): Promise<void> {
@@ -57,7 +57,7 @@ async function follow(deps: ReconcileDeps & Pick<Deps, 'newId'>, landing: HostLa
       idempotency_key: null,
       created_at: deps.now(),
     })
-    if (attempt !== null) await recordMerge(deps, repository, attempt, cr)
+    if (attempt !== null) await recordMerge(deps, repository, { attempt, project, found: cr })
   })
 }
 

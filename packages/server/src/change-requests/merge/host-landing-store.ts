@@ -1,6 +1,7 @@
 /** All SQL on change requests that land on the git host because it protects their base from the service. */
 import { sql } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
+import { isAtHome } from '../../db/home.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 import type { ChangeRequestRow } from '../store.ts'
 import { findRow } from '../../db/rows.ts'
@@ -43,11 +44,12 @@ export async function saveHostLanding(
 /** Takes open change requests whose check is due, so that no other server takes them. */
 export async function takeHostLandings(
   db: DbOrTransaction,
-  { everySeconds, limit }: { everySeconds: number; limit: number },
+  { everySeconds, limit, home }: { everySeconds: number; limit: number; home: string | null },
 ): Promise<HostLanding[]> {
   const { rows } = await sql<HostLanding>`
     with due as (
-      select cr_id from host_landings where next_check_at <= now() order by next_check_at
+      select cr_id from host_landings
+      where next_check_at <= now() and ${isAtHome(sql.ref('host_landings.project_id'), home)} order by next_check_at
       limit ${limit} for update skip locked
     )
     update host_landings l set checked_at = now(), next_check_at = case when c.status = 'open'
@@ -57,9 +59,9 @@ export async function takeHostLandings(
 }
 
 /** In how many milliseconds the next check is due. Null: no open change request lands on its host. */
-export async function nextLandingInMs(db: DbOrTransaction): Promise<number | null> {
+export async function nextLandingInMs(db: DbOrTransaction, home: string | null): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from min(next_check_at) - now()) * 1000)::float8 as ms from host_landings
-    where next_check_at is not null`.execute(db)
+    where next_check_at is not null and ${isAtHome(sql.ref('host_landings.project_id'), home)}`.execute(db)
   return rows[0]?.ms ?? null
 }

@@ -3,6 +3,7 @@ import { landMerge, type MergePlan, type Repository } from '@svc/git'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import type { Homed } from '../../projects/home-store.ts'
 import { forgetProtection, recordProtection } from '../../projects/protection-store.ts'
 import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } from './attempt-store.ts'
 import { saveHostLanding } from './host-landing-store.ts'
@@ -12,9 +13,10 @@ import { type Merged, recordMerge } from './record.ts'
 import { contains, reconcileAttempt } from './reconcile.ts'
 import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 
-type LandDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log'>
+type LandDeps = Pick<Deps, 'db' | 'home' | 'now' | 'newId' | 'log'>
 
 export interface Planned {
+  project: Homed
   cr: ChangeRequestRow
   plan: Extract<MergePlan, { kind: 'up-to-date' | 'fast-forward' | 'merge-commit' }>
   baseSha: string
@@ -37,7 +39,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   const { cr, plan, baseSha } = planned
   const merged = async (attempt: MergeAttempt): Promise<Landing> => ({
     kind: 'merged',
-    merged: await recordMerge(deps, repository, attempt, cr),
+    merged: await recordMerge(deps, repository, { attempt, project: planned.project, found: cr }),
   })
   if (plan.kind === 'up-to-date') {
     const late = await landedLate(deps, repository, planned)
@@ -77,7 +79,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
         detail: { reason: outcome.reason },
       })
     case 'unknown':
-      return reconcileAfterPush(deps, repository, attempt, outcome.reason)
+      return reconcileAfterPush(deps, repository, { attempt, project: planned.project, reason: outcome.reason })
     default:
       return outcome satisfies never
   }
@@ -111,10 +113,9 @@ async function protectedBase(
 async function reconcileAfterPush(
   deps: LandDeps,
   repository: Repository,
-  attempt: MergeAttempt,
-  reason: string,
+  { attempt, project, reason }: { attempt: MergeAttempt; project: Homed; reason: string },
 ): Promise<Landing> {
-  const reconciled = await reconcileAttempt(deps, repository, attempt)
+  const reconciled = await reconcileAttempt(deps, repository, { attempt, project })
   switch (reconciled.kind) {
     case 'landed':
       return { kind: 'merged', merged: reconciled.merged }

@@ -25,7 +25,7 @@ import { withinTime } from '../../projects/within-limits.ts'
 
 export type MergeDeps = Pick<
   Deps,
-  'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
+  'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
 >
 
 type MergeChangeRequest = BodyOf<typeof mergeChangeRequestRoute> & {
@@ -138,7 +138,8 @@ async function tryMerge(deps: MergeDeps, input: MergeChangeRequest, merging: Mer
   const { repository, cr } = merging
   const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, merging), merging)
   if ('kind' in planned) return planned
-  return land(deps, repository, { cr, ...planned, caller: input.caller, idempotencyKey: input.idempotencyKey })
+  const { project, caller, idempotencyKey } = input
+  return land(deps, repository, { project, cr, ...planned, caller, idempotencyKey })
 }
 
 /** The host names commits as tips without serving them: they have just moved, or its history is shallow. */
@@ -152,7 +153,7 @@ async function plan(
   deps: MergeDeps,
   input: MergeChangeRequest,
   { repository, cr, user, tips }: Merging,
-): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | Lacking> {
+): Promise<Omit<Planned, 'project' | 'cr' | 'caller' | 'idempotencyKey'> | Lacking> {
   const { signal } = input
   const { baseSha, headSha } = expectedTips(await (tips ?? tipsOf(repository, cr, signal)), cr, input)
   await failpoint('merge.after_tips')

@@ -225,8 +225,9 @@ describe.each(['managed', 'external'] as const)('a server killed during a merge,
     })
     await reconcileAll()
     await push()
-    const repository = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
-    const [one, two] = await Promise.all([1, 2].map(() => recordMerge(app.deps, repository, attempt)))
+    const project = (await getProject(app.deps.db, cr.project_id))!
+    const repository = await openRepository(app.deps, project)
+    const [one, two] = await Promise.all([1, 2].map(() => recordMerge(app.deps, repository, { attempt, project })))
     expect(one!.cr).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
     expect(two!.cr).toEqual(one!.cr)
     expect([await stateOf(cr.cr_id), await stateOf(other.cr_id)]).toEqual([['landed'], ['abandoned']])
@@ -239,8 +240,8 @@ describe.each(['managed', 'external'] as const)('a server killed during a merge,
     const attempt = await dieMerging(at, cr, pushed(at))
     const found = await requireChangeRequest(app.deps.db, cr.project_id, cr.cr_id)
     expect((await app.request('PATCH', at.path(cr.cr_id), { body: { title: 'Renamed' } })).status).toBe(200)
-    const repository = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
-    await recordMerge(app.deps, repository, attempt, found)
+    const project = (await getProject(app.deps.db, cr.project_id))!
+    await recordMerge(app.deps, await openRepository(app.deps, project), { attempt, project, found })
     expect(await at.get(cr.cr_id)).toMatchObject({
       status: 'merged',
       title: 'Renamed',

@@ -1,13 +1,15 @@
 import { fetchObjects, hasObjects, isAncestor, readTips, type Repository } from '@svc/git'
+import { isHomeOf } from '../../db/home.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import type { Homed } from '../../projects/home-store.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempt-store.ts'
 import { inTurn } from './lock.ts'
 import { type Merged, recordMerge } from './record.ts'
 
-export type ReconcileDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
+export type ReconcileDeps = Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
 
 /** Bases per pass; far more than are ever merged into at once. */
 const basesMax = 1_000
@@ -21,7 +23,7 @@ export async function reconcileMerges(deps: ReconcileDeps, signal: AbortSignal):
     if (signal.aborted) return
     try {
       const project = await getProjectOrDeleted(deps.db, base.project_id)
-      if (project === null) continue
+      if (project === null || !isHomeOf(deps.home, project)) continue
       await inTurn(deps, base, () => requireReconciled(deps, project, base.base_ref))
     } catch (error) {
       // One unreachable repository must not hold up the others; the next pass or merge retries.
@@ -39,7 +41,7 @@ export async function requireReconciled(
   const attempt = await intendedAttempt(deps.db, { project_id: project.project_id, base_ref: baseRef })
   if (attempt === null) return 'nothing'
   const repository = await openRepository(deps, project)
-  const reconciled = await reconcileAttempt(deps, repository, attempt)
+  const reconciled = await reconcileAttempt(deps, repository, { attempt, project })
   if (reconciled.kind === 'unknown') throw unreachable(reconciled.reason)
   return 'reconciled'
 }
@@ -49,9 +51,9 @@ export type ReconciledAttempt = { kind: 'landed'; merged: Merged } | Exclude<Fat
 
 /** Reads the branch and records the outcome of an attempt: it landed, or it did not and nothing changed. */
 export async function reconcileAttempt(
-  deps: Pick<Deps, 'db' | 'now' | 'log'>,
+  deps: Pick<Deps, 'db' | 'home' | 'now' | 'log'>,
   repository: Repository,
-  attempt: MergeAttempt,
+  { attempt, project }: { attempt: MergeAttempt; project: Homed },
 ): Promise<ReconciledAttempt> {
   await failpoint('reconcile.before_poll')
   const fate = await fateOf(repository, attempt)
@@ -60,7 +62,7 @@ export async function reconcileAttempt(
   deps.log.info({ attempt_id, cr_id, project_id, result_sha, fate: fate.kind }, 'reconciled an open merge attempt')
   switch (fate.kind) {
     case 'landed':
-      return { kind: 'landed', merged: await recordMerge(deps, repository, attempt) }
+      return { kind: 'landed', merged: await recordMerge(deps, repository, { attempt, project }) }
     case 'absent':
       await markAbandoned(deps.db, attempt_id, 'It is not on the branch.', deps.now())
       return fate

@@ -4,6 +4,7 @@ import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { eventPerRow } from '../../events/record.ts'
 import '../../failpoint.ts'
+import { holdHome, type Homed, writeAtHome } from '../../projects/home-store.ts'
 import { markLanded, type MergeAttempt } from './attempt-store.ts'
 import { auditOf } from '../audit.ts'
 import { requireMove } from '../moves.ts'
@@ -21,10 +22,9 @@ export interface Merged {
  * The caller holds the lock of the base. `found` is the change request as the lock's holder last read it.
  */
 export async function recordMerge(
-  deps: Pick<Deps, 'db' | 'now'>,
+  deps: Pick<Deps, 'db' | 'home' | 'now'>,
   repository: Repository,
-  attempt: MergeAttempt,
-  found?: ChangeRequestRow,
+  { attempt, project, found = null }: { attempt: MergeAttempt; project: Homed; found?: ChangeRequestRow | null },
 ): Promise<Merged> {
   const { base_sha, head_sha } = attempt
   found ??= await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
@@ -33,7 +33,10 @@ export async function recordMerge(
   if (found.status !== 'merged') await keepCommits(repository, { number: found.number, base: base_sha, head: head_sha })
   await failpoint('merge.after_keep')
   await failpoint('merge.before_row')
-  const cr = (await mark(deps.db, deps, attempt, found)) ?? (await markAsFound(deps, attempt))
+  const open = found
+  const cr =
+    (await writeAtHome(deps, project, (db) => mark(db, deps, attempt, open))) ??
+    (await markAsFound(deps, project, attempt))
   await failpoint('merge.after_row')
   return { cr, attempt }
 }
@@ -58,8 +61,13 @@ function mark(db: DbOrTransaction, deps: Pick<Deps, 'now'>, attempt: MergeAttemp
  * Handles one that was edited or merged meanwhile: a lock can be lost with its connection, and another server may
  * then have recorded the merge or abandoned it too early.
  */
-async function markAsFound(deps: Pick<Deps, 'db' | 'now'>, attempt: MergeAttempt): Promise<ChangeRequestRow> {
+async function markAsFound(
+  deps: Pick<Deps, 'db' | 'home' | 'now'>,
+  project: Homed,
+  attempt: MergeAttempt,
+): Promise<ChangeRequestRow> {
   return deps.db.transaction().execute(async (trx) => {
+    await holdHome(trx, deps, project)
     const now = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
     if (now.status === 'merged') {
       await markLanded(trx, attempt.attempt_id, deps.now())

@@ -13,7 +13,7 @@ import { saveTips } from '../open/refresh-tips.ts'
 import { type ChangeRequestRow, listChangeRequests, lockChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
-type DetectDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
+type DetectDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'now' | 'log'>
 
 /** Each poll costs a request to a git host, but the host can call a webhook instead. */
 const externalSeconds = 20
@@ -25,15 +25,15 @@ const batchMax = 50
 
 /** The job: polls repositories after a push, a merge or the call of a git host. `again` when there may be more. */
 export async function pollRequested(deps: DetectDeps, signal: AbortSignal): Promise<'again' | null> {
-  const projects = await takeRequestedPolls(deps.db, { externalSeconds, limit: batchMax })
+  const projects = await takeRequestedPolls(deps.db, { externalSeconds, limit: batchMax, home: deps.home })
   await pollAll(deps, projects, signal)
   return projects.length === batchMax ? 'again' : null
 }
 
 /** The job: polls repositories on git hosts in batches. Returns in how many milliseconds the next one is due. */
 export async function pollExternal(deps: DetectDeps, signal: AbortSignal): Promise<number | null> {
-  await pollAll(deps, await takeDuePolls(deps.db, { externalSeconds, limit: batchMax }), signal)
-  return nextPollInMs(deps.db)
+  await pollAll(deps, await takeDuePolls(deps.db, { externalSeconds, limit: batchMax, home: deps.home }), signal)
+  return nextPollInMs(deps.db, deps.home)
 }
 
 /** A few queries for all of them, and more only for those that moved. */

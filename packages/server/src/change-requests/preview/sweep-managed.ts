@@ -3,6 +3,7 @@
  * used git in the data folder. It reads a few repositories at a time, one after another, whatever their number.
  */
 import { readTips } from '@svc/git'
+import { isHomeOf } from '../../db/home.ts'
 import type { Deps } from '../../deps.ts'
 import { managedAfter, requestPoll } from '../../projects/poll-store.ts'
 import { locatedRepository } from '../../projects/repository.ts'
@@ -10,7 +11,7 @@ import { getProjects, type ProjectRow } from '../../projects/store.ts'
 import { saveTips } from '../open/refresh-tips.ts'
 import { type ChangeRequestRow, openAfter } from '../store.ts'
 
-type SweepDeps = Pick<Deps, 'config' | 'db' | 'log' | 'now'>
+type SweepDeps = Pick<Deps, 'config' | 'db' | 'home' | 'log' | 'now'>
 
 const beginning = '00000000-0000-0000-0000-000000000000'
 /** In each run. A repository with more is swept in several. */
@@ -33,7 +34,11 @@ export class ManagedSweep {
   }
 
   async #sweepDefaultBranches(signal: AbortSignal): Promise<void> {
-    const projects = await managedAfter(this.#deps.db, this.#projectId, projectsMax)
+    const projects = await managedAfter(this.#deps.db, {
+      projectId: this.#projectId,
+      limit: projectsMax,
+      home: this.#deps.home,
+    })
     this.#projectId = projects.length < projectsMax ? beginning : projects.at(-1)!.project_id
     for (const project of projects) {
       const tips = await this.#tipsOf(project, [project.default_branch], signal)
@@ -49,7 +54,7 @@ export class ManagedSweep {
     this.#crId = open.length < changeRequestsMax ? beginning : open.at(-1)!.cr_id
     const ofProject = Map.groupBy(open, ({ project_id }) => project_id)
     for (const project of await getProjects(this.#deps.db, [...ofProject.keys()]))
-      if (project.managed && project.deleted_at === null)
+      if (project.managed && project.deleted_at === null && isHomeOf(this.#deps.home, project))
         await this.#saveMoved(project, ofProject.get(project.project_id) ?? [], signal)
   }
 

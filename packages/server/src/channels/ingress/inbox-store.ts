@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { ofLiveProject } from '../../db/live-project.ts'
+import { isAtHome } from '../../db/home.ts'
 import { isServerConnected } from '../../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { insertIfNew, updateRows } from '../../db/rows.ts'
@@ -12,12 +13,16 @@ export function insertEvent(db: DbOrTransaction, row: NewRow<'channel_events'>):
 }
 
 /** Claims the oldest waiting event that is first in its thread and that no live server holds. */
-export async function claimEvent(db: DbOrTransaction, input: { instanceId: string; now: Date; staleSeconds: number }) {
+export async function claimEvent(
+  db: DbOrTransaction,
+  input: { instanceId: string; home: string | null; now: Date; staleSeconds: number },
+) {
   const { rows } = await sql<EventRow>`
     update channel_events set instance_id = ${input.instanceId}, claimed_at = now(), attempts = attempts + 1
     where event_row_id = (
       select e.event_row_id from channel_events e
       join channels c on c.channel_id = e.channel_id and ${ofLiveProject(sql.ref('c.project_id'))}
+        and ${isAtHome(sql.ref('c.project_id'), input.home)}
       where e.status = 'waiting' and (e.next_try_at is null or e.next_try_at <= ${input.now})
         and (e.claimed_at is null or e.claimed_at < now() - interval '5 minutes'
           or (e.instance_id <> ${input.instanceId} and not ${isServerConnected(sql.ref('e.instance_id'), input.staleSeconds)}))

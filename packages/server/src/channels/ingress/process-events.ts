@@ -24,6 +24,7 @@ export async function processEvents(deps: EventDeps, signal: AbortSignal): Promi
     take: () =>
       claimEvent(deps.db, {
         instanceId: deps.instanceId,
+        home: deps.home,
         now: deps.now(),
         staleSeconds: deps.heartbeat.deadAfterSeconds(),
       }),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { isAmong } from '../../db/live-project.ts'
+import { isAtHome } from '../../db/home.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { CardFacts } from '../outbox/message.ts'
 import type { ChannelRow } from '../store.ts'
@@ -11,7 +12,12 @@ const channelsAtOnce = 50
 /** Claims the channels of these projects, those to poll at once, and of `all` those whose last poll is older than the interval. */
 export async function channelsToPoll(
   db: DbOrTransaction,
-  input: { changed: ReadonlySet<string> | 'all'; managedSeconds: number; externalSeconds: number },
+  input: {
+    changed: ReadonlySet<string> | 'all'
+    managedSeconds: number
+    externalSeconds: number
+    home: string | null
+  },
 ) {
   const { changed, managedSeconds, externalSeconds } = input
   const isOld = sql`c.looked_at < now() - make_interval(secs =>
@@ -20,7 +26,7 @@ export async function channelsToPoll(
   const { rows } = await sql<ChannelRow>`
     update channels set looked_at = now() where channel_id in (
       select c.channel_id from channels c join projects p on p.project_id = c.project_id
-      where p.deleted_at is null
+      where p.deleted_at is null and ${isAtHome(sql.ref('p.project_id'), input.home)}
         and (c.looked_at is null or ${changed === 'all' ? isOld : isAmong(sql.ref('c.project_id'), changed)})
       order by c.looked_at nulls first limit ${limit}::integer for update of c skip locked)
     returning *`.execute(db)

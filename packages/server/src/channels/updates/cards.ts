@@ -13,7 +13,7 @@ import { enqueueMessage, getMessage } from '../outbox/outbox-store.ts'
 import type { ChannelRow } from '../store.ts'
 import { mergeValueOf } from '../ingress/ingest.ts'
 
-type CardDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'>
+type CardDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'>
 
 /** Polling a managed repository reads the disk; polling an external one sends its host a request. */
 const managedSeconds = 2
@@ -29,7 +29,7 @@ export async function postChangeRequestUpdates(
   changed: ReadonlySet<string> | 'all' = 'all',
 ): Promise<number | null> {
   let isDone = true
-  for (const channel of await channelsToPoll(deps.db, { changed, managedSeconds, externalSeconds })) {
+  for (const channel of await channelsToPoll(deps.db, { changed, managedSeconds, externalSeconds, home: deps.home })) {
     if (signal.aborted) return null
     const isPosted = await updateCards(deps, channel, signal).catch((error: unknown) => {
       deps.log.warn({ err: error, channel_id: channel.channel_id }, 'cards not updated; retrying')

@@ -1,6 +1,7 @@
 /** Requests to the origins beside the API's: previews and apps. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { headerLines } from '@svc/contract/daemon/raw-headers'
+import type { Config } from '../../config.ts'
 import { isOrigin } from './own-origin.ts'
 
 /** Whether another origin made the browser send this request: from there, only a link may lead here. */
@@ -11,6 +12,17 @@ export function isForeign(publicUrl: string, request: IncomingMessage): boolean 
   if (origin === undefined || isLink) return false
   // Previews and apps share the scheme of the public URL.
   return !isOrigin(origin, new URL(publicUrl).protocol, request.headers.host ?? '')
+}
+
+/** The first label of a host name below the preview domain. Null for the service's own names. */
+export function labelOf(
+  { publicUrl, previewDomain }: Pick<Config, 'publicUrl' | 'previewDomain'>,
+  request: IncomingMessage,
+): string | null {
+  const name = hostOf(request)
+  const suffix = `.${previewDomain.toLowerCase()}`
+  if (!name.endsWith(suffix)) return null
+  return name === new URL(publicUrl).hostname.toLowerCase() ? null : name.slice(0, -suffix.length)
 }
 
 /** Cached, as several ingress handlers read it. */

@@ -8,6 +8,8 @@ import type { NetworkConfig } from '../../config/network.ts'
 /** A request with the facts its listener recorded. */
 export interface ListenedRequest extends IncomingMessage {
   svcFromSandbox?: boolean
+  /** Another server forwarded it, so this one answers. */
+  svcForwarded?: boolean
   svcAddress?: string
 }
 

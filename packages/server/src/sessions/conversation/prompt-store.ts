@@ -1,6 +1,7 @@
 import type { Attachment, Prompt, PromptStatus } from '@svc/contract'
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'
+import { isAtHome } from '../../db/home.ts'
 import { findRow, insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
@@ -34,10 +35,11 @@ export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): P
     .execute()
 }
 
-export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
+export async function sessionsWithAcceptedPrompts(db: DbOrTransaction, home: string | null): Promise<string[]> {
   const { rows } = await sql<{ session_id: string }>`
     select distinct session_id from session_prompts p join project_sessions s using (session_id)
-    where p.status = 'accepted' and s.status = 'running' limit 200`.execute(db)
+    where p.status = 'accepted' and s.status = 'running' and ${isAtHome(sql.ref('s.project_id'), home)}
+    limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

@@ -1,5 +1,6 @@
 import { planLimits, ServiceError } from '@svc/contract'
 import type { Repository } from '@svc/git'
+import { requireHome } from '../../projects/home-store.ts'
 import { readManifestAt } from '../../projects/manifest.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { holdLiveProject, type ProjectRow } from '../../projects/store.ts'
@@ -38,7 +39,18 @@ import { takeWarm } from '../warm/store.ts'
 
 type CreateDeps = Pick<
   Deps,
-  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'sessions' | 'warm'
+  | 'db'
+  | 'config'
+  | 'home'
+  | 'disk'
+  | 'keyring'
+  | 'redaction'
+  | 'now'
+  | 'log'
+  | 'newId'
+  | 'instanceId'
+  | 'sessions'
+  | 'warm'
 >
 
 interface NewSession extends RequestedSession {
@@ -99,6 +111,8 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
     throw error
   }
   await failpoint('session.create.after_branch')
+  // The row is there, so the reconciler of another home goes on with the session.
+  await requireHome(deps, project)
   if (isWarm) deps.sessions.expectClaim(sessionId, sha)
   return (await getSession(deps.db, project.project_id, sessionId)) ?? gone()
 }

@@ -12,6 +12,7 @@ import {
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { UserActor } from '../../auth/actor.ts'
 import { type PageQuery, readPage } from '../../db/read-page.ts'
+import { isAtHome } from '../../db/home.ts'
 import { findRow } from '../../db/rows.ts'
 import type { DbOrTransaction, Row, Schema } from '../../db/schema.ts'
 import { shortened } from '../../events/record.ts'
@@ -229,10 +230,11 @@ export async function openOfRuntime(db: DbOrTransaction, of: { sessionId: string
   return rows as (QuestionRow & { runtime_id: string })[]
 }
 
-export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]> {
+export async function sessionsWithAnswers(db: DbOrTransaction, home: string | null): Promise<string[]> {
   const { rows } = await sql<{ session_id: string }>`
-    select distinct session_id from session_questions
-    where status = 'open' and answer is not null and runtime_id is not null limit 200`.execute(db)
+    select distinct q.session_id from session_questions q join project_sessions s using (session_id)
+    where q.status = 'open' and q.answer is not null and q.runtime_id is not null
+      and ${isAtHome(sql.ref('s.project_id'), home)} limit 200`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

@@ -184,7 +184,7 @@ describe('a manifest with an error', () => {
       .set({ last_active_at: new Date(Date.now() - 8 * 60_000) })
       .where('session_id', '=', session.session_id)
       .execute()
-    const idle = await idleSessions(app.deps.db, { idleMinutes: 60, waitingMinutes: 60 })
+    const idle = await idleSessions(app.deps.db, { idleMinutes: 60, waitingMinutes: 60, home: null })
     expect(idle).toContainEqual(expect.objectContaining({ session_id: session.session_id, minutes: 7 }))
 
     await write(place, { 'code.txt': 'more\n' })

@@ -8,6 +8,7 @@ import {
   pruneReplacedWork,
   type Repository,
 } from '@svc/git'
+import { isHomeOf } from '../../db/home.ts'
 import { withLock } from '../../db/lock.ts'
 import type { Deps } from '../../deps.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
@@ -30,7 +31,7 @@ const graceMs = 30 * 86_400_000
  * ago. The newest snapshots of an existing session always stay.
  */
 export async function pruneWip(
-  deps: Pick<Deps, 'db' | 'disk' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
+  deps: Pick<Deps, 'db' | 'home' | 'disk' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
   signal: AbortSignal,
   rotation: Rotation = new Rotation(),
 ): Promise<void> {
@@ -38,7 +39,7 @@ export async function pruneWip(
   for (const projectId of rotation.next(await projectsWithStore(deps), max)) {
     if (signal.aborted) return
     const project = await getProjectOrDeleted(deps.db, projectId)
-    if (project === null) continue
+    if (project === null || !isHomeOf(deps.home, project)) continue
     const store = storeOf(deps, project)
     try {
       await withLock(deps, `prune ${projectId}`, async () => {

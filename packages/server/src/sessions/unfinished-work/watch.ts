@@ -8,7 +8,7 @@ import type { SaveOutcome } from './save-outcome.ts'
 import { setUnsavedWork } from './snapshot-store.ts'
 import { saveWip } from './wip.ts'
 
-type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
+type WatchDeps = Pick<Deps, 'db' | 'home' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
 
 const afterToolMs = 5_000
 const saveMsMax = 120_000

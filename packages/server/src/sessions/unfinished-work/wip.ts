@@ -11,6 +11,7 @@ import {
   type Repository,
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
+import { writeAtHome } from '../../projects/home-store.ts'
 import { quotasOf } from '../../projects/quotas.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { getProjectOrDeleted, getProject, type ProjectRow } from '../../projects/store.ts'
@@ -22,7 +23,7 @@ import { branchesNow, pushedCommits, recount } from './unpushed.ts'
 import type { SaveOutcome } from './save-outcome.ts'
 import { deleteWip, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
 
-type WipDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log'>
+type WipDeps = Pick<Deps, 'db' | 'config' | 'home' | 'disk' | 'keyring' | 'now' | 'log'>
 
 type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
 
@@ -116,7 +117,8 @@ async function save(
   })
   if (stored.kind === 'too-large') return { kind: 'no-space', reason: space.reason }
   if (stored.kind === 'refused') return { kind: 'failed', reason: stored.reason }
-  await insertSnapshot(deps.db, { project_id, session_id, commit_sha: head.commit, bytes: stored.bytes })
+  const snapshot = { project_id, session_id, commit_sha: head.commit, bytes: stored.bytes }
+  await writeAtHome(deps, project, (db) => insertSnapshot(db, snapshot))
   await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
   // Snapshots that can no longer be requested. The first save of a generation also replaces recovered ones.
   const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]

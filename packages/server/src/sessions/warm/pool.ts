@@ -78,7 +78,7 @@ export class WarmPool implements WarmSandboxes {
     const driver = this.#deps.sandboxes
     if (driver === null || this.#closed) return null
     await this.#adopt(driver)
-    await deleteOrphanedWarm(this.#deps.db, staleMinutes * 60)
+    await deleteOrphanedWarm(this.#deps.db, { staleSeconds: staleMinutes * 60, home: this.#deps.home })
     const rows = await warmOf(this.#deps.db, this.#deps.instanceId)
     if (!this.isOn && rows.length === 0) return null
     const wanted = await projectsInUse(this.#deps.db, {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isAtHome } from '../../db/home.ts'
 import { isServerDead } from '../../db/live-instance.ts'
 import { ofLiveProject } from '../../db/live-project.ts'
 import { type Changes, deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
@@ -68,8 +69,12 @@ export async function takeOverWarm(db: DbOrTransaction, { sandbox_id, instance_i
 }
 
 /** Deletes the rows of dead servers. A sandbox that lives without its row is ended as an orphan. */
-export async function deleteOrphanedWarm(db: DbOrTransaction, staleSeconds: number): Promise<void> {
-  await sql`delete from warm_sandboxes w where ${isServerDead(sql.ref('w.instance_id'), staleSeconds)}`.execute(db)
+export async function deleteOrphanedWarm(
+  db: DbOrTransaction,
+  { staleSeconds, home }: { staleSeconds: number; home: string | null },
+): Promise<void> {
+  await sql`delete from warm_sandboxes w where ${isServerDead(sql.ref('w.instance_id'), staleSeconds)}
+    and ${isAtHome(sql.ref('w.project_id'), home)}`.execute(db)
 }
 
 /** Projects with recent sessions on this server or warm sandboxes of it, the latest first, with the model of the newest session. */

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Project } from '@svc/contract'
+import { until } from '../testing-until.ts'
+import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+
+let fleet: Fleet
+let ada: FleetServer
+let bob: FleetServer
+/** Its home is bob. */
+let project: Project
+beforeAll(async () => {
+  fleet = await makeFleet(['ada', 'bob'], { SVC_TRUSTED_PROXIES: 'loopback' })
+  ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
+  for (const server of fleet.servers) expect((await server.boot()).url).not.toBeNull()
+}, 60_000)
+afterAll(() => fleet.close())
+
+async function at<Body>(server: FleetServer, method: string, path: string, options?: Parameters<Fleet['request']>[3]) {
+  const response = await fleet.request(server, method, path, options)
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Body }
+}
+
+async function git(args: string[], cwd: string): Promise<string> {
+  const credential = Buffer.from(`x-access-token:${fleet.token}`).toString('base64')
+  const settings = ['user.name=t', 'user.email=t@t.invalid', `http.extraHeader=Authorization: Basic ${credential}`]
+  const child = Bun.spawn(['git', ...settings.flatMap((each) => ['-c', each]), ...args], {
+    cwd,
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH!, HOME: fleet.dir, GIT_TERMINAL_PROMPT: '0' },
+  })
+  const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  if ((await child.exited) !== 0) throw new Error(`git ${args.join(' ')}: ${errors}`)
+  return output
+}
+
+test('new projects get the server with the fewest as their home, whichever server takes the request', async () => {
+  for (const name of ['one', 'two', 'three', 'four'])
+    expect((await at(ada, 'POST', '/v1/projects', { body: { name } })).status).toBe(201)
+  const homes = await fleet.query<{ home: string; count: number }>(
+    'select home, count(*)::integer as count from projects group by home order by home',
+  )
+  expect(homes).toEqual([
+    { home: 'ada', count: 2 },
+    { home: 'bob', count: 2 },
+  ])
+  const [row] = await fleet.query<{ project_id: string }>(`select project_id from projects where home = 'bob' limit 1`)
+  project = (await at<Project>(ada, 'GET', `/v1/projects/${row!.project_id}`)).body
+}, 60_000)
+
+test('git pushes and clones through a server that is not the home', async () => {
+  const work = join(fleet.dir, 'work')
+  await mkdir(work)
+  await git(['init', '-q', '-b', 'main'], work)
+  // Larger than any buffer on the way.
+  const bytes = randomBytes(8 * 1024 * 1024)
+  await writeFile(join(work, 'large.bin'), bytes)
+  await git(['add', '-A'], work)
+  await git(['commit', '-q', '-m', 'first'], work)
+  const remote = `${ada.url}/v1/projects/${project.project_id}/git`
+  await git(['push', '-q', remote, 'HEAD:refs/heads/main'], work)
+  await git(['clone', '-q', remote, 'clone'], fleet.dir)
+  expect((await readFile(join(fleet.dir, 'clone/large.bin'))).equals(bytes)).toBe(true)
+  for (const named of [project.project_id, project.slug])
+    for (const server of [ada, bob]) {
+      const branches = await at<{ branches: { name: string }[] }>(server, 'GET', `/v1/projects/${named}/branches`)
+      expect(branches.status).toBe(200)
+      expect(branches.body.branches.map(({ name }) => name)).toEqual(['main'])
+    }
+}, 60_000)
+
+test('an event stream passes through as it is written, and ends at the home when its reader leaves', async () => {
+  const reader = new AbortController()
+  const path = `/v1/projects/${project.project_id}/events`
+  const response = await fleet.request(ada, 'GET', path, {
+    headers: { accept: 'text/event-stream' },
+    signal: reader.signal,
+  })
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const opened = await until('the home counts the stream', async () => (await streamsOf(bob)) === 1)
+  expect(opened).toBe(true)
+  const chunks = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
+  const body = { title: 'streamed', head_ref: 'topic' }
+  const work = join(fleet.dir, 'work')
+  await git(['push', '-q', `${bob.url}/v1/projects/${project.project_id}/git`, 'HEAD:refs/heads/topic'], work)
+  const made = await at(ada, 'POST', `/v1/projects/${project.project_id}/change-requests`, { body })
+  expect(made.status).toBe(201)
+  let text = ''
+  while (!text.includes('change_request.opened')) text += (await chunks.next()).value
+  reader.abort()
+  await until('the home has ended the stream', async () => (await streamsOf(bob)) === 0)
+}, 60_000)
+
+async function streamsOf(server: FleetServer): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  return Number(/^svc_http_connections\{kind="stream"\} (\d+)/m.exec(text)?.[1] ?? Number.NaN)
+}
+
+test('the home records the address of the client, and no client can state one', async () => {
+  const path = `/v1/projects/${project.project_id}`
+  const forwardedFor = { 'x-forwarded-for': '203.0.113.9' }
+  expect((await at(ada, 'PATCH', path, { body: { name: 'renamed' }, headers: forwardedFor })).status).toBe(200)
+  const rows = await fleet.query<{ address: string }>(
+    `select address from audit_events where action = 'project.update' order by event_id desc limit 1`,
+  )
+  expect(rows[0]!.address).toBe('203.0.113.9')
+  const forged = { 'x-svc-peer': `bob ${Date.now()} 0 198.51.100.7 ${'A'.repeat(43)}` }
+  expect((await at(bob, 'PATCH', path, { body: { name: 'again' }, headers: forged })).status).toBe(200)
+  const [last] = await fleet.query<{ address: string }>(
+    `select address from audit_events where action = 'project.update' order by event_id desc limit 1`,
+  )
+  expect(last!.address).toBe('127.0.0.1')
+}, 60_000)
+
+test('never forwards a request that names a server as its sender', async () => {
+  const headers = { 'x-svc-peer': 'anything' }
+  const refused = await at<{ code: string }>(ada, 'GET', `/v1/projects/${project.project_id}`, { headers })
+  expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'unavailable' })
+  expect(refused.headers.get('retry-after')).not.toBeNull()
+})
+
+test('a home that does not run is named, while lists and accounts answer, and it goes on when it is back', async () => {
+  await bob.kill('SIGKILL')
+  const path = `/v1/projects/${project.project_id}`
+  const refused = await until('the home is known to be gone', async () => {
+    const answer = await at<{ code: string; error: string }>(ada, 'GET', path)
+    return answer.status === 503 && answer.body.error.includes('is not running') ? answer : null
+  })
+  expect(refused.body).toMatchObject({ code: 'unavailable', error: expect.stringContaining('bob') })
+  expect(refused.headers.get('retry-after')).not.toBeNull()
+  expect((await at<Project[]>(ada, 'GET', '/v1/projects')).body).toHaveLength(4)
+  expect((await at(ada, 'GET', '/v1/accounts/me')).status).toBe(200)
+  expect((await bob.boot()).url).not.toBeNull()
+  await until('the home answers again', async () => (await at(ada, 'GET', path)).status === 200)
+}, 120_000)

@@ -1,0 +1,156 @@
+/** Where each project has its home, as this server knows it: from the database, and for some seconds from memory. */
+import { LRUCache } from 'lru-cache'
+import { allow } from '../auth/allow.ts'
+import { authenticate } from '../auth/authenticate.ts'
+import { sha256 } from '../auth/credentials.ts'
+import { getAppByHost } from '../apps/store.ts'
+import type { Deps } from '../deps.ts'
+import { homeOf, projectsNamed } from '../projects/home-store.ts'
+import { ServiceError } from '@svc/contract'
+import type { Located } from './locate.ts'
+import { emptiestPeer, lastSeen, livePeer, type Peer, projectOfCredential, projectOfSandbox } from './store.ts'
+
+/** A home that moved answers for itself, so an old answer costs a retry and nothing else. */
+const homeMs = 5_000
+/** A server that died or restarted. */
+const peerMs = 1_000
+
+/** `none`: this server answers. `absent`: the home does not run. */
+export type Destination =
+  | { kind: 'here' }
+  | { kind: 'peer'; peer: Peer; projectId: string | null }
+  | { kind: 'absent'; home: string; lastSeen: string | null }
+
+const here: Destination = { kind: 'here' }
+type Caller = Parameters<typeof authenticate>[1]
+
+export class Homes {
+  readonly #deps: Deps
+  readonly #homes = new LRUCache<string, { home: string | null }>({ max: 50_000, ttl: homeMs })
+  readonly #peers = new LRUCache<string, { peer: Peer | null }>({ max: 1_000, ttl: peerMs })
+  /** The project of a session, a sandbox or a credential, which never changes. */
+  readonly #projects = new LRUCache<string, string>({ max: 50_000 })
+  readonly #labels = new LRUCache<string, { projectId: string | null }>({ max: 10_000, ttl: homeMs })
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** Without a lookup, for the common case. Undefined: it takes one. */
+  known(located: Located): 'here' | undefined {
+    const projectId =
+      located.kind === 'project' ? located.id : located.kind === 'sandbox' ? this.#projects.get(located.id) : undefined
+    const known = projectId === undefined ? undefined : this.#homes.get(projectId)
+    return known !== undefined && this.#isHere(known.home) ? 'here' : undefined
+  }
+
+  async destination(located: Located, caller: Caller): Promise<Destination> {
+    const { config, db, serverName } = this.#deps
+    if (located.kind === 'new project') {
+      const peer = await emptiestPeer(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+      if (peer === null && !config.roles.worker)
+        throw new ServiceError('unavailable', 'No server that keeps projects is running.', {
+          hint: 'Start one with the role worker (SVC_ROLES), then try again.',
+        })
+      return peer === null || peer.server_name === serverName ? here : { kind: 'peer', peer, projectId: null }
+    }
+    const projectId = await this.#projectOf(located, caller)
+    const home = projectId === null ? null : await this.#homeOf(projectId)
+    if (home === null || this.#isHere(home)) return here
+    const peer = await this.#peer(home)
+    return peer === null
+      ? { kind: 'absent', home, lastSeen: await lastSeen(db, home) }
+      : { kind: 'peer', peer, projectId }
+  }
+
+  /** Whether this server is the home at this moment. */
+  async isHome(located: Located, caller: Caller): Promise<boolean> {
+    if (located.kind === 'new project') return true
+    const projectId = await this.#projectOf(located, caller)
+    if (projectId === null) return true
+    if (this.#isHere((await this.#homeOf(projectId)) ?? null)) return true
+    this.forget(projectId)
+    return this.#isHere((await this.#homeOf(projectId)) ?? null)
+  }
+
+  async isLive(serverName: string): Promise<boolean> {
+    return (await this.#peer(serverName)) !== null
+  }
+
+  forget(projectId: string): void {
+    this.#homes.delete(projectId)
+  }
+
+  /** A project without a home is one that this server does not know, or that a server of an earlier version made. */
+  #isHere(home: string | null): boolean {
+    return home === null || home === this.#deps.serverName
+  }
+
+  async #homeOf(projectId: string): Promise<string | null> {
+    const known = this.#homes.get(projectId)
+    if (known !== undefined) return known.home
+    const home = await homeOf(this.#deps.db, projectId)
+    if (home !== undefined) this.#homes.set(projectId, { home })
+    return home ?? null
+  }
+
+  async #peer(serverName: string): Promise<Peer | null> {
+    const known = this.#peers.get(serverName)
+    if (known !== undefined) return known.peer
+    const peer = await livePeer(this.#deps.db, { serverName, deadAfterSeconds: this.#deadAfter() })
+    this.#peers.set(serverName, { peer })
+    return peer
+  }
+
+  #deadAfter(): number {
+    return this.#deps.heartbeat.deadAfterSeconds()
+  }
+
+  async #projectOf(located: Exclude<Located, { kind: 'new project' }>, caller: Caller): Promise<string | null> {
+    const { db } = this.#deps
+    switch (located.kind) {
+      case 'project':
+        return located.id
+      case 'slug':
+        return this.#projectNamed(located.slug, caller)
+      case 'sandbox':
+        return this.#remembered(located.id, () => projectOfSandbox(db, located.id))
+      case 'credential': {
+        const hash = sha256(located.token)
+        return this.#remembered(hash.toString('base64'), () => projectOfCredential(db, hash))
+      }
+      case 'app': {
+        const known = this.#labels.get(located.label)
+        if (known !== undefined) return known.projectId
+        const projectId = (await getAppByHost(db, located.label))?.project_id ?? null
+        this.#labels.set(located.label, { projectId })
+        return projectId
+      }
+      default:
+        return located satisfies never
+    }
+  }
+
+  async #remembered(key: string, find: () => Promise<string | null>): Promise<string | null> {
+    const known = this.#projects.get(key)
+    if (known !== undefined) return known
+    const found = await find()
+    if (found !== null) this.#projects.set(key, found)
+    return found
+  }
+
+  /** Only where projects of several accounts share a slug does it take the caller to choose. */
+  async #projectNamed(slug: string, caller: Caller): Promise<string | null> {
+    const named = await projectsNamed(this.#deps.db, slug)
+    if (named.length < 2) return named[0]?.project_id ?? null
+    try {
+      const actor = await authenticate(this.#deps, caller)
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId: slug, sessionId: null })
+      return project?.project_id ?? null
+    } catch (error) {
+      // This server refuses the request itself, with the same error.
+      if (error instanceof ServiceError) return null
+      throw error
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/** Passes one request to another server: its head and body as they came, and the answer back, with backpressure. */
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { type Duplex, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { asLines, asObject, headerLines, passedHeaders } from '@svc/contract/daemon/raw-headers'
+import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
+import { movedHeader, peerHeader } from './peer-header.ts'
+
+/** `unreachable`: it did not answer. `moved`: it is not the home any more. Nothing was sent to the client. */
+export type NotPassed = 'unreachable' | 'moved'
+
+interface Passed {
+  peerUrl: string
+  /** The value of the header that vouches for the request. */
+  signature: string
+  /** Aborted when that server has died while this one waits for its answer. */
+  signal: AbortSignal
+}
+
+/** Resolves when the answer is complete. */
+export async function passRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  passed: Passed,
+): Promise<NotPassed | null> {
+  const outcome = isPlainRead(request, passed.peerUrl) ? await passRead(request, response, passed) : 'not sent'
+  if (outcome !== 'not sent') return outcome
+  return passed.signal.aborted ? 'unreachable' : passWhole(request, response, passed)
+}
+
+/** A read without a body whose path `fetch` sends as it is. */
+function isPlainRead({ method, url = '', headers }: IncomingMessage, peerUrl: string): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
+  const whole = `${peerUrl}${url}`
+  return url.startsWith('/') && URL.canParse(whole) && new URL(whole).href === whole
+}
+
+/** Smaller answers are read whole, which costs less than a stream. */
+const wholeBytesMax = 256 * 1024
+
+/**
+ * Over a pooled connection, which costs a third of a new one. `not sent`: there was no answer, as when the connection
+ * closed at that moment; a read may be sent again.
+ */
+async function passRead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { peerUrl, signature, signal }: Passed,
+): Promise<NotPassed | 'not sent' | null> {
+  const left = new AbortController()
+  response.once('close', () => left.abort())
+  // fetch would name the encodings that it knows, and the client may know none.
+  const encodings = request.headers['accept-encoding'] === undefined ? ['Accept-Encoding', 'identity'] : []
+  const { method = 'GET', url = '' } = request
+  const options = { method, headers: pairsOf([...headersOf(request, signature), ...encodings]), redirect: 'manual' }
+  const signals = AbortSignal.any([left.signal, signal])
+  const answer = await fetch(`${peerUrl}${url}`, {
+    ...options,
+    decompress: false,
+    signal: signals,
+  } as RequestInit).catch(noAnswer)
+  if (answer === null) return response.destroyed ? null : 'not sent'
+  if (answer.headers.get(movedHeader) !== null) return 'moved'
+  response.writeHead(answer.status, answer.statusText, asObject(passedHeaders([...answer.headers].flat(), whole)))
+  const length = Number(answer.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
+  try {
+    if (answer.body === null || method === 'HEAD') response.end()
+    else if (length <= wholeBytesMax) response.end(Buffer.from(await answer.arrayBuffer()))
+    else {
+      // The headers of an event stream must not wait for its first event.
+      response.flushHeaders()
+      await pipeline(Readable.fromWeb(answer.body as never), response)
+    }
+  } catch {
+    cutOff(response)
+  }
+  return null
+}
+
+/** Either side left before the end. A cut connection says so; a complete answer would hide it. */
+function cutOff(response: ServerResponse): void {
+  response.destroy()
+}
+
+function noAnswer(): null {
+  return null
+}
+
+function pairsOf(rawHeaders: string[]): [string, string][] {
+  return Array.from({ length: rawHeaders.length / 2 }, (_, i) => [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!])
+}
+
+function passWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { peerUrl, signature, signal }: Passed,
+): Promise<NotPassed | null> {
+  const { hostname, port } = new URL(peerUrl)
+  return new Promise((resolve) => {
+    const out = httpRequest({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? 80 : Number(port),
+      method: request.method ?? 'GET',
+      path: request.url ?? '/',
+      headers: asObject([...headersOf(request, signature), ...framingOf(request)]),
+      setHost: false,
+      // A connection of its own: a pooled one can close at the moment it is used, and a write must not be sent twice.
+      agent: false,
+    })
+    let isAnswered = false
+    const fail = () => {
+      if (isAnswered) return
+      isAnswered = true
+      request.unpipe(out)
+      out.destroy()
+      resolve('unreachable')
+    }
+    out.on('response', (answer) => {
+      if (isAnswered) return void answer.destroy()
+      isAnswered = true
+      if (answer.headers[movedHeader] !== undefined) {
+        answer.resume()
+        resolve('moved')
+        return
+      }
+      response.writeHead(
+        answer.statusCode ?? 200,
+        answer.statusMessage,
+        asObject(passedHeaders(answer.rawHeaders, whole)),
+      )
+      // The headers of an event stream must not wait for its first event.
+      response.flushHeaders()
+      answer.pipe(response)
+      answer.on('error', () => response.destroy())
+      answer.on('aborted', () => response.destroy())
+      response.on('close', () => resolve(null))
+    })
+    out.on('error', fail)
+    signal.addEventListener('abort', fail, { once: true })
+    response.on('close', () => {
+      out.destroy()
+      resolve(null)
+    })
+    sendBody(request, out)
+  })
+}
+
+/** A body that its client did not send whole must not arrive as a whole one. */
+function sendBody(request: IncomingMessage, out: NodeJS.WritableStream & { destroy(): unknown }): void {
+  const announced = Number(request.headers['content-length'] ?? Number.NaN)
+  let sent = 0
+  request.on('data', (chunk: Buffer) => void (sent += chunk.length))
+  request.on('aborted', () => out.destroy())
+  request.on('error', () => out.destroy())
+  request.on('end', () => {
+    if (sent < announced) out.destroy()
+    else out.end()
+  })
+  request.pipe(out, { end: false })
+}
+
+/** The same for an upgrade, after whose head only bytes are copied. */
+export function passUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  { peerUrl, signature, failed }: Omit<Passed, 'signal'> & { failed: () => void },
+): void {
+  const { hostname, port } = new URL(peerUrl)
+  const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
+  const lines = [...headersOf(request, signature), 'Connection', 'Upgrade', 'Upgrade', upgrade]
+  const upstream = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) })
+  tunnelUpgrade(socket, upstream, {
+    requestHead: `${request.method} ${request.url} HTTP/1.1\r\n${asLines(lines)}\r\n`,
+    head,
+    answerHeaders: (raw) => passedHeaders(raw, whole),
+    failed,
+  })
+}
+
+/** The host stays the one that the client named: previews and cookies depend on it. */
+function headersOf({ rawHeaders }: IncomingMessage, signature: string): string[] {
+  const hosts = headerLines(rawHeaders, 'host').flatMap((host) => ['Host', host])
+  // This server has answered it already.
+  const passed = passedHeaders(rawHeaders, (name, value) => (name === 'expect' ? null : value))
+  return [...hosts, ...passed, peerHeader, signature]
+}
+
+function framingOf({ rawHeaders }: IncomingMessage): string[] {
+  return headerLines(rawHeaders, 'transfer-encoding').length > 0 ? ['Transfer-Encoding', 'chunked'] : []
+}
+
+const whole = (_name: string, value: string) => value

@@ -1,0 +1,44 @@
+import { expect, test } from 'bun:test'
+import type { IncomingMessage } from 'node:http'
+import { peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
+
+const key = Buffer.alloc(32, 1)
+const at = Date.parse('2026-11-24T12:00:00Z')
+const signed = { to: 'bob', at, address: '203.0.113.9', fromSandbox: true }
+const own = { serverName: 'bob', now: at + 1_000 }
+
+function request(changes: { method?: string; url?: string; host?: string } = {}): IncomingMessage {
+  const { method = 'POST', url = '/v1/projects/x?y=1', host = 'svc.example' } = changes
+  return { method, url, headers: { host }, rawHeaders: ['Host', host] } as unknown as IncomingMessage
+}
+
+function received(header: string, changes?: Parameters<typeof request>[0]): IncomingMessage {
+  const arrived = request(changes)
+  arrived.headers[peerHeader] = header
+  arrived.rawHeaders.push('X-Svc-Peer', header)
+  return arrived
+}
+
+test('believes what another server signed for exactly this request', () => {
+  const header = signForward(key, request(), signed)
+  expect(readForward(key, received(header), own)).toEqual({ address: '203.0.113.9', fromSandbox: true })
+})
+
+test('believes nothing else', () => {
+  const header = signForward(key, request(), signed)
+  expect(readForward(key, received(header, { method: 'GET' }), own)).toBeNull()
+  expect(readForward(key, received(header, { url: '/v1/projects/z?y=1' }), own)).toBeNull()
+  expect(readForward(key, received(header, { host: 'other.example' }), own)).toBeNull()
+  expect(readForward(key, received(header), { ...own, serverName: 'cyd' })).toBeNull()
+  expect(readForward(key, received(header), { ...own, now: at + 61_000 })).toBeNull()
+  expect(readForward(Buffer.alloc(32, 2), received(header), own)).toBeNull()
+  expect(readForward(key, received(header.replace('203.0.113.9', '203.0.113.8')), own)).toBeNull()
+  expect(readForward(key, received('bob'), own)).toBeNull()
+})
+
+test('removes the header before any handler sees it', () => {
+  const arrived = received('anything')
+  removePeerHeaders(arrived)
+  expect(arrived.headers).toEqual({ host: 'svc.example' })
+  expect(arrived.rawHeaders).toEqual(['Host', 'svc.example'])
+})

@@ -1,0 +1,53 @@
+/**
+ * The header by which a server vouches for a request that it forwards: who sent it, and that it came from one of the
+ * servers, which alone derive the key. It covers method, path, host, caller and time, so it fits no other request.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Forwarded } from '../http/ingress.ts'
+
+export const peerHeader = 'x-svc-peer'
+/** The answer of a server that is not the home any more. */
+export const movedHeader = 'x-svc-peer-moved'
+/** For clocks that differ. A request on its way takes milliseconds. */
+const ageMsMax = 60_000
+
+interface Signed extends Forwarded {
+  /** The server it is for. */
+  to: string
+  at: number
+}
+
+export function signForward(key: Buffer, request: IncomingMessage, signed: Signed): string {
+  const { to, at, fromSandbox, address } = signed
+  return [to, at, fromSandbox ? 1 : 0, address, mac(key, request, signed)].join(' ')
+}
+
+/** Null unless one of the servers signed this request for this server within the last minute. */
+export function readForward(
+  key: Buffer,
+  request: IncomingMessage,
+  own: { serverName: string; now: number },
+): Forwarded | null {
+  const value = request.headers[peerHeader]
+  const match = typeof value === 'string' ? /^(\S+) (\d{1,16}) ([01]) (\S+) ([\w-]{43})$/.exec(value) : null
+  if (match === null) return null
+  const [, to = '', at = '', fromSandbox, address = '', given = ''] = match
+  const signed = { to, at: Number(at), fromSandbox: fromSandbox === '1', address }
+  const isValid = timingSafeEqual(Buffer.from(given), Buffer.from(mac(key, request, signed)))
+  if (!isValid || to !== own.serverName || Math.abs(own.now - signed.at) > ageMsMax) return null
+  return { address, fromSandbox: signed.fromSandbox }
+}
+
+function mac(key: Buffer, { method, url, headers }: IncomingMessage, { to, at, fromSandbox, address }: Signed): string {
+  const text = JSON.stringify([to, at, fromSandbox, address, method, url, headers.host ?? ''])
+  return createHmac('sha256', key).update(text).digest('base64url')
+}
+
+/** Removes the headers of servers, so that no handler, log or program sees them. */
+export function removePeerHeaders(request: IncomingMessage): void {
+  delete request.headers[peerHeader]
+  const { rawHeaders } = request
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2)
+    if (rawHeaders[i]!.toLowerCase() === peerHeader) rawHeaders.splice(i, 2)
+}

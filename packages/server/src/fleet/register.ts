@@ -1,0 +1,84 @@
+/** Enters this server into the list of servers before it does anything, and gives it the projects that are its own. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import { countHomedAtPeers, takeProjects } from '../projects/home-store.ts'
+import { StartupError } from '../startup/startup-error.ts'
+import { keepServerName, readServerName } from './server-name.ts'
+import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
+
+/** Its own heartbeat does not run yet. */
+const deadAfterSeconds = 20
+
+type RegisterDeps = Pick<Deps, 'db' | 'log'> & { config: Config }
+
+export interface Registered {
+  serverName: string
+  /** The name by which jobs choose their projects. Null on a server that runs alone. */
+  home: string | null
+}
+
+/** Throws one line for the operator when the name, the folder and the other servers do not fit together. */
+export async function registerServer(deps: RegisterDeps, folderId: string): Promise<Registered> {
+  const { config, db, log } = deps
+  const others = await liveOthers(db, { folderId, deadAfterSeconds })
+  const owned = await findServer(db, { data_folder: folderId })
+  const serverName = readServerName(
+    { ...config, serverName: config.serverName ?? owned?.server_name ?? null },
+    folderId,
+  )
+  if (owned !== null && owned.server_name !== serverName)
+    throw new StartupError(
+      `The data folder ${config.dataDir} is that of the server ${owned.server_name}, or a copy of it. Set SVC_SERVER_NAME=${owned.server_name}; in a copy, remove server.lock and server-name first.`,
+    )
+  if (others.some((other) => other.server_name === serverName))
+    throw new StartupError(
+      `Another server with the name ${serverName} is running on this database. Choose another SVC_SERVER_NAME.`,
+    )
+  if (config.peerUrl === null) await refuseAlone(deps, serverName)
+  else refuseUnreachable(others)
+  const named = await findServer(db, { server_name: serverName })
+  if (named !== null && named.data_folder !== folderId)
+    log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
+  keepServerName(config, serverName)
+  await recordServer(db, { server_name: serverName, data_folder: folderId, peer_url: config.peerUrl })
+  if (config.roles.worker) {
+    const taken = await takeProjects(db, {
+      serverName,
+      stored: await storedProjects(config),
+      isAlone: config.peerUrl === null && others.length === 0,
+      isOnlyName: !(await hasOtherServers(db, serverName)),
+    })
+    if (taken > 0) log.info({ projects: taken, server_name: serverName }, 'this server is the home of more projects')
+  }
+  return { serverName, home: config.peerUrl === null ? null : serverName }
+}
+
+async function refuseAlone({ db }: RegisterDeps, serverName: string): Promise<void> {
+  const count = await countHomedAtPeers(db, serverName)
+  if (count === 0) return
+  throw new StartupError(
+    `${count} projects of this database have their home on another server, which this one cannot reach without a name for itself. Set SVC_PEER_URL to the address at which the other servers reach this one.`,
+  )
+}
+
+function refuseUnreachable(others: { server_name: string | null; peer_url: string | null }[]): void {
+  const alone = others.find(({ peer_url }) => peer_url === null)
+  if (alone === undefined) return
+  throw new StartupError(
+    `The server ${alone.server_name ?? 'of an earlier version'} runs on this database without SVC_PEER_URL, so it works on every project. Restart it with SVC_PEER_URL first.`,
+  )
+}
+
+/** The projects whose repository or mirror is in the data folder. */
+async function storedProjects({ dataDir }: Config): Promise<string[]> {
+  const folders = await Promise.all(['repositories', 'mirrors'].map((name) => readdir(join(dataDir, name)).catch(none)))
+  return folders.flat().map((name) => name.replace(/\.git$/, ''))
+}
+
+/** A new data folder has none yet. */
+function none(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
+}

@@ -1,0 +1,101 @@
+/** SQL on the servers of a database, and on what leads from a request to its project. */
+import { sql } from 'kysely'
+import { isRecent } from '../db/live-instance.ts'
+import { findRow, firstRow } from '../db/rows.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
+
+export interface Peer {
+  server_name: string
+  peer_url: string
+}
+
+export function findServer(db: DbOrTransaction, where: Partial<Pick<Row<'servers'>, 'server_name' | 'data_folder'>>) {
+  return findRow(db, 'servers', where)
+}
+
+export async function recordServer(
+  db: DbOrTransaction,
+  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url'>,
+): Promise<void> {
+  const { data_folder, peer_url } = row
+  await db
+    .insertInto('servers')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('server_name').doUpdateSet({ data_folder, peer_url, started_at: sql<string>`now()` }),
+    )
+    .execute()
+}
+
+export async function hasOtherServers(db: DbOrTransaction, serverName: string): Promise<boolean> {
+  return (await findRow(db, 'servers', { server_name: sql`<> ${serverName}` })) !== null
+}
+
+/** Live servers of other data folders, as they were started. One of a version without names has none. */
+export async function liveOthers(db: DbOrTransaction, input: { folderId: string; deadAfterSeconds: number }) {
+  return db
+    .selectFrom('server_instances')
+    .leftJoin('servers', 'servers.server_name', 'server_instances.server_name')
+    .select(['server_instances.server_name', 'servers.peer_url'])
+    .where('server_instances.data_folder', '<>', input.folderId)
+    .where(isRecent(input.deadAfterSeconds))
+    .execute()
+}
+
+/** Null while that server does not run, or cannot be reached. */
+export function livePeer(
+  db: DbOrTransaction,
+  input: { serverName: string; deadAfterSeconds: number },
+): Promise<Peer | null> {
+  const { serverName, deadAfterSeconds } = input
+  return firstRow(
+    db
+      .selectFrom('server_instances')
+      .select(['server_name', 'peer_url'])
+      .where('server_name', '=', serverName)
+      .where('peer_url', 'is not', null)
+      .where(isRecent(deadAfterSeconds))
+      .orderBy('started_at', 'desc')
+      .$narrowType<Peer>(),
+  )
+}
+
+/** The live server with the fewest projects; this one where several have as few. Null: none may keep projects. */
+export async function emptiestPeer(
+  db: DbOrTransaction,
+  input: { serverName: string; deadAfterSeconds: number },
+): Promise<Peer | null> {
+  const { rows } = await sql<Peer>`
+    select server_name, max(peer_url) as peer_url from server_instances i
+    where peer_url is not null and ${isRecent(input.deadAfterSeconds)}
+    group by server_name
+    order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
+      server_name = ${input.serverName} desc, random() limit 1`.execute(db)
+  return rows[0] ?? null
+}
+
+/** When that server was last seen. Null: it stopped by itself, or never ran. */
+export async function lastSeen(db: DbOrTransaction, serverName: string): Promise<string | null> {
+  const { rows } = await sql<{ at: string | null }>`
+    select max(heartbeat_at) as at from server_instances where server_name = ${serverName}`.execute(db)
+  return rows[0]?.at ?? null
+}
+
+/** The project of a session, or of a sandbox that exists or is about to. */
+export async function projectOfSandbox(db: DbOrTransaction, id: string): Promise<string | null> {
+  const { rows } = await sql<{ project_id: string }>`
+    select project_id from project_sessions where session_id = ${id}::uuid or next_sandbox_id = ${id}::uuid
+    union all select project_id from session_sandboxes join project_sessions using (session_id) where sandbox_id = ${id}::uuid
+    limit 1`.execute(db)
+  return rows[0]?.project_id ?? null
+}
+
+/** The project of a token, a model key or another credential of a sandbox. */
+export async function projectOfCredential(db: DbOrTransaction, hash: Buffer): Promise<string | null> {
+  const { rows } = await sql<{ project_id: string }>`
+    select project_id from tokens where sha256 = ${hash} and project_id is not null
+    union all select project_id from sandbox_credentials where sha256 = ${hash}
+    union all select project_id from warm_sandboxes where model_sha256 = ${hash} or token_sha256 = ${hash}
+    limit 1`.execute(db)
+  return rows[0]?.project_id ?? null
+}

@@ -1,0 +1,87 @@
+/** SQL on the home of a project: the server that keeps its repository, sessions and apps. */
+import { ServiceError } from '@svc/contract'
+import { sql } from 'kysely'
+import { findRow, hasRow } from '../db/rows.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from './store.ts'
+
+/** Undefined for an unknown project. Null: it has no home yet. */
+export async function homeOf(db: DbOrTransaction, projectId: string): Promise<string | null | undefined> {
+  return (await findRow(db, 'projects', { project_id: projectId }))?.home
+}
+
+/** All projects with that slug, in any account, and deleted ones that had it. */
+export async function projectsNamed(db: DbOrTransaction, slug: string): Promise<{ project_id: string }[]> {
+  return db
+    .selectFrom('projects')
+    .select('project_id')
+    .where(({ or, eb }) => or([eb('slug', '=', slug), eb('deleted_slug', '=', slug)]))
+    .execute()
+}
+
+/**
+ * Makes this server the home of projects whose repository it has or can fetch: of those without a home, and, on a
+ * server that runs alone, of those of another name, which its data had before. The only name there is takes every one.
+ */
+export async function takeProjects(
+  db: DbOrTransaction,
+  input: { serverName: string; stored: string[]; isAlone: boolean; isOnlyName: boolean },
+): Promise<number> {
+  const { serverName, stored, isAlone, isOnlyName } = input
+  const isOpen = isAlone || isOnlyName ? sql`home is distinct from ${serverName}` : sql`home is null`
+  const isKept = isOnlyName ? sql`true` : sql`(not managed or project_id::text = any(${stored}::text[]))`
+  const { numAffectedRows } = await sql`
+    update projects set home = ${serverName}, home_epoch = home_epoch + 1 where ${isOpen} and ${isKept}`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Projects whose home is another server that others can reach. */
+export async function countHomedAtPeers(db: DbOrTransaction, serverName: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from projects p join servers s on s.server_name = p.home
+    where p.home <> ${serverName} and s.peer_url is not null`.execute(db)
+  return rows[0]!.count
+}
+
+/** A project as its caller read it before it changed a ref. */
+export type Homed = Pick<ProjectRow, 'project_id' | 'home_epoch'>
+
+/**
+ * Requires that this server is the home of the project, as it was when the caller read it, and keeps it so until the
+ * transaction ends. A server that was paused while its project moved gets no further than this.
+ */
+export async function holdHome(
+  trx: DbOrTransaction,
+  { home }: Pick<Deps, 'home'>,
+  { project_id, home_epoch }: Homed,
+): Promise<void> {
+  if (home === null) return
+  const mine = trx.selectFrom('projects').select('project_id')
+  if (!(await hasRow(mine.where((eb) => eb.and({ project_id, home, home_epoch })).forShare()))) throw hasMoved()
+}
+
+/** Runs `write` in a transaction that has checked the home. A server that runs alone needs neither. */
+export function writeAtHome<T>(
+  deps: Pick<Deps, 'db' | 'home'>,
+  project: Homed,
+  write: (db: DbOrTransaction) => Promise<T>,
+): Promise<T> {
+  if (deps.home === null) return write(deps.db)
+  return deps.db.transaction().execute(async (trx) => {
+    await holdHome(trx, deps, project)
+    return write(trx)
+  })
+}
+
+/** Before a change of a ref is acknowledged that needs no other row. */
+export function requireHome(deps: Pick<Deps, 'db' | 'home'>, project: Homed): Promise<void> {
+  return writeAtHome(deps, project, async () => {})
+}
+
+function hasMoved(): ServiceError {
+  return new ServiceError('unavailable', 'This project moved to another server while the request was running.', {
+    hint: 'Nothing was recorded. Send the request again.',
+    detail: { retry_after_seconds: 1 },
+  })
+}

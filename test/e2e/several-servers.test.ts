@@ -1,0 +1,362 @@
+/** The whole story of a project over a balancer that sends each request to a random one of three servers. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createHmac, randomBytes } from 'node:crypto'
+import { mkdtemp } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
+import { migrate } from '../../packages/server/src/db/migrate.ts'
+import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
+import { gatewayOf, git, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+
+const minute = 60_000
+
+class OneOfThree extends ServerProcess {
+  readonly name: string
+  readonly #env: Record<string, string>
+  #port: number | null = null
+
+  constructor(dir: string, name: string, env: Record<string, string>) {
+    super(dir)
+    this.name = name
+    this.#env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
+  }
+
+  async boot(): Promise<void> {
+    this.#port ??= await freePort()
+    const own = { SVC_PORT: String(this.#port), SVC_PEER_URL: `http://127.0.0.1:${this.#port}` }
+    if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
+    this.url = own.SVC_PEER_URL
+  }
+
+  /** Its sandboxes would outlive it. */
+  async end(): Promise<void> {
+    await this.kill('SIGTERM')
+    await run([program, 'server', '--end-sandboxes'], { env: this.#env, cwd: this.dir })
+  }
+
+  async runsOf(job: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text()
+    return Number(new RegExp(`^svc_job_runs_total\\{job="${job}",outcome="success"\\} (\\d+)`, 'm').exec(text)?.[1])
+  }
+}
+
+let balancer: Balancer
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let dir: string
+let servers: OneOfThree[]
+let token: string
+/** What a client sees: one address. */
+let front: { url: string; token: string }
+let project: string
+let session: string
+
+beforeAll(async () => {
+  balancer = await startBalancer()
+  database = await createTestDatabase({ name: 'three', prepare: migrate })
+  dir = await mkdtemp(join(tmpdir(), 'svc-three-'))
+  token = makeToken((count) => randomBytes(count))
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    DATABASE_URL: database.url,
+    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    SVC_PUBLIC_URL: balancer.url,
+    SVC_TRUSTED_PROXIES: 'loopback',
+    SVC_BOOTSTRAP_TOKEN: token,
+    SVC_LOG: 'json',
+    SVC_WARM_SANDBOXES: '0',
+    SVC_SANDBOX_LEASE_SECONDS: '300',
+  }
+  servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfThree(dir, name, env))
+  for (const server of servers) await server.boot()
+  balancer.servers = servers.map(({ url }) => url)
+  front = { url: balancer.url, token }
+}, 3 * minute)
+afterAll(async () => {
+  for (const server of servers ?? []) await server.end()
+  await balancer?.close()
+  await database?.drop()
+  await removeFolder(dir)
+}, minute)
+
+async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(`${front.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+  return JSON.parse(text) as T
+}
+
+const inProject = <T>(method: string, path: string, body?: unknown) =>
+  ask<T>(method, `/v1/projects/${project}${path}`, body)
+
+function script(...commands: string[]): string {
+  return ['Do this.', '', '```svc-script', ...commands, '```'].join('\n')
+}
+
+/** The prompts contain a sum; only the shell writes its result. */
+function transcriptHas(text: string): Promise<boolean> {
+  return until(`the transcript to have ${text}`, async () =>
+    JSON.stringify(await inProject('GET', `/sessions/${session}/transcript`)).includes(text),
+  )
+}
+
+const program3000 = `
+Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: () => new Response('a page of the session') })
+`
+
+test(
+  'projects are made, filled and read through any server',
+  async () => {
+    const made = []
+    for (const name of ['one', 'two', 'three'])
+      made.push(await ask<{ project_id: string }>('POST', '/v1/projects', { name }))
+    project = made[0]!.project_id
+    expect(await ask<unknown[]>('GET', '/v1/projects')).toHaveLength(3)
+    const seed = await mkdtemp(join(dir, 'seed-'))
+    await git(seed, 'init', '--quiet', '--initial-branch=main')
+    await Bun.write(join(seed, 'server.mjs'), program3000)
+    await Bun.write(
+      join(seed, 'svc.toml'),
+      `svc_version = 1
+[[triggers]]
+slug = "hook"
+type = "webhook"
+secret_env = "HOOK_SECRET"
+model = "svc-scripted-demo"
+prompt = "Say hello."
+`,
+    )
+    await git(seed, 'add', '.')
+    await git(seed, 'commit', '--quiet', '-m', 'First')
+    await git(seed, 'push', '--quiet', gatewayOf(front, { project_id: project }), 'main')
+    for (let i = 0; i < 6; i++) {
+      const { branches } = await inProject<{ branches: { name: string }[] }>('GET', '/branches')
+      expect(branches.map(({ name }) => name)).toEqual(['main'])
+    }
+  },
+  2 * minute,
+)
+
+test(
+  'a session starts, its agent works and pushes, and its events arrive',
+  async () => {
+    const reading = new AbortController()
+    const events = await fetch(`${front.url}/v1/projects/${project}/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+      signal: reading.signal,
+    })
+    const made = await inProject<{ session_id: string }>('POST', '/sessions', {
+      model: 'svc-scripted-demo',
+      initial_prompt: script(
+        'BUN_BE_BUN=1 setsid nohup /usr/local/bin/svc server.mjs > /tmp/server.log 2>&1 &',
+        'echo work > work.txt && git add work.txt && git commit -q -m Work && git push -q && echo pushed',
+        'echo unfinished > left.txt && echo done-$((10 + 2))',
+      ),
+    })
+    session = made.session_id
+    let seen = ''
+    for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {
+      seen += chunk
+      if (seen.includes('session.running')) break
+      if (seen.includes('session.failed')) throw new Error(seen)
+    }
+    reading.abort()
+    await transcriptHas('done-12')
+  },
+  4 * minute,
+)
+
+test(
+  'the preview of the session answers, as does its daemon',
+  async () => {
+    const { url } = await inProject<{ url: string }>('GET', `/sessions/${session}/preview?port=3000`)
+    const { host, pathname, search } = new URL(url)
+    const entered = await fromOrigin(host, `${pathname}${search}`)
+    expect(entered.status).toBe(303)
+    const page = await until('the program to listen', async () => {
+      const answer = await fromOrigin(host, '/', { cookie: entered.cookie })
+      return answer.status === 200 ? answer : null
+    })
+    expect(page.text).toBe('a page of the session')
+    const { sandbox_url } = await inProject<{ sandbox_url: string }>('GET', `/sessions/${session}`)
+    for (let i = 0; i < 6; i++) expect((await fetch(`${sandbox_url}/svc/health`)).status).toBe(200)
+  },
+  2 * minute,
+)
+
+/** Names below localhost do not resolve everywhere, so the balancer is dialed by its address. */
+function fromOrigin(host: string, path: string, headers: Record<string, string> = {}) {
+  const { hostname, port } = new URL(balancer.url)
+  return new Promise<{ status: number; text: string; cookie: string }>((resolve, reject) => {
+    const out = httpRequest({ host: hostname, port, path, headers: { host, ...headers }, setHost: false }, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => void (text += chunk.toString()))
+      const [cookie = ''] = (answer.headers['set-cookie'] ?? []).map((line) => line.split(';')[0]!)
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text, cookie }))
+    })
+    out.on('error', reject)
+    out.end()
+  })
+}
+
+test(
+  'a terminal opens and echoes',
+  async () => {
+    for (let i = 0; i < 4; i++) {
+      const path = `/v1/projects/${project}/sessions/${session}/terminal?command=${encodeURIComponent('echo shell-$((40 + 2))')}`
+      const socket = new WebSocket(`${front.url.replace('http', 'ws')}${path}`, {
+        headers: { authorization: `Bearer ${token}` },
+      } as unknown as string[])
+      socket.binaryType = 'arraybuffer'
+      const output = await new Promise<string>((resolve, reject) => {
+        let text = ''
+        socket.onmessage = ({ data }) => {
+          if (data instanceof ArrayBuffer) text += new TextDecoder().decode(data)
+          if (text.includes('shell-42')) resolve(text)
+        }
+        socket.onerror = () => reject(new Error('The terminal did not open.'))
+        socket.onclose = () => reject(new Error(`The terminal closed after: ${text}`))
+      })
+      expect(output).toContain('shell-42')
+      socket.onclose = null
+      socket.close()
+    }
+  },
+  2 * minute,
+)
+
+test(
+  'a further prompt, an abort, and the saving and recovery of work reach the session',
+  async () => {
+    await inProject('POST', `/sessions/${session}/prompt`, { text: script('echo again-$((20 + 3))') })
+    await transcriptHas('again-23')
+    await inProject('POST', `/sessions/${session}/abort`)
+    const saved = await inProject<{ files: number; paths: string[] }>('POST', `/sessions/${session}/wip`)
+    expect(saved.paths).toContain('left.txt')
+    const bundle = await fetch(`${front.url}/v1/projects/${project}/sessions/${session}/wip/bundle`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(bundle.status).toBe(200)
+    expect(Buffer.from(await bundle.arrayBuffer()).toString('latin1')).toStartWith('# v')
+    await inProject('POST', `/sessions/${session}/stop`)
+    await inProject('POST', `/sessions/${session}/restart`)
+    await until('the session to run again', async () => {
+      const { status } = await inProject<{ status: string }>('GET', `/sessions/${session}`)
+      return status === 'running'
+    })
+    await inProject('POST', `/sessions/${session}/wip/recover`)
+  },
+  2 * minute,
+)
+
+test(
+  'a session goes on while its server is gone, and the other servers leave it alone',
+  async () => {
+    interface Running {
+      status: string
+      sandbox: { sandbox_id: string; generation: number }
+    }
+    const before = await inProject<Running>('GET', `/sessions/${session}`)
+    const [row] = await withClient(database.url, async (client) => {
+      const found = await client.query<{ home: string }>('select home from projects where project_id = $1', [project])
+      return found.rows
+    })
+    const home = servers.find(({ name }) => name === row!.home)!
+    const others = servers.filter((server) => server !== home)
+    await home.kill('SIGKILL')
+    for (const other of others)
+      await until('the home to count as dead', async () => {
+        const answer = await fetch(`${other.url}/v1/projects/${project}`, {
+          headers: { authorization: `Bearer ${token}` },
+        })
+        return answer.status === 503 && (await answer.text()).includes('is not running')
+      })
+    for (const other of others) {
+      const runs = await other.runsOf('reconcile sessions')
+      await until('two more runs of the reconciler', async () => (await other.runsOf('reconcile sessions')) > runs + 1)
+    }
+    await home.boot()
+    const after = await until('the session to be kept', async () => {
+      const read = await inProject<Running>('GET', `/sessions/${session}`).catch(notYet)
+      return read !== null && read.status === 'running' ? read : null
+    })
+    expect(after.sandbox).toEqual(before.sandbox)
+    await inProject('POST', `/sessions/${session}/prompt`, { text: script('echo kept-$((30 + 4))') })
+    await transcriptHas('kept-34')
+  },
+  4 * minute,
+)
+
+/** Another server still takes the home for dead for a second. */
+function notYet(): null {
+  return null
+}
+
+test(
+  'its change request is previewed and merged, and main has the work',
+  async () => {
+    const cr = await inProject<{ cr_id: string; head_commit_sha: string }>('POST', '/change-requests', {
+      title: 'Work',
+      head_ref: session,
+      session_id: session,
+    })
+    const preview = await inProject<{ can_merge: boolean }>('GET', `/change-requests/${cr.cr_id}/merge-preview`)
+    expect(preview.can_merge).toBe(true)
+    const merged = await inProject<{ change_request: { status: string } }>(
+      'POST',
+      `/change-requests/${cr.cr_id}/merge`,
+      { expected_head_sha: cr.head_commit_sha },
+    )
+    expect(merged.change_request.status).toBe('merged')
+    const clone = join(dir, 'clone')
+    await git(dir, 'clone', '--quiet', gatewayOf(front, { project_id: project }), clone)
+    expect(await Bun.file(join(clone, 'work.txt')).text()).toBe('work\n')
+  },
+  2 * minute,
+)
+
+test(
+  'a webhook starts a session, tools are listed over MCP, and every server took part',
+  async () => {
+    await inProject('POST', `/sessions/${session}/stop`)
+    await inProject('POST', '/secrets', { name: 'HOOK_SECRET', value: 'hook-secret-of-this-test' })
+    await until('the trigger to be known', async () => {
+      const { triggers } = await inProject<{ triggers: { slug: string }[] }>('GET', '/triggers')
+      return triggers.length === 1
+    })
+    const body = JSON.stringify({ hello: true })
+    const signature = createHmac('sha256', 'hook-secret-of-this-test').update(body).digest('hex')
+    const fired = await fetch(`${front.url}/v1/projects/${project}/triggers/hook/webhook`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-svc-signature': `sha256=${signature}` },
+      body,
+    })
+    const answer = (await fired.json()) as { session_id: string }
+    expect(fired.status).toBe(202)
+    await inProject('POST', `/sessions/${answer.session_id}/stop`)
+    for (let i = 0; i < 4; i++) {
+      const tools = await fetch(`${front.url}/v1/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-svc-project': project,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      expect(tools.status).toBe(200)
+      expect(await tools.text()).toContain('"name"')
+    }
+    expect(balancer.counts.every((count) => count > 0) && balancer.counts.length === 3).toBe(true)
+  },
+  2 * minute,
+)
