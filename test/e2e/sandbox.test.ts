@@ -100,6 +100,7 @@ test('the layout a driver knows is the one the contract names', () => {
   expect(layout.runtimeHome).toBe(contract.runtimeHome)
   expect(layout.attachmentsDir).toBe(attachmentsDir)
   expect(layout.agentUid).toBe(contract.agentUid)
+  expect(layout.linkPort).toBe(contract.linkPort)
 })
 
 test('it boots: the branch is cloned, the tree is clean, the runtime answers', async () => {
