@@ -19,6 +19,10 @@ export interface BootMessage {
   env: Record<string, string>
   /** Arguments of PID 1. */
   args: string[]
+  /** Modes that these folders get before anything runs in them. */
+  modes?: Record<string, number>
+  /** Filters of system calls by architecture, in base64. */
+  filters?: Record<string, string>
   /** Which ways back to the server the sandbox has. */
   relays: ('relay' | 'egress')[]
 }
@@ -26,8 +30,6 @@ export interface BootMessage {
 export interface SandboxStatus {
   /** Processes that the kernel killed for want of memory. */
   memoryKills: number
-  /** The limit of processes in the control group; null for none. */
-  processesMax: number | null
 }
 
 const messageBytesMax = 2 * 1024 * 1024

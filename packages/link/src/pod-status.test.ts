@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { readStatus } from './pod-status.ts'
 
 const versions: [string, Record<string, string>][] = [
-  ['2', { 'memory.events': 'low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n', 'pids.max': '900\n' }],
-  ['1', { 'memory/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n', 'pids/pids.max': '900\n' }],
+  ['2', { 'memory.events': 'low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n' }],
+  ['1', { 'memory/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n' }],
 ]
 
 test.each(versions)('reads control groups of version %s', async (_, files) => {
@@ -17,12 +17,10 @@ test.each(versions)('reads control groups of version %s', async (_, files) => {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
-  expect(readStatus(folder)).toEqual({ memoryKills: 2, processesMax: 900 })
-  writeFileSync(join(folder, Object.keys(files)[1]!), 'max\n')
-  expect(readStatus(folder).processesMax).toBeNull()
+  expect(readStatus(folder)).toEqual({ memoryKills: 2 })
   await rm(folder, { recursive: true, force: true })
 })
 
 test('without control groups nothing is known', () => {
-  expect(readStatus('/nonexistent')).toEqual({ memoryKills: 0, processesMax: null })
+  expect(readStatus('/nonexistent')).toEqual({ memoryKills: 0 })
 })

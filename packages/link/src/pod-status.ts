@@ -12,9 +12,7 @@ export function readStatus(folder = root): SandboxStatus {
     return path === undefined ? '' : readFileSync(path, 'utf8')
   }
   const events = read(['memory.events', 'memory/memory.oom_control'])
-  const processes = Number(read(['pids.max', 'pids/pids.max']).trim())
   return {
     memoryKills: Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0),
-    processesMax: processes > 0 ? processes : null,
   }
 }

@@ -30,6 +30,7 @@ export async function serveLink(options: SandboxEndOptions) {
   const daemonSocket = join(options.runDir, 'daemon.sock')
   const unknown = new Set<Socket>()
   let message: BootMessage | null = null
+  let isTaken = false
   let link: Mux | null = null
   const relays = new Map<string, Server>()
 
@@ -72,15 +73,27 @@ export async function serveLink(options: SandboxEndOptions) {
     try {
       const given = (await readMessage(stream)) as BootMessage
       // Once: what runs in the sandbox belongs to this identity.
-      const isFirst = message === null
-      message ??= given
-      if (isFirst) openRelays()
+      const isFirst = !isTaken
+      isTaken = true
+      if (isFirst) {
+        await prepare(given)
+        message = given
+        openRelays()
+        booted.resolve(given)
+      }
       stream.end(JSON.stringify({ isFirst }))
-      booted.resolve(message)
     } catch (error) {
       options.log(`the sandbox got no identity: ${String(error)}`)
       stream.destroy()
     }
+  }
+
+  /** Before anything of the project runs. */
+  async function prepare({ modes = {}, filters }: BootMessage): Promise<void> {
+    for (const [folder, mode] of Object.entries(modes)) chmodSync(folder, mode)
+    if (filters === undefined) return
+    const { filterSystemCalls } = await import('./seccomp.ts')
+    filterSystemCalls(Buffer.from(filters[process.arch] ?? '', 'base64'))
   }
 
   /**

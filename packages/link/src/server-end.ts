@@ -20,7 +20,7 @@ export interface ServerEndOptions {
   identity: ServerIdentity
   sandboxKey: string
   dial(signal: AbortSignal): Promise<Duplex>
-  /** Called for every attempt that failed and every connection that ended, except by `close`. */
+  /** Called once for each time without a connection, except after `close`. */
   lost(error: Error): void
 }
 
@@ -69,17 +69,20 @@ export async function openLink(options: ServerEndOptions) {
 
   async function keep(): Promise<void> {
     let pauseMs = reconnectMs.first
+    let isKnown = false
     while (!closing.signal.aborted) {
       try {
         await connectOnce()
       } catch (error) {
         if (link !== null) {
           pauseMs = reconnectMs.first
+          isKnown = false
           link = null
           waiting = Promise.withResolvers()
           waiting.promise.catch(ignoreClosing)
         }
-        if (!closing.signal.aborted) options.lost(error as Error)
+        if (!closing.signal.aborted && !isKnown) options.lost(error as Error)
+        isKnown = true
       }
       await pause(pauseMs, closing.signal)
       pauseMs = Math.min(2 * pauseMs, reconnectMs.most)

@@ -38,7 +38,7 @@ export async function testLink(
     port: 0,
     serverKey: testServer.publicKey,
     runDir: inside,
-    status: () => ({ memoryKills: 0, processesMax: null }),
+    status: () => ({ memoryKills: 0 }),
     log: () => {},
   })
   const servers = [

@@ -10,13 +10,13 @@ const run = promisify(execFile)
 /** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
-  flag: '--doctor' | '--end-sandboxes' | '--rotate-key',
-  { ms, otherwise }: { ms: number; otherwise: string },
+  flag: '--doctor' | '--end-sandboxes' | '--rotate-key' | '--sandbox-image',
+  { ms, otherwise, more = [] }: { ms: number; otherwise: string; more?: string[] },
 ): Promise<T> {
   const [program, ...args] = serverCommand()
   try {
     const env = await serverEnvironment(ctx)
-    const { stdout } = await run(program, [...args, flag], { env, timeout: ms })
+    const { stdout } = await run(program, [...args, flag, ...more], { env, timeout: ms })
     return JSON.parse(stdout) as T
   } catch (error) {
     if (error instanceof Refusal) throw error

@@ -130,6 +130,7 @@ export const elsewhere = new Set([
     'self-host logs',
     'self-host doctor',
     'self-host rotate-key',
+    'self-host image',
     'self-host owner-link',
   ],
 ])
