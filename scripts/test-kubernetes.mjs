@@ -10,7 +10,7 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { findBun } from './bun.mjs'
@@ -20,8 +20,8 @@ import { unpackDebianPackages } from './debian-packages.mjs'
 import { ensureInstalled } from './install.mjs'
 import { ensureMachine } from './machine.mjs'
 
-/** test/kubernetes/cluster.ts looks here. */
-const folder = join(root, 'node_modules/.cache/kubernetes')
+/** test/kubernetes/cluster.ts looks here. Not in node_modules, which every change of the packages makes anew. */
+const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'svc-test-kubernetes')
 const versions = { kubernetes: 'v1.34.4', etcd: 'v3.6.4', agents: 'v0.5.6' }
 const debian = ['containerd', 'runc', 'containernetworking-plugins', 'iptables', 'libip6tc2', 'libnftnl11']
 const buildMs = 3_600_000

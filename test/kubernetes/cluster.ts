@@ -6,8 +6,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { homedir, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { readAccess } from '../../packages/sandbox/src/kubernetes/access.ts'
@@ -25,7 +25,7 @@ import {
 const run = promisify(execFile)
 
 /** scripts/test-kubernetes.mjs fills this folder. */
-const built = resolve(import.meta.dir, '../../node_modules/.cache/kubernetes')
+const built = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-test-kubernetes')
 const kube = join(built, 'kube')
 const packages = join(built, 'packages')
 const readyMs = 240_000

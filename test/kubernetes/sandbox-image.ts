@@ -1,20 +1,13 @@
-/** The image of the product, from the built program. */
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { writeImageArchive } from '../../packages/sandbox/src/container/image-archive.ts'
+/** The image of the product, as an operator writes it. */
+import { join } from 'node:path'
+import { program, run } from '../e2e/harness.ts'
 
 export const sandboxImage = 'svc.test/sandbox:1'
 
 export async function writeSandboxImage(folder: string): Promise<string> {
-  const root = resolve(import.meta.dir, '../..')
-  const architecture = process.arch === 'arm64' ? 'arm64' : 'x64'
-  const installed = join(root, `node_modules/opencode-linux-${architecture}/bin/opencode`)
   const output = join(folder, 'sandbox.tar')
-  await writeImageArchive({
-    svcBinary: join(root, 'dist/svc'),
-    runtimeBinary: existsSync(installed) ? installed : '/usr/local/bin/opencode',
-    output,
-    reference: sandboxImage,
-  })
+  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, SVC_DATA_DIR: join(folder, 'data') }
+  const ran = await run([program, 'self-host', 'image', '--output', output, '--name', sandboxImage], { env })
+  if (ran.code !== 0) throw new Error(ran.stderr)
   return output
 }
