@@ -28,6 +28,8 @@ export interface BootMessage {
 }
 
 export interface SandboxStatus {
+  /** Whether it has its identity. */
+  isBooted: boolean
   /** Processes that the kernel killed for want of memory. */
   memoryKills: number
 }

@@ -53,10 +53,11 @@ test('200 requests at once from the sandbox reach the server, and as many from t
 
 test('a sandbox gets its identity once', async () => {
   const made = await start({})
+  expect(await made.link.status()).toEqual({ memoryKills: 0, isBooted: false })
   expect(await made.boot()).toBeTrue()
   expect(await made.boot()).toBeFalse()
   expect(await made.sandbox.booted).toEqual({ env: { NAME: 'value' }, args: [], relays: ['relay'] })
-  expect(await made.link.status()).toEqual({ memoryKills: 0 })
+  expect(await made.link.status()).toEqual({ memoryKills: 0, isBooted: true })
 })
 
 test('each half of a connection closes on its own', async () => {

@@ -6,7 +6,7 @@ import type { SandboxStatus } from './kinds.ts'
 
 const root = '/sys/fs/cgroup'
 
-export function readStatus(folder = root): SandboxStatus {
+export function readStatus(folder = root): Omit<SandboxStatus, 'isBooted'> {
   const read = (paths: string[]): string => {
     const path = paths.map((name) => join(folder, name)).find((file) => existsSync(file))
     return path === undefined ? '' : readFileSync(path, 'utf8')

@@ -16,7 +16,7 @@ export interface SandboxEndOptions {
   serverKey: string
   /** The folder of the sockets. */
   runDir: string
-  status: () => SandboxStatus
+  status: () => Omit<SandboxStatus, 'isBooted'>
   log: (message: string) => void
 }
 
@@ -64,7 +64,8 @@ export async function serveLink(options: SandboxEndOptions) {
 
   function onStream(kind: string, stream: Duplex): void {
     if (kind === streamKinds.daemon) return joinSocket(stream, daemonSocket)
-    if (kind === streamKinds.status) return void stream.resume().end(JSON.stringify(options.status()))
+    if (kind === streamKinds.status)
+      return void stream.resume().end(JSON.stringify({ ...options.status(), isBooted: isTaken }))
     if (kind === streamKinds.boot) return void boot(stream)
     stream.destroy()
   }

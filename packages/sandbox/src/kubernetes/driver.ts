@@ -93,7 +93,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     start,
     started() {},
     leftBehind,
-    watch: (entry) => void live.set(entry.spec.sandboxId, entry),
+    watch: (entry) => void watchAdopted(entry),
     endedEarly,
     explain,
     externalId: ({ pod }) => pod ?? '',
@@ -350,21 +350,46 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
     const adopted = await Promise.all(
       [...pods.pods.values()].map(async (pod) => {
-        const { annotations: given = {}, labels: marks = {}, name, deletionTimestamp } = pod.metadata
-        const sandboxId = given[annotations.sandbox]
-        const limits = given[annotations.limits]
-        if (sandboxId === undefined || limits === undefined) return []
-        if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return []
-        mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
-        const sockets = { relay: given[annotations.relay] ?? null, egress: given[annotations.egress] ?? null }
-        const link = await linkTo(sandboxId, pod, sockets)
-        const claim = claims.get(marks[labels.sandbox] ?? '') ?? null
-        return [
-          { sandboxId, limits: JSON.parse(limits) as SandboxLimits, own: { pod: name, claim, link, memoryKills: 0 } },
-        ]
+        try {
+          const found = await leftPod(pod)
+          if (found === null) return []
+          const claim = claims.get(pod.metadata.labels?.[labels.sandbox] ?? '') ?? null
+          return [{ ...found, own: { ...found.own, claim } }]
+        } catch (error) {
+          // The sweep ends it. One pod out of order must not keep the server from starting.
+          options.log('a pod cannot be adopted', { pod: pod.metadata.name, error: messageOf(error) })
+          return []
+        }
       }),
     )
     return adopted.flat()
+  }
+
+  /** Null for a pod that is no sandbox, that ends, or whose server was killed before it gave the pod an identity. */
+  async function leftPod(pod: Pod) {
+    const { annotations: given = {}, name, deletionTimestamp } = pod.metadata
+    const sandboxId = given[annotations.sandbox]
+    const limits = given[annotations.limits]
+    if (sandboxId === undefined || limits === undefined) return null
+    if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return null
+    mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
+    const sockets = { relay: given[annotations.relay] ?? null, egress: given[annotations.egress] ?? null }
+    const link = await linkTo(sandboxId, pod, sockets)
+    const status = await link.status().catch(isGone)
+    if (status?.isBooted === false) {
+      await link.close()
+      return null
+    }
+    return { sandboxId, limits: JSON.parse(limits) as SandboxLimits, own: { pod: name, link, memoryKills: 0 } }
+  }
+
+  /** Its pod may have ended before this server watched it. */
+  async function watchAdopted(entry: Live): Promise<void> {
+    live.set(entry.spec.sandboxId, entry)
+    const { pods } = await parts()
+    const pod = pods.pods.get(entry.pod ?? '')
+    if (pod === undefined) await lifecycle.ended(entry, howEnded(null))
+    else await onPod(pod, false)
   }
 
   async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {

@@ -85,7 +85,8 @@ const ended = (terminated: { exitCode: number; reason?: string }) =>
   pod({ phase: 'Failed', containerStatuses: [{ state: { terminated } }] })
 
 test('a pod that cannot start says why', () => {
-  expect(hopeless(waiting('ErrImagePull', 'not found'))).toBe('ErrImagePull: not found')
+  expect(hopeless(waiting('ImagePullBackOff', 'not found'))).toBe('ImagePullBackOff: not found')
+  expect(hopeless(waiting('ErrImagePull', 'timed out'))).toBeNull()
   expect(hopeless(waiting('ContainerCreating', ''))).toBeNull()
   const unschedulable = { type: 'PodScheduled', status: 'False', message: '0/1 nodes are available' }
   expect(whyPending(pod({ phase: 'Pending', conditions: [unschedulable] }))).toBe('0/1 nodes are available')

@@ -136,11 +136,11 @@ function storedVolume(bytes: number, storageClassName: string) {
 
 const volumeName = (path: string) => path.slice(1).replaceAll('/', '-')
 
-/** Why a pod will not start by itself; null while it may. */
+/** Why a pod will not start by itself; null while it may. The first failure to fetch an image is tried again. */
 export function hopeless(pod: Pod): string | null {
   const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting
   if (
-    /^(ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Create\w+Error|RunContainerError)$/.test(
+    /^(ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Create\w+Error|RunContainerError)$/.test(
       waiting?.reason ?? '',
     )
   )

@@ -39,12 +39,15 @@ export function followPods(client: Client, path: string, log: (message: string) 
   async function watch(from: string): Promise<void> {
     let version = from
     for (;;) {
+      const pause = new Promise((again) => setTimeout(again, againMs))
       const events = client.watch<Pod>(`${path}&resourceVersion=${version}`, new AbortController().signal)
       for await (const { type, object } of events) {
         version = object.metadata.resourceVersion ?? version
         emit(object, type === 'DELETED')
       }
       isFailing = false
+      // A proxy may end each watch at once.
+      await pause
     }
   }
 
