@@ -162,7 +162,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
     if (spec.image) throw new SandboxError('boot-failed', 'The kubernetes driver builds no images of projects.')
-    const { pods } = await parts()
+    const { cluster, pods } = await parts()
     await pods.start()
     const throwIfStopped = () => {
       if (signal.aborted || entry.stopping) throw aborted()
@@ -179,7 +179,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await entry.link.boot(
       {
         env: { ...baseEnvironment, ...withoutLoaderNames(spec.env) },
-        args: entrypointArguments(spec, lease),
+        args: entrypointArguments({ limits: processesOf(spec, cluster) }, lease),
         modes: folderModes(spec.limits),
         filters: systemCallFilters,
         relays: [
@@ -414,6 +414,15 @@ interface Parts {
   pools: ReturnType<typeof poolsOf> | null
   settings: PodSettings
 }
+
+/**
+ * The kernel counts the processes of a user on its node, and without user namespaces the agents of all pods are one user:
+ * with the limit of one sandbox, a full node would start no process. The limit of one pod is the kubelet's.
+ */
+const processesOf = ({ limits: { processesMax } }: SandboxSpec, { walls }: Cluster) => ({
+  processesMax: walls.hasOwnUsers ? processesMax : processesMax * sharedBy,
+})
+const sharedBy = 8
 
 /** The server does not know what its nodes are made of. */
 const systemCallFilters = Object.fromEntries(

@@ -25,8 +25,7 @@ export function examineCluster(cluster: Cluster, settings: PodSettings): Finding
     weak('devices', "a sandbox reads its node's /sys"),
     weak(
       'limits',
-      'memory and CPU time by the kubelet; processes only by its podPidsLimit, which a pod cannot see, and sandboxes of one node share a count of their agents' +
-        "' processes",
+      'memory and CPU time by the kubelet; processes by its podPidsLimit, which nothing in the API shows',
       'podPidsLimit: 1024 in the configuration of the kubelet',
     ),
     walls.network === 'enforced'
