@@ -26,9 +26,10 @@ const roomOf = (path: string) => /^packages\/([\w-]+)\//.exec(path)?.[1] ?? null
 const mayImport: Record<string, string[]> = {
   contract: [],
   git: [],
-  sandbox: [],
+  link: [],
+  sandbox: ['link'],
   server: ['contract', 'git', 'sandbox'],
-  daemon: ['contract', 'git'],
+  daemon: ['contract', 'git', 'link'],
   cli: ['contract', 'git', 'sdk'],
   sdk: ['contract'],
   dashboard: ['contract'],

@@ -100,6 +100,7 @@ test('the paths of the drivers are those of the contract', () => {
   expect(layout.runtimeHome).toBe(contract.runtimeHome)
   expect(layout.attachmentsDir).toBe(attachmentsDir)
   expect(layout.agentUid).toBe(contract.agentUid)
+  expect(layout.linkPort).toBe(contract.linkPort)
 })
 
 test('a sandbox boots with the branch cloned, a clean work tree, and a runtime that answers', async () => {

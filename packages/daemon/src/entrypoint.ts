@@ -19,9 +19,10 @@ const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 export async function runEntrypoint(args: string[] = process.argv.slice(2)): Promise<void> {
   // Where agent and daemon share a uid, the agent could open our output by /proc and fill a file of the machine.
   forbidInspection()
-  const daemon = Bun.spawn([process.execPath, ...daemonArguments(args)], {
+  const identity = args.includes('--link') ? await waitForIdentity(args) : { env: process.env, args }
+  const daemon = Bun.spawn([process.execPath, ...daemonArguments(identity.args)], {
     argv0: 'svc-agent',
-    env: { ...dropLoaderNames(process.env), ...collectEvery },
+    env: { ...dropLoaderNames(identity.env), ...collectEvery },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -38,6 +39,12 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
   const how = daemon.signalCode === null ? `exit code ${code}` : `signal ${daemon.signalCode}`
   lastLine(`svc-agent ended with ${how}`)
   process.exit(code)
+}
+
+/** Loaded only in a sandbox on another machine. */
+async function waitForIdentity(args: string[]) {
+  const { untilBooted } = await import('./late-identity.ts')
+  return untilBooted(args)
 }
 
 /** The daemon's own arguments, without those for PID 1. */

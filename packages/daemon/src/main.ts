@@ -49,7 +49,7 @@ async function runDaemon(args: string[]): Promise<void> {
     credentialHelper: '/usr/local/bin/svc-agent',
     programs: { agent: ['/usr/local/bin/svc-agent'], client: ['/usr/local/bin/svc'] },
     runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
-    listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath, lease },
+    listen: { tcp: { host: '127.0.0.1', port: daemonPort }, socketPath: daemonSocketPath, lease },
     relay: { port: relayPort, socketPath: relaySocketPath },
     egress,
     log,

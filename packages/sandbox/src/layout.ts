@@ -7,6 +7,8 @@ export const daemonSocketName = 'daemon.sock'
 /** Folders below `runDir`: the host's folders with the sockets of the server. */
 export const relayFolderName = 'relay'
 export const egressFolderName = 'egress'
+/** Where a sandbox on another machine waits for its server. */
+export const linkPort = 61082
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const attachmentsDir = '/opt/svc/attachments'

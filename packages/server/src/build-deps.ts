@@ -59,7 +59,7 @@ export async function buildDeps(
       log,
       dial: exceptThisServer(publicInternet, config),
     })
-    const driver = await chooseDriver(config, runDir, log)
+    const driver = await chooseDriver(config, runDir, log, keyring.derive('links to sandboxes'))
     const disk = new DiskWatch({ config, log })
     await disk.begin()
     const metrics = new Metrics()

@@ -8,6 +8,7 @@ import { readFleet } from './config/fleet.ts'
 import { readGitHub } from './config/github.ts'
 import { readQuotas } from './config/quotas.ts'
 import { readOidc } from './config/oidc.ts'
+import { readKubernetes } from './config/kubernetes.ts'
 import { readModels } from './config/models.ts'
 import { readNetwork } from './config/network.ts'
 import { readSandboxes } from './config/sandboxes.ts'
@@ -75,7 +76,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     network: readNetwork(settings),
-    sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'none']),
+    sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'kubernetes', 'none']),
+    kubernetes: readKubernetes(settings),
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     /** The total size of external repositories' mirrors above which the least recently used are emptied. */
     mirrorBytesMax: settings.integer('SVC_MIRRORS_MAX_MB', 20_480, 1, 100_000_000) * 1024 * 1024,

@@ -58,6 +58,12 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
       process.stdout.write(`${JSON.stringify(await rotateKeyOf(config))}\n`)
       return
     }
+    if (args.includes('--sandbox-image')) {
+      const { writeSandboxImage } = await import('./startup/sandbox-image.ts')
+      const written = await writeSandboxImage(config, args.slice(args.indexOf('--sandbox-image') + 1))
+      process.stdout.write(`${JSON.stringify(written)}\n`)
+      return
+    }
     await serve(config, hooks)
   } catch (error) {
     const line = startupLine(error, config)

@@ -10,12 +10,13 @@ const run = promisify(execFile)
 /** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
-  flag: '--doctor' | '--end-sandboxes' | '--examine-upgrade' | '--rotate-key',
-  { ms, otherwise, env }: { ms: number; otherwise: string; env?: Record<string, string> },
+  flag: '--doctor' | '--end-sandboxes' | '--examine-upgrade' | '--rotate-key' | '--sandbox-image',
+  { ms, otherwise, env, more = [] }: { ms: number; otherwise: string; env?: Record<string, string>; more?: string[] },
 ): Promise<T> {
   const [program, ...args] = serverCommand()
   try {
-    const { stdout } = await run(program, [...args, flag], { env: env ?? (await serverEnvironment(ctx)), timeout: ms })
+    const given = { env: env ?? (await serverEnvironment(ctx)), timeout: ms }
+    const { stdout } = await run(program, [...args, flag, ...more], given)
     return JSON.parse(stdout) as T
   } catch (error) {
     if (error instanceof Refusal) throw error

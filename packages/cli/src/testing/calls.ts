@@ -131,6 +131,7 @@ export const elsewhere = new Set([
     'self-host upgrade',
     'self-host doctor',
     'self-host rotate-key',
+    'self-host image',
     'self-host owner-link',
   ],
 ])

@@ -7,8 +7,10 @@ export const runtimePort = 4096
 export const relayPort = 61080
 /** On loopback inside the sandbox: an HTTP proxy to the hosts that the project allows. */
 export const egressPort = 61081
+/** Where a sandbox on another machine waits for its server. */
+export const linkPort = 61082
 /** The sandbox itself listens on these ports, so no preview leads there. */
-export const reservedPorts: readonly number[] = [daemonPort, runtimePort, relayPort, egressPort]
+export const reservedPorts: readonly number[] = [daemonPort, runtimePort, relayPort, egressPort, linkPort]
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const runDir = '/run/svc'

@@ -215,7 +215,7 @@ function checkTrigger(trigger: ManifestTrigger, path: Path, report: Report): voi
   if (trigger.run_at !== null) stray('run_at', 'has no effect on a webhook')
 }
 
-const takenPorts = [8000, 4096, 61080, 61081]
+const takenPorts = [8000, 4096, 61080, 61081, 61082]
 
 function checkApp(app: ManifestApp, path: Path, report: Report): void {
   if (app.command === null && app.static_dir === null)

@@ -5,6 +5,8 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
+import { joinStreams } from '@svc/link'
+
 const connectionsMax = 512
 /** A server that restarts is back in seconds, an upgrade in a minute. */
 const serverAbsentMs = 120_000
@@ -36,7 +38,7 @@ function pipe(inside: Socket, options: { socketPath: string; waitMs: number }): 
   inside.on('error', () => inside.destroy())
   void reach(options, connecting.signal).then((outside) => {
     if (outside === null) inside.destroy()
-    else join(inside, outside)
+    else joinStreams(inside, outside)
   })
 }
 
@@ -61,24 +63,4 @@ function attempt(socketPath: string): Promise<Socket | null> {
     outside.once('connect', () => resolve(outside))
     outside.once('error', () => resolve(null))
   })
-}
-
-function join(inside: Socket, outside: Socket): void {
-  const end = () => {
-    inside.destroy()
-    outside.destroy()
-  }
-  // A raw pipe can only pass on a reset as a reset.
-  inside.on('error', end)
-  outside.on('error', end)
-  inside.on('close', () => {
-    // After an orderly close, data still on its way out may pass.
-    if (!inside.readableEnded) outside.destroy()
-  })
-  outside.on('close', () => {
-    if (!outside.readableEnded) inside.destroy()
-  })
-  // pipe() applies backpressure and passes on an orderly end.
-  inside.pipe(outside)
-  outside.pipe(inside)
 }

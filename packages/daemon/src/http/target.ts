@@ -1,5 +1,7 @@
 /** Routes by the path exactly as sent: nothing is decoded, so an encoding cannot hide a target. */
 
+import { linkPort } from '@svc/contract/daemon/control'
+
 export type Target =
   | { kind: 'control'; name: string }
   /** `path` is what the program on that port receives. */
@@ -32,7 +34,7 @@ export function targetOf(path: string, own: OwnPorts): Target {
   if (!(port <= 65_535)) {
     return refused('The port is not valid.', 'Use /proxy/<port>/ with a number from 1 to 65535, without leading zeros.')
   }
-  if (Object.values(own).includes(port)) {
+  if (Object.values(own).includes(port) || port === linkPort) {
     return refused(`Port ${port} is reserved for the platform.`, 'Start your program on another port.')
   }
   return { kind: 'port', port, path: after.startsWith('/') ? after : `/${after}` }

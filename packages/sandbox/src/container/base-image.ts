@@ -48,7 +48,7 @@ const folders = [
 
 /** The image's name; builds it unless the engine has one of exactly these files. */
 export async function ensureBaseImage(engine: Engine, programs: string[]): Promise<string> {
-  const paths = await collect(programs)
+  const paths = await basePaths(programs)
   const stamp = createHash('sha256')
   for (const path of paths) {
     const { size, mtimeMs } = lstatSync(path)
@@ -57,6 +57,17 @@ export async function ensureBaseImage(engine: Engine, programs: string[]): Promi
   const tag = stamp.digest('hex').slice(0, 16)
   const image = `${baseRepository}:${tag}`
   if (await engine.has(`/images/${image}/json`)) return image
+  await withBaseLayer(paths, async (layer) => {
+    const stream = Readable.toWeb(layer) as unknown as ReadableStream<Uint8Array>
+    const made = await engine.request('POST', `/images/create?fromSrc=-&repo=${baseRepository}&tag=${tag}`, { stream })
+    const reply = await made.text()
+    if (/"error"/.test(reply)) throw new Error(`Couldn't build the base image: ${reply.trim().slice(-300)}`)
+  })
+  return image
+}
+
+/** Gives `use` a tar of this machine's files at those paths, with what a sandbox needs around them. */
+export async function withBaseLayer(paths: string[], use: (layer: Readable) => Promise<void>): Promise<void> {
   const stage = await mkdtemp(join(tmpdir(), 'svc-image-'))
   try {
     makeStage(stage)
@@ -64,11 +75,7 @@ export async function ensureBaseImage(engine: Engine, programs: string[]): Promi
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     child.stdin.end(paths.map((path) => `${path.slice(1)}\n`).join(''))
-    const stream = Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>
-    const made = await engine.request('POST', `/images/create?fromSrc=-&repo=${baseRepository}&tag=${tag}`, { stream })
-    const reply = await made.text()
-    if (/"error"/.test(reply)) throw new Error(`Couldn't build the base image: ${reply.trim().slice(-300)}`)
-    return image
+    await use(child.stdout)
   } finally {
     await rm(stage, { recursive: true, force: true })
   }
@@ -95,7 +102,8 @@ function makeStage(stage: string): void {
   for (const [name, text] of Object.entries(etcFiles)) writeFileSync(join(stage, 'etc', name), text, { mode: 0o644 })
 }
 
-async function collect(programs: string[]): Promise<string[]> {
+/** Files of this machine that a sandbox needs, with the libraries of those programs. */
+export async function basePaths(programs: string[]): Promise<string[]> {
   const found = new Set<string>()
   const queue = [...needed, ...wanted].map((name) => findProgram(name)).filter((path) => path !== null)
   const executables = new Set<string>(programs)

@@ -4,8 +4,27 @@
  */
 import { chownSync } from 'node:fs'
 
+import { readStatus, serveLink } from '@svc/link'
+
+import { linkPort } from '../layout.ts'
+
 const agent = ['setpriv', '--reuid=1000', '--regid=1000', '--clear-groups', '--inh-caps=-all', '--no-new-privs']
 const isRoot = process.getuid?.() === 0
+
+let args = process.argv.slice(2)
+process.on('SIGTERM', () => process.exit(0))
+
+/** Like the real PID 1 on another machine. */
+async function waitForIdentity(serverKey: string): Promise<void> {
+  const log = (message: string) => void process.stderr.write(`${message}\n`)
+  const link = await serveLink({ port: linkPort, serverKey, runDir: '/run/svc', status: readStatus, log })
+  process.stdout.write(`svc-link ${link.publicKey}\n`)
+  const identity = await link.booted
+  args = identity.args
+  for (const name of Object.keys(process.env)) delete process.env[name]
+  Object.assign(process.env, identity.env)
+}
+if (args.includes('--link')) await waitForIdentity(args[args.indexOf('--link') + 1]!)
 
 interface Order {
   command: string[]
@@ -15,10 +34,11 @@ interface Order {
 if (isRoot) for (const folder of ['/workspace', '/opt/svc/home']) chownSync(folder, 1000, 1000)
 
 async function run(order: Order): Promise<Response> {
-  const limit = process.argv[process.argv.indexOf('--agent-processes') + 1]
+  const limit = args[args.indexOf('--agent-processes') + 1]
   const wall = order.as === 'agent' && isRoot ? ['prlimit', `--nproc=${limit}`, ...agent] : []
   const child = Bun.spawn([...wall, ...order.command], {
     cwd: '/workspace',
+    env: process.env,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -27,7 +47,7 @@ async function run(order: Order): Promise<Response> {
   return Response.json({ code: await child.exited, stdout, stderr })
 }
 
-const leaseMs = 1000 * Number(process.argv[process.argv.indexOf('--lease') + 1])
+const leaseMs = 1000 * Number(args[args.indexOf('--lease') + 1])
 let askedAt = performance.now()
 
 async function answer(req: Request): Promise<Response> {
@@ -49,10 +69,9 @@ if (process.env['STUB_DIES'] !== undefined) {
   process.exit(3)
 }
 // Like the real PID 1: the end of this pipe means that the server has ended.
-if (process.argv.includes('--lifeline')) process.stdin.on('end', () => process.exit(0)).resume()
+if (args.includes('--lifeline')) process.stdin.on('end', () => process.exit(0)).resume()
 // And a lease: without requests, no server is left.
-if (process.argv.includes('--lease'))
-  setInterval(() => performance.now() - askedAt > leaseMs && process.exit(0), leaseMs / 10)
+if (args.includes('--lease')) setInterval(() => performance.now() - askedAt > leaseMs && process.exit(0), leaseMs / 10)
 // Only its own uid may connect, as with the real daemon.
 process.umask(0o177)
 Bun.serve({ unix: '/run/svc/daemon.sock', fetch: answer })

@@ -1,24 +1,43 @@
 /** Chooses the driver that makes this server's sandboxes. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createContainerDriver, createLocalDriver, type ProbeOutcome, type SandboxDriver } from '@svc/sandbox'
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  createContainerDriver,
+  createKubernetesDriver,
+  createLocalDriver,
+  type ProbeOutcome,
+  type SandboxDriver,
+} from '@svc/sandbox'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { readFolderId } from './folder-lock.ts'
 
 type Named = Exclude<Config['sandboxDriver'], 'auto' | 'none'>
 
 /** `auto` takes the first that works, bubblewrap before containers: it starts in a fifth of the time and maps every sandbox to ids of its own. */
-export async function chooseDriver(config: Config, runDir: string, log: Logger): Promise<SandboxDriver | null> {
+export async function chooseDriver(
+  config: Config,
+  runDir: string,
+  log: Logger,
+  linkSeed: Buffer | null = null,
+): Promise<SandboxDriver | null> {
   if (config.sandboxDriver === 'none') return null
-  const drivers = makeDrivers(config, runDir, log)
-  if (config.sandboxDriver !== 'auto') return drivers[config.sandboxDriver]
+  const drivers = makeDrivers(config, runDir, log, linkSeed)
+  if (config.sandboxDriver !== 'auto') return drivers[config.sandboxDriver] ?? null
   if ((await drivers.local.probe()).kind === 'ready') return drivers.local
   if ((await drivers.container.probe()).kind === 'ready') return drivers.container
   // Neither works: report the problem of the one that is easier to install.
   return drivers.local
 }
 
-export function makeDrivers(config: Config, runDir: string, log: Logger): Record<Named, SandboxDriver> {
+type Drivers = Record<'local' | 'container', SandboxDriver> & { kubernetes?: SandboxDriver }
+
+/**
+ * Every driver that this server could use; a cluster only where it is configured to. `linkSeed` proves to the sandboxes of
+ * a cluster who their server is: without it they can be found and ended, but not used.
+ */
+export function makeDrivers(config: Config, runDir: string, log: Logger, linkSeed: Buffer | null = null): Drivers {
   const common = {
     stateDir: join(runDir, 'sandboxes'),
     svcBinary: process.execPath,
@@ -29,7 +48,19 @@ export function makeDrivers(config: Config, runDir: string, log: Logger): Record
   return {
     local: createLocalDriver({ ...common, hiddenPaths: config.hiddenPaths }),
     container: createContainerDriver({ ...common, ...config.containers }),
+    ...(config.sandboxDriver === 'kubernetes'
+      ? { kubernetes: kubernetesDriver(config, common, linkSeed ?? randomBytes(32)) }
+      : {}),
   }
+}
+
+function kubernetesDriver(
+  { kubernetes: { kubeconfig, service, ...settings }, dataDir }: Config,
+  common: { stateDir: string; leaseSeconds: number; log: (message: string, facts?: Record<string, unknown>) => void },
+  seed: Buffer,
+): SandboxDriver {
+  const owner = readFolderId(dataDir) ?? randomUUID()
+  return createKubernetesDriver({ ...common, ...settings, access: { kubeconfig, service }, owner, seed })
 }
 
 type Missing = Extract<ProbeOutcome, { kind: 'missing' }>
@@ -58,7 +89,7 @@ export function driverAdvice(
   ]
 }
 
-const names: Record<Named, string> = { local: 'bubblewrap', container: 'Docker or Podman' }
+const names: Record<Named, string> = { local: 'bubblewrap', container: 'Docker or Podman', kubernetes: 'Kubernetes' }
 
 /** The drivers this server may use, all of which fail their probe. */
 export async function missingDrivers(
@@ -70,8 +101,8 @@ export async function missingDrivers(
   const wanted = config.sandboxDriver === 'auto' ? (['local', 'container'] as const) : [config.sandboxDriver as Named]
   const found: Partial<Record<Named, Missing>> = {}
   for (const name of wanted) {
-    const outcome = await drivers[name].probe()
-    if (outcome.kind === 'missing') found[name] = outcome
+    const outcome = await drivers[name]?.probe()
+    if (outcome?.kind === 'missing') found[name] = outcome
   }
   return found
 }

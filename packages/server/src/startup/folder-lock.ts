@@ -1,6 +1,6 @@
 /** The lock of a data folder. The kernel holds it for the process, so it ends with the process, however that ends. */
 import { dlopen, FFIType } from 'bun:ffi'
-import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartupError } from './startup-error.ts'
 
@@ -34,6 +34,18 @@ export function lockDataFolder(dataDir: string, newId: () => string): FolderLock
   ftruncateSync(file)
   writeSync(file, `${process.pid} ${folderId}\n`, 0)
   return { folderId, release: () => closeSync(file) }
+}
+
+/** The id of the folder; null before its first server. */
+export function readFolderId(dataDir: string): string | null {
+  const path = join(dataDir, lockName)
+  if (!existsSync(path)) return null
+  const file = openSync(path, constants.O_RDONLY | closeOnExec)
+  try {
+    return read(file)?.folderId ?? null
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The holder writes its process and the folder's id, for other servers to read. Null before the first server. */

@@ -130,7 +130,7 @@ describe('access to a preview', () => {
     await until('the viewer is out', async () => (await ask(host, '/', { cookie })).status === 401)
   })
 
-  test.each([8000, 4096, 61080, 61081])("refuses port %d, which is the sandbox's own", async (at) => {
+  test.each([8000, 4096, 61080, 61081, 61082])("refuses port %d, which is the sandbox's own", async (at) => {
     const reply = await app.request('GET', `${app.path(session.session_id, 'preview')}?port=${at}`)
     expect([reply.status, reply.body.error]).toEqual([400, 'Port is one that the sandbox uses itself; choose another.'])
   })

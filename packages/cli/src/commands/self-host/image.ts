@@ -1,0 +1,41 @@
+import { resolve } from 'node:path'
+import { command } from '../../arguments/command.ts'
+import { UsageError } from '../../errors.ts'
+import { askServerProgram } from '../../self-host/ask-program.ts'
+import { green } from '../../terminal/output.ts'
+
+/** It copies some hundred megabytes. */
+const imageMs = 600_000
+
+interface Written {
+  file: string
+  name: string
+}
+
+export const image = command({
+  summary: 'Write the image of sandboxes for a Kubernetes cluster, from the programs of this machine',
+  about: [
+    'The archive (OCI) needs no registry: import it on each node with ctr -n k8s.io images import, or push it to a registry with skopeo. Name the image in SVC_KUBERNETES_IMAGE. Write it again after an upgrade, under a new name.',
+  ],
+  scope: 'nothing',
+  flags: {
+    output: { kind: 'text', summary: 'File to write', value: 'file' },
+    name: { kind: 'text', summary: 'Name of the image', value: 'image' },
+  },
+  examples: [
+    'svc self-host image --output svc-sandbox.tar',
+    'svc self-host image --output svc-sandbox.tar --name registry.example/svc/sandbox:0.7.0',
+  ],
+  async run(ctx, { flags }) {
+    if (flags.output === undefined)
+      throw new UsageError('--output is missing', { next: ['svc self-host image --output svc-sandbox.tar'] })
+    const more = [resolve(flags.output), ...(flags.name === undefined ? [] : [flags.name])]
+    const written = await askServerProgram<Written>(ctx, '--sandbox-image', {
+      ...{ ms: imageMs, more },
+      otherwise: 'The image could not be written.',
+    })
+    if (ctx.out.json) return ctx.out.document(written)
+    ctx.out.line(green('✓ '), `Wrote ${written.name} to ${written.file}`)
+    ctx.out.note(`On each node: ctr -n k8s.io images import ${written.file}`)
+  },
+})

@@ -1,0 +1,6 @@
+export { type ServerIdentity, serverIdentity } from './handshake.ts'
+export { joinStreams } from './join.ts'
+export type { BootMessage, SandboxStatus } from './kinds.ts'
+export { readStatus } from './pod-status.ts'
+export { serveLink } from './sandbox-end.ts'
+export { type Link, openLink } from './server-end.ts'

@@ -1,0 +1,110 @@
+/**
+ * Sandboxes from pools of blank pods, where the cluster has the resources of kubernetes-sigs/agent-sandbox: a claim
+ * takes a pod that already runs. A pool belongs to one specification, since a pod's limits cannot change.
+ */
+import type { ApiObject, Client } from './client.ts'
+
+const group = 'extensions.agents.x-k8s.io'
+const version = `${group}/v1beta1`
+/** Each keeps one blank pod. Sessions of one installation rarely have more than a few kinds of limits. */
+const poolsMax = 3
+
+interface Template extends ApiObject {
+  spec: { podTemplate: { spec: Record<string, unknown> } }
+}
+
+interface Claim extends ApiObject {
+  status?: { conditions?: { message: string }[] }
+}
+
+export const claimsApi = `/apis/${version}`
+
+export function poolsOf(client: Client, namespace: string, prefix: string, labels: Record<string, string>) {
+  const at = (kind: string) => `${claimsApi}/namespaces/${namespace}/${kind}`
+  const selector = `labelSelector=${encodeURIComponent(
+    Object.entries(labels)
+      .map((pair) => pair.join('='))
+      .join(','),
+  )}`
+  /** By use, the last one at the end. */
+  const pools = new Map<string, Promise<void>>()
+
+  const apply = (kind: string, name: string, body: unknown) =>
+    client.json('PATCH', `${at(kind)}/${name}?fieldManager=svc&force=true`, {
+      body,
+      type: 'application/apply-patch+yaml',
+    })
+
+  async function make(name: string, spec: Record<string, unknown>, podLabels: Record<string, string>): Promise<void> {
+    const metadata = { name, labels }
+    await apply('sandboxtemplates', name, {
+      ...{ apiVersion: version, kind: 'SandboxTemplate', metadata },
+      // The driver has a policy of its own, which it tests.
+      spec: { networkPolicyManagement: 'Unmanaged', podTemplate: { metadata: { labels: podLabels }, spec } },
+    })
+    await apply('sandboxwarmpools', name, {
+      ...{ apiVersion: version, kind: 'SandboxWarmPool', metadata },
+      spec: { replicas: 1, sandboxTemplateRef: { name } },
+    })
+  }
+
+  async function remove(name: string): Promise<void> {
+    await client.remove(`${at('sandboxwarmpools')}/${name}`)
+    await client.remove(`${at('sandboxtemplates')}/${name}`)
+  }
+
+  return {
+    /** The pool of that specification. */
+    async ensure(spec: Record<string, unknown>, podLabels: Record<string, string>): Promise<string> {
+      const name = `${prefix}${Bun.hash(JSON.stringify([spec, podLabels]))
+        .toString(16)
+        .padStart(16, '0')}`
+      const made = pools.get(name) ?? make(name, spec, podLabels)
+      pools.delete(name)
+      pools.set(name, made)
+      try {
+        await made
+      } catch (error) {
+        pools.delete(name)
+        throw error
+      }
+      const [oldest] = pools.keys()
+      if (pools.size > poolsMax && oldest !== undefined) {
+        pools.delete(oldest)
+        await remove(oldest)
+      }
+      return name
+    },
+    async claim(
+      name: string,
+      pool: string,
+      metadata: { labels: Record<string, string>; annotations: Record<string, string> },
+    ) {
+      await client.json('POST', at('sandboxclaims'), {
+        body: {
+          ...{ apiVersion: version, kind: 'SandboxClaim', metadata: { name, ...metadata } },
+          spec: {
+            warmPoolRef: { name: pool },
+            additionalPodMetadata: metadata,
+            lifecycle: { shutdownPolicy: 'Delete' },
+          },
+        },
+      })
+    },
+    /** What the cluster says about a claim. */
+    async whyPending(name: string): Promise<string> {
+      const claim = await client.find<Claim>(`${at('sandboxclaims')}/${name}`)
+      return claim?.status?.conditions?.map(({ message }) => message).join(' ') || 'it says nothing'
+    },
+    release: (name: string) => client.remove(`${at('sandboxclaims')}/${name}`),
+    claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
+    /** Removes the pools of an earlier server whose pods have another image. */
+    async sweep(image: string): Promise<void> {
+      const { items } = await client.json<{ items: Template[] }>('GET', `${at('sandboxtemplates')}?${selector}`)
+      for (const { metadata, spec } of items) {
+        const [container] = spec.podTemplate.spec['containers'] as { image: string }[]
+        if (container?.image !== image) await remove(metadata.name)
+      }
+    },
+  }
+}

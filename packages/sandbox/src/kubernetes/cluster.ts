@@ -1,0 +1,123 @@
+/** What the driver needs of a cluster, found out once: how to reach it, what it may do there, and what isolates pods. */
+import { type AccessOptions, readAccess } from './access.ts'
+import { claimsApi } from './claims.ts'
+import { type Client, ClusterError, createClient } from './client.ts'
+import type { PodSettings } from './pod.ts'
+import { applyNetworkPolicy, testWalls, type Walls } from './walls.ts'
+
+export interface Cluster {
+  client: Client
+  namespace: string
+  version: string
+  server: string
+  isInside: boolean
+  /** Whether it has the resources of agent-sandbox, and this server may use them. */
+  hasClaims: boolean
+  walls: Walls
+  warnings: string[]
+}
+
+/** What an operator has to do before sandboxes can start. */
+export class ProblemError extends Error {
+  readonly install: string | null
+  constructor(message: string, install: string | null) {
+    super(message)
+    this.name = 'ProblemError'
+    this.install = install
+  }
+}
+
+interface ClusterOptions {
+  access: AccessOptions
+  namespace: string | null
+  settings: PodSettings
+  serverKey: string
+  labels: Record<string, string>
+}
+
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { settings, serverKey, labels } = options
+  const access = readAccess(options.access)
+  const client = createClient(access)
+  const namespace = options.namespace ?? access.namespace
+  const { gitVersion } = await client.json<{ gitVersion: string }>('GET', '/version')
+  await requireRights(client, namespace, access.isInside)
+  const hasClaims = await mayClaim(client, namespace)
+  await applyNetworkPolicy(client, namespace, access.isInside)
+  const walls = await testWalls({ client, namespace, settings, serverKey, labels })
+  if (walls.network === 'open')
+    throw new ProblemError(
+      `The cluster's network plugin ignores NetworkPolicy: a pod that may reach nothing reached another pod or the API server.`,
+      'Install a network plugin that enforces NetworkPolicy, such as Cilium or Calico',
+    )
+  return {
+    ...{ client, namespace, hasClaims, walls },
+    version: gitVersion,
+    server: access.server,
+    isInside: access.isInside,
+    warnings: warningsOf(walls),
+  }
+}
+
+function warningsOf(walls: Walls): string[] {
+  return [
+    ...(walls.hasOwnUsers
+      ? []
+      : [
+          "Root in a pod is its node's root user without its privileges. For stronger isolation, set SVC_KUBERNETES_RUNTIME_CLASS to gVisor or Kata.",
+        ]),
+  ]
+}
+
+interface Right {
+  verb: string
+  group: string
+  resource: string
+}
+
+const right = (resource: string, verb: string, group = ''): Right => ({ resource, verb, group })
+
+function neededRights(isInside: boolean): Right[] {
+  return [
+    ...['create', 'get', 'list', 'watch', 'delete'].map((verb) => right('pods', verb)),
+    right('pods/log', 'get'),
+    // A port-forward is a GET that becomes a WebSocket; newer clusters also want "create".
+    ...(isInside ? [] : [right('pods/portforward', 'get'), right('pods/portforward', 'create')]),
+    ...['create', 'patch'].map((verb) => right('networkpolicies', verb, 'networking.k8s.io')),
+  ]
+}
+
+async function isAllowed(client: Client, namespace: string, { verb, group, resource: full }: Right): Promise<boolean> {
+  const [resource, subresource] = full.split('/')
+  const resourceAttributes = { namespace, verb, group, resource, ...(subresource === undefined ? {} : { subresource }) }
+  const { status } = await client.json<{ status: { allowed: boolean } }>(
+    'POST',
+    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    { body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } } },
+  )
+  return status.allowed
+}
+
+async function requireRights(client: Client, namespace: string, isInside: boolean): Promise<void> {
+  const rights = neededRights(isInside)
+  const allowed = await Promise.all(rights.map((one) => isAllowed(client, namespace, one)))
+  const lacking = rights.filter((_, index) => !allowed[index]).map(({ verb, resource }) => `${verb} ${resource}`)
+  if (lacking.length === 0) return
+  throw new ProblemError(
+    `This server may not ${lacking.join(', ')} in the namespace ${namespace}.`,
+    'Create the role of docs/operate/kubernetes.md and bind it to this server',
+  )
+}
+
+async function mayClaim(client: Client, namespace: string): Promise<boolean> {
+  try {
+    if ((await client.find(claimsApi)) === null) return false
+  } catch (error) {
+    if (error instanceof ClusterError && error.status === 403) return false
+    throw error
+  }
+  const wanted = ['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'].map((resource) =>
+    right(resource, 'create', 'extensions.agents.x-k8s.io'),
+  )
+  return (await Promise.all(wanted.map((one) => isAllowed(client, namespace, one)))).every(Boolean)
+}

@@ -1,0 +1,468 @@
+/** Runs sandboxes as pods of a Kubernetes cluster, on machines of which this server sees only the API. */
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join, resolve } from 'node:path'
+import type { Duplex } from 'node:stream'
+
+import { type Link, openLink, serverIdentity } from '@svc/link'
+
+import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxLimits, type SandboxSpec } from '../driver.ts'
+import { type Finding, missing } from '../finding.ts'
+import { baseEnvironment, entrypointArguments, isLoaderName, linkPort, memorySentence } from '../layout.ts'
+import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
+import { seccompFilter } from '../local/seccomp.ts'
+import { plainLines } from '../output-tail.ts'
+import { aborted, noIsolation } from '../spec.ts'
+import type { AccessOptions } from './access.ts'
+import { poolsOf } from './claims.ts'
+import { type Cluster, openCluster, ProblemError } from './cluster.ts'
+import { examineCluster } from './examine.ts'
+import {
+  containerName,
+  folderModes,
+  hopeless,
+  howEnded,
+  type Pod,
+  type PodSettings,
+  podSpec,
+  whyPending,
+} from './pod.ts'
+import { followPods } from './pods.ts'
+import { roleLabel, sandboxRole } from './walls.ts'
+
+export interface KubernetesOptions {
+  /** A folder of the server, mode 0700, for the sockets of its sandboxes. */
+  stateDir: string
+  access: AccessOptions
+  /** Null: the namespace of the access. */
+  namespace: string | null
+  /** Null: sandboxes cannot start. */
+  image: string | null
+  runtimeClass: string | null
+  nodeSelector: Record<string, string>
+  workspaceStorageClass: string | null
+  /** Names this installation. Only its pods are adopted, and ended when nothing needs them. */
+  owner: string
+  /** 32 secret bytes that stay the same over restarts. They prove to the sandboxes who their server is. */
+  seed: Buffer
+  log: (message: string, facts?: Record<string, unknown>) => void
+  bootMs?: number
+  /** How long a sandbox goes on without a server. 0: it ends with the server, or a minute after it was killed. */
+  leaseSeconds?: number
+}
+
+interface Own {
+  /** Null until the cluster has one for this sandbox. */
+  pod: string | null
+  claim: string | null
+  link: Link | null
+  /** The last that the sandbox said of itself. */
+  memoryKills: number
+}
+type Live = Entry & Own
+
+/** In the one domain that agent-sandbox lets a claim use. */
+const labels = { server: 'svc.sandbox.users.io/server', sandbox: 'svc.sandbox.users.io/id' }
+const annotations = { sandbox: 'svc.sandbox', limits: 'svc.limits', relay: 'svc.relay', egress: 'svc.egress' }
+/** Includes the fetch of an image by a node that has none. */
+const startMs = 300_000
+const keyMs = 60_000
+const bootMessageMs = 30_000
+const removeMs = 30_000
+const keyLookMs = 40
+const secondsWithoutLease = 60
+
+export function createKubernetesDriver(options: KubernetesOptions): SandboxDriver {
+  const runRoot = join(resolve(options.stateDir), 'pods')
+  const leaseSeconds = options.leaseSeconds ?? 0
+  const lease = leaseSeconds > 0 ? leaseSeconds : secondsWithoutLease
+  const identity = serverIdentity(options.seed)
+  const owner = hashOf(options.owner, 16)
+  const prefix = `svc-${owner.slice(0, 8)}-`
+  const ownLabels = { [labels.server]: owner }
+  let opened: Promise<Parts> | null = null
+
+  const lifecycle = createLifecycle<Own>({
+    runRoot,
+    bootMs: options.bootMs ?? 60_000,
+    pollMs: 20,
+    leaseSeconds: lease,
+    log: options.log,
+    blank: () => ({ pod: null, claim: null, link: null, memoryKills: 0 }),
+    start,
+    started() {},
+    leftBehind,
+    watch: (entry) => void watchAdopted(entry),
+    endedEarly,
+    explain,
+    externalId: ({ pod }) => pod ?? '',
+    memoryTrouble,
+    lastLines,
+    remove,
+    sweep,
+  })
+
+  /** Once per server: the cluster and what was found out about it. A failure is tried again. */
+  function parts(): Promise<Parts> {
+    opened ??= open().catch((error: unknown) => {
+      opened = null
+      throw error
+    })
+    return opened
+  }
+
+  async function open(): Promise<Parts> {
+    if (options.image === null)
+      throw new ProblemError(
+        'SVC_KUBERNETES_IMAGE is not set: it names the image of the sandboxes.',
+        'svc self-host image --output svc-sandbox.tar',
+      )
+    const settings: PodSettings = { ...options, image: options.image }
+    const cluster = await openCluster({ ...options, settings, serverKey: identity.publicKey, labels: ownLabels })
+    const { client, namespace } = cluster
+    const path = `/api/v1/namespaces/${namespace}/pods`
+    const pods = followPods(
+      client,
+      `${path}?labelSelector=${encodeURIComponent(`${labels.server}=${owner}`)}`,
+      (text) => options.log(text),
+    )
+    pods.onChange((pod, isGone) => void onPod(pod, isGone))
+    const pools = cluster.hasClaims ? poolsOf(client, namespace, prefix, ownLabels) : null
+    return { cluster, path, pods, pools, settings }
+  }
+
+  const live = new Map<string, Live>()
+
+  async function onPod(pod: Pod, isGone: boolean): Promise<void> {
+    const entry = [...live.values()].find((one) => one.pod === pod.metadata.name)
+    const isOver = isGone || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+    if (entry === undefined || !isOver || entry.ended) return
+    await lifecycle.ended(entry, howEnded(isGone ? null : pod))
+  }
+
+  async function probe(): Promise<ProbeOutcome> {
+    try {
+      const { cluster } = await parts()
+      return { kind: 'ready', warnings: cluster.warnings, missingLimits: [] }
+    } catch (error) {
+      if (error instanceof ProblemError) return { kind: 'missing', problem: error.message, install: error.install }
+      return { kind: 'missing', problem: `The cluster cannot be used: ${messageOf(error)}`, install: null }
+    }
+  }
+
+  async function examine(): Promise<Finding[]> {
+    const probed = await probe()
+    if (probed.kind === 'missing') return [missing('cluster', probed.problem, probed.install)]
+    const { cluster, settings } = await parts()
+    return examineCluster(cluster, settings)
+  }
+
+  async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const outcome = await probe()
+    if (outcome.kind === 'missing') throw noIsolation(outcome)
+    if (spec.image) throw new SandboxError('boot-failed', 'The kubernetes driver builds no images of projects.')
+    const { cluster, pods } = await parts()
+    await pods.start()
+    const throwIfStopped = () => {
+      if (signal.aborted || entry.stopping) throw aborted()
+    }
+    throwIfStopped()
+    prepareFolder(spec.sandboxId)
+    live.set(spec.sandboxId, entry)
+    await request(entry, spec)
+    throwIfStopped()
+    const pod = await running(entry, spec.sandboxId, signal)
+    throwIfStopped()
+    entry.link = await linkTo(spec.sandboxId, pod, { relay: spec.relaySocket, egress: spec.egressSocket ?? null })
+    throwIfStopped()
+    await entry.link.boot(
+      {
+        env: { ...baseEnvironment, ...withoutLoaderNames(spec.env) },
+        args: entrypointArguments({ limits: processesOf(spec, cluster) }, lease),
+        modes: folderModes(spec.limits),
+        filters: systemCallFilters,
+        relays: [
+          ...(spec.relaySocket === null ? [] : ['relay' as const]),
+          ...(spec.egressSocket ? ['egress' as const] : []),
+        ],
+      },
+      bootMessageMs,
+    )
+  }
+
+  function prepareFolder(sandboxId: string): void {
+    mkdirSync(runRoot, { recursive: true, mode: 0o700 })
+    mkdirSync(join(runRoot, sandboxId), { mode: 0o700 })
+  }
+
+  /** Asks the cluster for a pod. */
+  async function request(entry: Live, spec: SandboxSpec): Promise<void> {
+    const { cluster, path, pools, settings } = await parts()
+    const name = `${prefix}${hashOf(spec.sandboxId, 12)}-${randomBytes(3).toString('hex')}`
+    const metadata = {
+      labels: { ...ownLabels, [labels.sandbox]: hashOf(spec.sandboxId, 40) },
+      annotations: {
+        [annotations.sandbox]: spec.sandboxId,
+        [annotations.limits]: JSON.stringify(spec.limits),
+        ...(spec.relaySocket === null ? {} : { [annotations.relay]: resolve(spec.relaySocket) }),
+        ...(spec.egressSocket ? { [annotations.egress]: resolve(spec.egressSocket) } : {}),
+      },
+    }
+    const role = { [roleLabel]: sandboxRole }
+    const serverKey = identity.publicKey
+    if (pools !== null) {
+      const pool = await pools.ensure(podSpec(spec.limits, { settings, serverKey, blankSeconds: 0 }), role)
+      entry.claim = name
+      return pools.claim(name, pool, metadata)
+    }
+    entry.pod = name
+    const body = {
+      ...{ apiVersion: 'v1', kind: 'Pod' },
+      metadata: { ...metadata, name, labels: { ...metadata.labels, ...role } },
+      spec: podSpec(spec.limits, { settings, serverKey, blankSeconds: lease }),
+    }
+    await cluster.client.json('POST', path, { body })
+  }
+
+  /** The pod of the sandbox, once it runs. */
+  async function running(entry: Live, sandboxId: string, signal: AbortSignal): Promise<Pod> {
+    const { pods, pools } = await parts()
+    const label = hashOf(sandboxId, 40)
+    const ours = () =>
+      [...pods.pods.values()].find(
+        ({ metadata }) =>
+          metadata.labels?.[labels.sandbox] === label &&
+          metadata.deletionTimestamp === undefined &&
+          (entry.claim !== null || metadata.name === entry.pod),
+      )
+    return pods.until(
+      () => {
+        if (entry.stopping) throw aborted()
+        const pod = ours()
+        if (pod === undefined) return undefined
+        entry.pod = pod.metadata.name
+        const problem = hopeless(pod)
+        if (problem !== null) throw new SandboxError('boot-failed', `The pod did not start: ${problem}`)
+        return pod.status?.phase === 'Running' && pod.status.podIP ? pod : undefined
+      },
+      signal,
+      async () => {
+        const pod = ours()
+        const claim = pod === undefined && entry.claim !== null ? await pools?.whyPending(entry.claim) : null
+        const why = pod === undefined ? `the cluster gave the claim no pod: ${claim}` : whyPending(pod)
+        return new SandboxError('boot-failed', `The pod did not start in ${startMs / 1000} s: ${why}`)
+      },
+      startMs,
+    )
+  }
+
+  async function linkTo(
+    sandboxId: string,
+    pod: Pod,
+    sockets: { relay: string | null; egress: string | null },
+  ): Promise<Link> {
+    const { cluster } = await parts()
+    const { name } = pod.metadata
+    return openLink({
+      socketPath: socketIn(runRoot, sandboxId),
+      relaySocket: sockets.relay,
+      egressSocket: sockets.egress,
+      identity,
+      sandboxKey: await keyOf(name),
+      dial: (signal) =>
+        cluster.isInside
+          ? dialPod(pod.status!.podIP!, signal)
+          : cluster.client.portForward(cluster.namespace, name, linkPort),
+      lost: (error) => options.log('the link to a sandbox was lost', { sandbox_id: sandboxId, reason: error.message }),
+    })
+  }
+
+  /** PID 1 prints it first. */
+  async function keyOf(pod: string): Promise<string> {
+    const { cluster, path } = await parts()
+    const deadline = Date.now() + keyMs
+    for (;;) {
+      const log = await cluster.client.request('GET', `${path}/${pod}/log?container=${containerName}&limitBytes=4096`, {
+        // The container is not there yet, or its log is not.
+        accept: [400, 404],
+      })
+      const text = await log.text()
+      const key = log.ok ? /^svc-link ([\w-]{43})$/m.exec(text)?.[1] : undefined
+      if (key !== undefined) return key
+      if (Date.now() > deadline)
+        throw new SandboxError('boot-failed', `The pod did not say its key: is ${options.image} an image of svc?`)
+      await new Promise((again) => setTimeout(again, keyLookMs))
+    }
+  }
+
+  async function memoryTrouble(entry: Live): Promise<string | null> {
+    const status = await entry.link?.status().catch(isGone)
+    entry.memoryKills = Math.max(entry.memoryKills, status?.memoryKills ?? 0)
+    return entry.memoryKills > 0 ? memorySentence(entry.spec.limits) : null
+  }
+
+  async function lastLines({ pod }: Live): Promise<string> {
+    if (pod === null) return ''
+    const { cluster, path } = await parts()
+    const reply = await cluster.client.request('GET', `${path}/${pod}/log?container=${containerName}&tailLines=5`, {
+      // A pod that was deleted took its log along.
+      accept: [400, 404],
+    })
+    const text = await reply.text()
+    return reply.ok ? plainLines(text.replace(/^svc-link .*\n/m, '')) : ''
+  }
+
+  async function endedEarly(entry: Live): Promise<Error> {
+    const { pods } = await parts()
+    const pod = pods.pods.get(entry.pod ?? '') ?? null
+    return new SandboxError('boot-failed', `The sandbox ended ${howEnded(pod)}. ${await lastLines(entry)}`.trim())
+  }
+
+  async function remove(entry: Live): Promise<void> {
+    const { sandboxId } = entry.spec
+    await entry.link?.close()
+    // A start that waits for the pod learns that it is stopped.
+    if (opened !== null) (await parts()).pods.wake()
+    if (entry.pod !== null || entry.claim !== null) {
+      const { cluster, path, pods, pools } = await parts()
+      if (entry.claim !== null) await pools?.release(entry.claim)
+      if (entry.pod !== null) await cluster.client.remove(`${path}/${entry.pod}`)
+      const label = hashOf(sandboxId, 40)
+      const left = () => [...pods.pods.values()].some(({ metadata }) => metadata.labels?.[labels.sandbox] === label)
+      // A node that is away keeps its pods for as long: the cluster ends them when it is back.
+      const late = async () => new Error('The pod of a sandbox is still there.')
+      await pods
+        .until(() => (left() ? undefined : true), new AbortController().signal, late, removeMs)
+        .catch((error: unknown) => options.log(messageOf(error), { sandbox_id: sandboxId, pod: entry.pod ?? '' }))
+    }
+    live.delete(sandboxId)
+    await lifecycle.removeFolder(sandboxId)
+  }
+
+  async function leftBehind() {
+    const outcome = await probe()
+    if (outcome.kind !== 'ready' || leaseSeconds === 0) return []
+    const { pods, pools } = await parts()
+    await pods.start()
+    const claims = new Map(
+      ((await pools?.claims()) ?? []).map(({ metadata }) => [metadata.labels?.[labels.sandbox] ?? '', metadata.name]),
+    )
+    const adopted = await Promise.all(
+      [...pods.pods.values()].map(async (pod) => {
+        try {
+          const found = await leftPod(pod)
+          if (found === null) return []
+          const claim = claims.get(pod.metadata.labels?.[labels.sandbox] ?? '') ?? null
+          return [{ ...found, own: { ...found.own, claim } }]
+        } catch (error) {
+          // The sweep ends it. One pod out of order must not keep the server from starting.
+          options.log('a pod cannot be adopted', { pod: pod.metadata.name, error: messageOf(error) })
+          return []
+        }
+      }),
+    )
+    return adopted.flat()
+  }
+
+  /** Null for a pod that is no sandbox, that ends, or whose server was killed before it gave the pod an identity. */
+  async function leftPod(pod: Pod) {
+    const { annotations: given = {}, name, deletionTimestamp } = pod.metadata
+    const sandboxId = given[annotations.sandbox]
+    const limits = given[annotations.limits]
+    if (sandboxId === undefined || limits === undefined) return null
+    if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return null
+    mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
+    const sockets = { relay: given[annotations.relay] ?? null, egress: given[annotations.egress] ?? null }
+    const link = await linkTo(sandboxId, pod, sockets)
+    const status = await link.status().catch(isGone)
+    if (status?.isBooted === false) {
+      await link.close()
+      return null
+    }
+    return { sandboxId, limits: JSON.parse(limits) as SandboxLimits, own: { pod: name, link, memoryKills: 0 } }
+  }
+
+  /** Its pod may have ended before this server watched it. */
+  async function watchAdopted(entry: Live): Promise<void> {
+    live.set(entry.spec.sandboxId, entry)
+    const { pods } = await parts()
+    const pod = pods.pods.get(entry.pod ?? '')
+    if (pod === undefined) await lifecycle.ended(entry, howEnded(null))
+    else await onPod(pod, false)
+  }
+
+  async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {
+    const outcome = await probe()
+    if (outcome.kind !== 'ready') return
+    const { cluster, path, pods, pools, settings } = await parts()
+    await pods.start()
+    const isLeft = ({ metadata }: Pick<Pod, 'metadata'>) => !isLive(metadata.annotations?.[annotations.sandbox] ?? '')
+    for (const claim of (await pools?.claims()) ?? []) if (isLeft(claim)) await pools?.release(claim.metadata.name)
+    for (const pod of pods.pods.values()) if (isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
+    await pools?.sweep(settings.image)
+  }
+
+  return { ...lifecycle, outlives: leaseSeconds > 0, name: 'kubernetes', probe, examine }
+}
+
+interface Parts {
+  cluster: Cluster
+  /** Of the pods in the API. */
+  path: string
+  pods: ReturnType<typeof followPods>
+  pools: ReturnType<typeof poolsOf> | null
+  settings: PodSettings
+}
+
+/**
+ * The kernel counts the processes of a user on its node, and without user namespaces the agents of all pods are one user:
+ * with the limit of one sandbox, a full node would start no process. The limit of one pod is the kubelet's.
+ */
+const processesOf = ({ limits: { processesMax } }: SandboxSpec, { walls }: Cluster) => ({
+  processesMax: walls.hasOwnUsers ? processesMax : processesMax * sharedBy,
+})
+const sharedBy = 8
+
+/** The server does not know what its nodes are made of. */
+const systemCallFilters = Object.fromEntries(
+  (['x64', 'arm64'] as const).map((name) => [name, Buffer.from(seccompFilter(name)).toString('base64')]),
+)
+
+const hashOf = (text: string, length: number) => createHash('sha256').update(text).digest('hex').slice(0, length)
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+/** The sandbox has ended, or its link is down; what it said before counts. */
+function isGone(): undefined {}
+
+function withoutLoaderNames(env: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isLoaderName(name)))
+}
+
+function explain(error: unknown): SandboxError {
+  if (error instanceof SandboxError) return error
+  return new SandboxError('boot-failed', `The sandbox did not start: ${messageOf(error)}`, { cause: error })
+}
+
+const dialMs = 10_000
+
+function dialPod(host: string, signal: AbortSignal): Promise<Duplex> {
+  return new Promise((done, reject) => {
+    const socket = connect({ host, port: linkPort, noDelay: true, keepAlive: true })
+    const fail = (error: Error) => {
+      socket.destroy()
+      reject(error)
+    }
+    const timer = setTimeout(() => fail(new Error(`${host} does not answer.`)), dialMs)
+    const stop = () => fail(new Error('The link is closed.'))
+    signal.addEventListener('abort', stop)
+    socket.once('error', fail)
+    socket.once('close', () => signal.removeEventListener('abort', stop))
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      socket.off('error', fail)
+      done(socket)
+    })
+  })
+}

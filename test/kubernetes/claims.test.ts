@@ -1,0 +1,104 @@
+/** The kubernetes driver in a cluster with agent-sandbox. Without a cluster these tests are skipped and counted. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { driverConformance } from '../../packages/sandbox/src/conformance/conformance.ts'
+import {
+  listenAsRelay,
+  runIn,
+  testLimits,
+  underTest,
+  until,
+} from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
+import type { SandboxDriver } from '../../packages/sandbox/src/driver.ts'
+import { createKubernetesDriver } from '../../packages/sandbox/src/kubernetes/driver.ts'
+import { startTestCluster } from './cluster.ts'
+import { stubImage, writeStubImage } from './stub-image.ts'
+
+setDefaultTimeout(300_000)
+
+const cluster = await startTestCluster({ agents: true })
+const isMissing = typeof cluster === 'string'
+if (isMissing) console.log(`Claims of agent-sandbox are not tested: ${cluster}`)
+const { kubeconfig, api } = cluster as Exclude<typeof cluster, string>
+const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'))
+const relaySocket = join(folder, 'relay', 'relay.sock')
+const never = new AbortController().signal
+let relay: Server | null = null
+if (!isMissing) {
+  await cluster.importImage(await writeStubImage(folder), stubImage)
+  relay = await listenAsRelay(relaySocket)
+}
+
+afterAll(async () => {
+  relay?.close()
+  if (!isMissing) await cluster.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const makeDriver = (name: string, image = stubImage): SandboxDriver =>
+  createKubernetesDriver({
+    stateDir: join(folder, name),
+    access: { kubeconfig, service: null },
+    ...{ namespace: null, image, runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null },
+    ...{ owner: name, seed: Buffer.alloc(32, 5), log: () => {}, bootMs: 90_000, leaseSeconds: 600 },
+  })
+
+async function names(kind: string): Promise<string[]> {
+  const reply = await api('GET', `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/${kind}`)
+  return ((await reply.json()) as { items: { metadata: { name: string } }[] }).items.map(
+    ({ metadata }) => metadata.name,
+  )
+}
+
+describe.skipIf(isMissing)('with agent-sandbox', () => {
+  driverConformance('kubernetes by claims', async () =>
+    underTest(makeDriver('conformance'), relaySocket, async () => expect(await names('sandboxclaims')).toEqual([])),
+  )
+
+  test('a claim takes a pod that ran before, and the next server adopts it and gives it back', async () => {
+    const driver = makeDriver('claims')
+    const spec = (sandboxId: string) => ({ sandboxId, env: { WHO: sandboxId }, limits: testLimits, relaySocket })
+    // The first one makes the pool.
+    const first = await driver.create(spec('first'), never)
+    // Another driver of this cluster has a pool of its own.
+    const prefix = first.externalId.slice(0, 'svc-01234567-'.length)
+    const blank = async () => {
+      const reply = await api('GET', '/api/v1/namespaces/default/pods?labelSelector=agents.x-k8s.io/warm-pool-sandbox')
+      const { items } = (await reply.json()) as {
+        items: { metadata: { name: string; labels: Record<string, string> }; status: { phase: string } }[]
+      }
+      return items.filter(
+        ({ metadata, status }) =>
+          status.phase === 'Running' &&
+          metadata.name.startsWith(prefix) &&
+          metadata.labels['svc.sandbox.users.io/id'] === undefined,
+      )
+    }
+    await until('the pool to have a pod again', async () => (await blank()).length > 0)
+    const waiting = (await blank()).map(({ metadata }) => metadata.name)
+    const second = await driver.create(spec('second'), never)
+    expect(waiting).toContain(second.externalId)
+    const next = makeDriver('claims')
+    expect((await next.adopt()).map(({ sandboxId }) => sandboxId).toSorted()).toEqual(['first', 'second'])
+    await next.sweep()
+    const found = await next.find('second')
+    expect(found?.externalId).toBe(second.externalId)
+    const env = (await (await fetch('http://daemon/env', { unix: found!.daemonSocket })).json()) as Record<
+      string,
+      string
+    >
+    expect(env['WHO']).toBe('second')
+    expect((await runIn(found!, ['echo', 'still here'])).stdout).toBe('still here\n')
+    for (const id of ['first', 'second']) await next.stop(id)
+    expect(await names('sandboxclaims')).toEqual([])
+    // Pools of this image stay for the next server.
+    const pools = await names('sandboxwarmpools')
+    expect(pools.length).toBeGreaterThan(0)
+    await makeDriver('claims').sweep()
+    expect(await names('sandboxwarmpools')).toEqual(pools)
+  })
+})
