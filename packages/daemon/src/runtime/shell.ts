@@ -70,11 +70,13 @@ while [ -n "$forward" ] && kill -0 $forward 2>/dev/null; do
     wait $forward
   fi
 done
-if [ $code -gt 128 ] && [ $code -lt 160 ]; then
+# Exit codes above 128 may be the command's own, as 129 is of git. These are hardly ever.
+case $code in 134 | 135 | 136 | 137 | 139 | 141 | 143)
   note="Signal $((code - 128)) ended this command; exit code $code."
   case $command in *pkill*) note="$note pkill -f also finds the shell that runs it." ;; esac
   echo "[$note]" >&2
-fi
+  ;;
+esac
 exit $code
 `
 
