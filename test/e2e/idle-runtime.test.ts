@@ -17,6 +17,7 @@ interface Health {
   runtime: string
   error: string | null
   runtime_asleep_ms: number | null
+  uptime_ms: number
 }
 
 interface Part {
@@ -58,6 +59,17 @@ const stateOfRuntime = () => {
   const names = runningProcesses()
   const runtime = below(server.pid).find(({ pid }) => names.get(pid)?.name === 'opencode')
   return runtime === undefined ? null : /^State:\s+(\w)/m.exec(procFile(runtime.pid, 'status'))?.[1]
+}
+
+async function staysAwake(): Promise<void> {
+  const seen = new Set<string | null | undefined>()
+  // Longer than the runtime may be idle, by its own clock.
+  const { uptime_ms: before } = await health()
+  await until('some seconds of the daemon', async () => {
+    seen.add(stateOfRuntime())
+    return (await health()).uptime_ms > before + 6_000
+  })
+  expect(seen).not.toContain('T')
 }
 
 /** Prompts the agent and waits until its command has printed the mark. */
@@ -109,16 +121,27 @@ test('a command that kills its own shell ends at once with its exit code, and th
   })
 })
 
+test('a turn ends while a server that the agent started holds the output of its command, and the server goes on', async () => {
+  const path = `${sessions}/${session.session_id}`
+  const code = `Bun.serve({ port: 4100, hostname: "127.0.0.1", fetch: () => { console.log("asked"); return new Response("served\\n") } })`
+  const ask = 'for i in $(seq 200); do curl -sf http://127.0.0.1:4100/ && break; sleep 0.1; done'
+  await agentRuns('started', `BUN_BE_BUN=1 setsid /usr/local/bin/svc --eval '${code}' & echo $! > /tmp/pid`, ask)
+  const { messages } = await server.send<{ messages: { parts: Part[] }[] }>('GET', `${path}/transcript`)
+  const outputs = messages.flatMap(({ parts }) => parts.flatMap(({ output }) => output ?? []))
+  const said = outputs.findIndex((output) => output.includes('which it started in the background, still runs'))
+  expect(outputs[said]).toContain('[exit 0]')
+  expect(outputs[said + 1]).toContain('served')
+  await staysAwake()
+  expect(await server.send<object>('GET', `${path}?include=activity`)).toMatchObject({
+    ...{ status: 'running', error: null, is_busy: false, last_turn_error: null },
+  })
+  await agentRuns('asked', ask, 'kill "$(cat /tmp/pid)"')
+  await asleep()
+})
+
 test('a program that the agent left running, such as a dev server, keeps the runtime awake until it ends', async () => {
   await agentRuns('serving', 'nohup sleep 600 > /dev/null 2>&1 & echo $! > /tmp/pid')
-  const seen = new Set<string | null | undefined>()
-  // Longer than the runtime may be idle, by its own clock.
-  const { uptime_ms: before } = (await health()) as Health & { uptime_ms: number }
-  await until('some seconds of the daemon', async () => {
-    seen.add(stateOfRuntime())
-    return ((await health()) as Health & { uptime_ms: number }).uptime_ms > before + 6_000
-  })
-  expect(seen).not.toContain('T')
+  await staysAwake()
   await agentRuns('ended', 'kill "$(cat /tmp/pid)"')
   await asleep()
   expect(stateOfRuntime()).toBe('T')

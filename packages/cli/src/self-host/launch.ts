@@ -2,7 +2,7 @@
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -194,27 +194,45 @@ function tooSlow(pid: number, log: string): Refusal {
 export async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T> {
   const path = selfHostFile(ctx, 'lock')
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  for (let i = 0; ; i++) {
-    const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return null
-      throw error
-    })
-    if (file !== null) {
-      await file.writeFile(String(process.pid))
-      await file.close()
-      break
+  const own = `${path}.${process.pid}`
+  await writeFile(own, String(process.pid), { mode: 0o600 })
+  try {
+    // The lock appears with its holder in it: an empty one would look like that of a dead process.
+    for (let i = 0; !(await isLinked(own, path)); i++) {
+      const holder = await holderOf(path)
+      if (isHeld(holder))
+        throw new Refusal('not_available', `Another svc (process ${holder}) is starting the server`, {
+          next: ['svc self-host status'],
+        })
+      if (i > 20) throw new Refusal('not_available', `${path} can't be locked`, { hint: 'Remove it.' })
+      await removeDeadLock(path, `${own}.dead`)
     }
-    const holder = Number(await readFile(path, 'utf8').catch(() => ''))
-    if (holder > 1 && isAlive(holder))
-      throw new Refusal('not_available', `Another svc (process ${holder}) is starting the server`, {
-        next: ['svc self-host status'],
-      })
-    if (i > 20) throw new Refusal('not_available', `${path} can't be locked`, { hint: 'Remove it.' })
-    await unlink(path).catch(alreadyRemoved)
+  } finally {
+    await rm(own, { force: true })
   }
   try {
     return await act()
   } finally {
     await rm(path, { force: true })
   }
+}
+
+const holderOf = async (path: string) => Number(await readFile(path, 'utf8').catch(() => ''))
+const isHeld = (holder: number) => holder > 1 && isAlive(holder)
+
+async function isLinked(own: string, path: string): Promise<boolean> {
+  try {
+    await link(own, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Another start may have replaced the dead lock by its own meanwhile, which then goes back to its place. */
+async function removeDeadLock(path: string, aside: string): Promise<void> {
+  await rename(path, aside).catch(alreadyRemoved)
+  if (isHeld(await holderOf(aside))) await isLinked(aside, path)
+  await rm(aside, { force: true })
 }
