@@ -1,5 +1,6 @@
 // `npm run test:kubernetes` tests the kubernetes driver, and sessions, apps and checks on it, with a real cluster: the one that
-// KUBECONFIG names (whose nodes have the images that `-- --images FOLDER` writes), or one node that it makes itself from Go modules and Debian's packages. Once built, `npm test` uses it as well.
+// KUBECONFIG names (whose nodes have the images that `-- --images FOLDER` writes), or one node that it makes itself from Go modules and Debian's packages.
+// `npm test` skips and counts these tests.
 import {
   chmodSync,
   copyFileSync,
@@ -36,6 +37,7 @@ await main(async () => {
   const { KUBECONFIG: given, ...env } = process.env
   if (given === undefined) await ensureCluster()
   else env.SVC_TEST_KUBECONFIG = given
+  env.SVC_TEST_KUBERNETES = '1'
   const args = ['test', '--timeout=300000', './packages/link', './packages/sandbox/src/kubernetes', './test/kubernetes']
   return spawnSync(findBun(), args, { cwd: root, stdio: 'inherit', env }).status ?? 1
 })
