@@ -67,6 +67,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('textbox', { name: 'Prompt (wakes the agent)' }).fill(script('sleep 600; echo woken'))
     await page.getByRole('button', { name: 'Send' }).click()
     await conversation.getByText('Waking the agent…').waitFor(slow)
+    await conversation.getByRole('list', { name: 'Waiting prompts' }).getByText('sleep 600').waitFor(slow)
     await takePictures(page, 'session-waking')
     await conversation.getByText('The agent is working…').waitFor(slow)
     await conversation.locator('summary').getByText('sleep 600').waitFor(slow)

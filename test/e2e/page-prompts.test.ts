@@ -108,3 +108,26 @@ test.skipIf(!browserPath)(
   },
   300_000,
 )
+
+test.skipIf(!browserPath)(
+  'a session that starts shows its prompt and does not claim that the agent works',
+  async () => {
+    const { page, server } = story
+    await commit(repository(), 'main', { 'svc.toml': '[sandbox]\nsetup = "sleep 500"\n' })
+    const { session_id: startingId } = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--prompt', 'Wait for me.', ...inProject()],
+    ])
+    await page.goto(`${server.url}/projects/${project.slug}/sessions/${startingId}`)
+    const conversation = page.getByRole('region', { name: 'Conversation' })
+    await conversation.getByText('The session is starting…').waitFor(slow)
+    const waiting = conversation.getByRole('list', { name: 'Waiting prompts' })
+    await waiting.getByText('Wait for me.').waitFor(slow)
+    expect(await page.getByRole('button', { name: 'Stop the agent' }).count()).toBe(0)
+    await expectItFits(page)
+    expect(await axeViolations(page)).toEqual([])
+    await takePictures(page, 'session-starting')
+    await server.svc(['sessions', 'stop', startingId, ...inProject()])
+    await waiting.waitFor({ ...slow, state: 'detached' })
+  },
+  300_000,
+)

@@ -195,6 +195,15 @@ describe('a conversation', () => {
     expect(await screen.exited()).toBe(0)
   })
 
+  test('watch shows the command that runs already', async () => {
+    await using agent = new Agent()
+    agent.say(message('a1', 'assistant', [tool('1', 'bash', 'npm test', 'running')]), turn('busy'))
+    await using screen = await agent.open(['sessions', 'watch', ids.session, '--once'])
+    await screen.waitFor(/^ {2}… bash {2}npm test$/m)
+    agent.answer('a1', tool('1', 'bash', 'npm test', 'completed'))
+    expect(await screen.exited()).toBe(0)
+  })
+
   test('keeps an unfinished line when the server is away, and completes it afterwards', async () => {
     await using agent = new Agent()
     agent.say(turn('busy'), message('a1', 'assistant', [text('1', 'The tests fa')]))

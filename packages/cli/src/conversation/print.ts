@@ -29,8 +29,12 @@ export function printConversation(
   const waking = wakingLine(ctx)
   let isFirst = true
   let status: Session['status'] | null = null
+  /** The line of the call that runs. A watcher who comes late reads the call before it reads that the agent works. */
+  let running: string | null = null
   return {
     prompt(text, by, files = []) {
+      // A call before it was cut off.
+      running = null
       out.endLine()
       if (!isFirst) say()
       isFirst = false
@@ -41,6 +45,7 @@ export function printConversation(
       for (const name of files) say(dim('  attached: '), name)
     },
     text(more) {
+      running = null
       out.grow(more)
       isFirst = false
     },
@@ -54,10 +59,12 @@ export function printConversation(
       if (io.stderr.isTTY && !out.clearPassing()) out.breakLine()
     },
     toolRunning(part) {
-      out.passing(runningLine(part, out.columns))
+      running = runningLine(part, out.columns)
+      out.passing(running)
     },
     tool(part) {
       isFirst = false
+      running = null
       say(...toolLine(part, whole && !out.terminal ? Infinity : whole ? out.width : out.columns))
     },
     question(question) {
@@ -84,7 +91,8 @@ export function printConversation(
       waking.session(session)
     },
     turn(turn) {
-      if (turn === 'busy') out.passing('working…')
+      if (turn !== 'busy') running = null
+      if (turn === 'busy') out.passing(running ?? 'working…')
       else out.clearPassing()
       waking.turn(turn)
     },
@@ -125,7 +133,8 @@ function runningLine(part: ToolPart, width: number): string {
 
 function toolLine(part: ToolPart, width: number): Piece[] {
   const shown = targetLine(part, width)
-  const { mark, hasFailed, note } = toolOutcome(part)
+  // A call printed for good has ended, so one that has no result was interrupted.
+  const { mark, hasFailed, note } = toolOutcome(part, { isOver: true })
   const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : [note]
   const colored = hasFailed ? red(`  ${mark} `) : green(`  ${mark} `)
   return [colored, part.tool, dim(`  ${shown}`), error === '' ? '' : `  ${error}`]

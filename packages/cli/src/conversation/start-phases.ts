@@ -4,7 +4,7 @@ import { shortId } from '../commands/sessions/labels.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { Outage } from '../event-stream.ts'
-import { dim, green, red } from '../terminal/output.ts'
+import { cut, dim, green, red } from '../terminal/output.ts'
 import { duration } from '../terminal/time.ts'
 import type { SessionClient } from '../requests.ts'
 
@@ -46,9 +46,9 @@ async function untilRunning(ctx: Context, at: SessionClient): Promise<Session> {
     }
     const now = phases[said]
     const since = now === undefined ? began : Date.parse(now.started_at)
-    out.passing(
-      `${frames[tick % frames.length]} ${now?.name ?? session.status} ${duration(Math.max(0, io.now() - since))}`,
-    )
+    const waited = duration(Math.max(0, io.now() - since))
+    const why = now?.note == null ? '' : `  ${now.note}`
+    out.passing(cut(`${frames[tick % frames.length]} ${now?.name ?? session.status} ${waited}${why}`, out.columns))
     await io.sleep(lookEveryMs)
   }
   throw new Refusal('timed_out', 'The session did not start', { next: [`svc sessions info ${at.id}`] })

@@ -15,6 +15,11 @@ test.each([
   expect(toolOutcome({ output: '', ...part })).toEqual({ mark, note, hasFailed: mark === '✗' })
 })
 
+test('a call without a result was interrupted once its turn is over', () => {
+  const outcome = toolOutcome({ status: 'running', output: '' }, { isOver: true })
+  expect(outcome).toEqual({ mark: '✗', hasFailed: true, note: 'interrupted' })
+})
+
 test.each([
   ['Runs the tests', '{"command":"npm test"}', 'Runs the tests'],
   ['', '{"description":"Runs the tests","command":"npm test"}', 'npm test'],

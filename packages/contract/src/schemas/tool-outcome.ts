@@ -14,12 +14,13 @@ export interface ToolOutcome {
 /** The runtime ends a command after two minutes, unless the agent asked for more. */
 const timedOut = /terminated command after exceeding timeout/
 
-export function toolOutcome({
-  status,
-  exit_code: code,
-  output,
-}: Pick<ToolPart, 'status' | 'exit_code' | 'output'>): ToolOutcome {
-  if (status === 'pending' || status === 'running') return { mark: '…', hasFailed: false, note: '' }
+/** `isOver`: the turn of the call ended, so a call without a result was interrupted. */
+export function toolOutcome(
+  { status, exit_code: code, output }: Pick<ToolPart, 'status' | 'exit_code' | 'output'>,
+  { isOver = false }: { isOver?: boolean } = {},
+): ToolOutcome {
+  if (status === 'pending' || status === 'running')
+    return isOver ? { mark: '✗', hasFailed: true, note: 'interrupted' } : { mark: '…', hasFailed: false, note: '' }
   const killed = timedOut.test(output) ? 'timed out' : 'killed'
   const note = code === undefined || code === 0 ? '' : code === null ? killed : `exit ${code}`
   const hasFailed = status === 'error' || note !== ''

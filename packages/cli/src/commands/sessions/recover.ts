@@ -93,7 +93,7 @@ async function intoClone(ctx: Context, at: SessionClient, branch: string | null)
   if (branch === null && !isOwn && saved.unpushed_commits > 0)
     out.note(`This includes ${saved.unpushed_commits} unpushed commits; --branch <name> keeps them as commits.`)
   for (const note of saved.notes) out.warn(note)
-  out.note(branch === null ? 'Nothing was committed: git diff' : `git diff ${branch}~1 ${branch}`)
+  out.note(branch === null ? 'Nothing was committed: git status' : `git diff ${branch}~1 ${branch}`)
 }
 
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`

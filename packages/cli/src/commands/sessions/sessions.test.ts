@@ -47,6 +47,17 @@ describe('svc sessions', () => {
     expect(terminal.stdout).toContain('sandbox URL:')
   })
 
+  test('the line of a start says why it waits', async () => {
+    let looks = 0
+    const note = 'Place 2 of 3 in line: 2 other sandboxes are starting.'
+    await using service = startService({
+      getSession: () => aSession({ status: ++looks < 3 ? 'provisioning' : 'running' }),
+      getTimeline: () => ({ phases: [{ name: 'queue', started_at: at, ms: null, error: null, note }] }),
+    })
+    const { stderr } = await svc(['sessions', 'new'], { service, env, terminal: true })
+    expect(Bun.stripANSI(stderr)).toMatch(/⠋ queue 10 min.* {2}Place 2 of 3 in line: 2 other/)
+  })
+
   test('new --wait goes on when the server restarts meanwhile', async () => {
     let looks = 0
     const away = new ServiceError('unavailable', 'The server is stopping.')
@@ -140,6 +151,14 @@ describe('svc sessions', () => {
     expect(stdout).toContain('failed: The model is away')
   })
 
+  test('info says once why a session ended in a turn', async () => {
+    const error = 'It was stopped by the operator.'
+    const last_turn_error = { code: 'sandbox_ended', message: error, at }
+    await using service = startService({ getSession: () => aSession({ status: 'stopped', error, last_turn_error }) })
+    const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(stdout.match(/stopped by the operator/g)).toHaveLength(1)
+  })
+
   test('refresh says what it applied, what needs a restart, and what waits', async () => {
     const run = async (changes: Parameters<typeof aRefresh>[0]) => {
       await using service = startService({ refreshSession: () => aSession({ refresh: aRefresh(changes) }) })
@@ -164,6 +183,23 @@ describe('svc sessions', () => {
     await svc(['sessions', 'restart', ids.session, '--agent', 'plan'], { service, env })
     await svc(['sessions', 'restart', ids.session], { service, env })
     expect(service.of('restartSession').map(({ body }) => body ?? null)).toEqual([{ agent: 'plan' }, null])
+  })
+
+  test('restart names what brings a cut turn and saved files back', async () => {
+    const sandbox = { sandbox_id: ids.sandbox, driver: 'local', status: 'active' as const, generation: 2 }
+    const last_turn_error = { code: 'sandbox_ended', message: 'It was stopped.', at }
+    const saved = { saved_at: at, commit: sha('c'), base: sha('b'), generation: 1, files: 1, unpushed_commits: 0 }
+    await using service = startService({
+      getSession: () => aSession({ sandbox, last_turn_error }),
+      getUnfinishedWork: () => ({ ...noUnfinishedWork, ...saved, paths: ['a'] }),
+    })
+    const { stderr } = await svc(['sessions', 'restart', ids.session, '--wait'], { service, env })
+    expect(stderr).toContain('The last turn was cut')
+    expect(stderr).toContain('1 file. svc sessions recover 44444444 --into-sandbox')
+    expect(stderr).toContain('svc sessions chat 44444444 --prompt "continue"')
+    await using clean = startService()
+    const nothing = await svc(['sessions', 'restart', ids.session, '--wait'], { service: clean, env })
+    expect(nothing.stderr).not.toContain('svc sessions')
   })
 
   test('info names the session whose agent started it', async () => {

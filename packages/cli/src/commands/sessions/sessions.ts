@@ -83,7 +83,13 @@ export function printSession({ out }: Context, session: Session): void {
         : `the agent fell asleep ${out.terminal ? '' : 'at '}${out.time(session.asleep_since)}; the next prompt wakes it`,
     ],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
-    ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
+    // A session that ended in a turn has the reason as its own error already.
+    [
+      'last turn',
+      session.last_turn_error === null || session.last_turn_error.message === session.error
+        ? null
+        : red(`failed: ${session.last_turn_error.message}`),
+    ],
     ['refresh', refreshWords(session)],
     ['branch', session.branch_name],
     ['base ref', session.base_ref],

@@ -40,7 +40,10 @@ function LiveSession({ initial }: { initial: Session }) {
     { projectId: initial.project_id, sessionId: initial.session_id },
     { newest: stream.messages, isWhole: stream.isWhole },
   )
-  const busy = stream.turn === 'busy' && (now.status === 'running' || now.status === 'provisioning')
+  const busy = stream.turn === 'busy' && now.status === 'running'
+  const isStarting = now.status === 'provisioning'
+  // A session that ended in a turn has the reason as its own error already.
+  const turnError = busy || isStarting || now.last_turn_error?.message === now.error ? null : now.last_turn_error
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-start justify-between gap-3">
@@ -66,9 +69,9 @@ function LiveSession({ initial }: { initial: Session }) {
           {now.status === 'failed' ? 'Restart the session or send a prompt. It starts again from its branch.' : null}
         </Notice>
       )}
-      {now.last_turn_error !== null && !busy && (
+      {turnError !== null && (
         <Notice title="The last turn failed">
-          {now.last_turn_error.message} (<Time at={now.last_turn_error.at} />)
+          {turnError.message} (<Time at={turnError.at} />)
         </Notice>
       )}
       <RefreshNotice session={now} />
@@ -81,6 +84,7 @@ function LiveSession({ initial }: { initial: Session }) {
         conversation={conversation}
         session={now}
         busy={busy}
+        isTurnOver={stream.isLoaded && !busy}
         isReconnecting={stream.isReconnecting}
       />
       <Questions session={now} questions={stream.questions} />

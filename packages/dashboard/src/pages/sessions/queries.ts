@@ -60,6 +60,16 @@ export const timeline = (session: Session) =>
     { refetchInterval: session.status === 'provisioning' ? 1_000 : false },
   )
 
+/** Oldest first. */
+export const pendingPrompts = (session: Session) =>
+  queryOptions({
+    // A later start or wake begins without the prompts of this one.
+    queryKey: [...keyOf(session), 'prompts', session.status, session.asleep_since ?? null],
+    queryFn: ({ signal }) => get(`${one}/prompts`, { path: pathOf(session), query: { limit: 100 } }, signal),
+    select: ({ prompts }) => prompts.filter(({ status }) => status === 'accepted').toReversed(),
+    refetchInterval: 1_000,
+  })
+
 export const unfinishedWork = (session: Session) =>
   read([...keyOf(session), 'unfinished-work'], `${one}/wip`, { path: pathOf(session) }, { refetchInterval: 15_000 })
 

@@ -57,6 +57,9 @@ test('runs the commands of a svc-script block instead', async () => {
   const { commands, last } = await converse([{ role: 'user', content: prompt }], () => 'out\n[exit 0]')
   expect(commands).toEqual(['(echo one\n); echo "[exit $?]"', '(git push origin HEAD || exit 4\n); echo "[exit $?]"'])
   expect(last).toContain('All 2 commands')
+  const described = { function: { name: 'bash', parameters: { properties: { command: {}, description: {} } } } }
+  const { tool_calls: calls } = await ask([{ role: 'user', content: prompt }], { tools: [described] })
+  expect(JSON.parse(calls![0]!.function.arguments)).toMatchObject({ description: 'echo one' })
 })
 
 test('calls a tool that a line of the block names, and says when there is none', async () => {

@@ -106,8 +106,13 @@ function toolIn(line: string): Pick<Step, 'tool'> {
   return name === '' ? {} : { tool: { name, input: input || '{}' } }
 }
 
+const withoutSubshell = (command: string) => command.replace(/^\(([\s\S]*)\n\)$/, '$1')
+
 function bashCall(step: Step, id: string, parameters: Record<string, unknown>): ToolCall {
-  const values = { command: `${step.command}; echo "[exit $?]"`, description: step.command.slice(0, 60) }
+  const values = {
+    command: `${step.command}; echo "[exit $?]"`,
+    description: withoutSubshell(step.command).slice(0, 60),
+  }
   const known = Object.entries(values).filter(([name]) => name === 'command' || name in parameters)
   return { id, name: 'bash', arguments: JSON.stringify(Object.fromEntries(known)) }
 }
@@ -125,7 +130,7 @@ function opened(messages: ChatMessage[]): string | null {
 function explainFailure(step: Step | undefined, output: string): string {
   const code = exitMark.exec(output)?.[1]
   const how = code === undefined ? 'did not finish' : `failed with exit code ${code}`
-  return `I stop here: \`${step?.command.replace(/^\(|\n\)$/g, '') ?? 'a command'}\` ${how}.\n\n${fenced(output)}`
+  return `I stop here: \`${step === undefined ? 'a command' : withoutSubshell(step.command)}\` ${how}.\n\n${fenced(output)}`
 }
 
 function closing(isScript: boolean, results: string[], number: string | null): string {

@@ -138,7 +138,7 @@ test('says that the operator stopped it, and starts again only for a prompt that
   next.push(last)
   await reconcileSessions(last.deps)
   expect(await first.reaches(sessionId, 'stopped')).toMatchObject({
-    error: 'It was stopped by `svc self-host stop --sessions`. Restart the session to continue.',
+    error: 'It was stopped by `svc self-host stop --sessions`. Send a prompt to continue.',
     sandbox: { status: 'stopped' },
   })
   const again = await until('the other one runs again', async () => {
@@ -148,4 +148,44 @@ test('says that the operator stopped it, and starts again only for a prompt that
   await until('its prompt is delivered', () =>
     first.driver.seen(again.sandbox!.sandbox_id)!.prompts.some(({ text }) => text === 'later'),
   )
+})
+
+test('says that the lease may be over when the sandbox ended while no server ran', async () => {
+  await first.deps.sessions.close({ endsSandboxes: false })
+  await letDie(first.deps)
+  await first.driver.stop(sandboxId)
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  await reconcileSessions(server.deps)
+  const { error } = await first.reaches(sessionId, 'stopped')
+  expect(error).toContain('SVC_SANDBOX_LEASE_SECONDS')
+  expect(error).toEndWith('Send a prompt to continue.')
+})
+
+test('continues the timeline of a start that an earlier server began', async () => {
+  const timeline = async (id: string) =>
+    (await first.request<{ phases: { name: string; ms: number | null }[] }>('GET', first.path(id, 'timeline'))).body
+      .phases
+  first.driver.options.bootMs = Number.MAX_SAFE_INTEGER
+  const { body } = await first.create()
+  const before = await until('its daemon boots', async () => {
+    const phases = await timeline(body.session_id)
+    return phases.at(-1)?.name === 'runtime' ? phases : null
+  })
+  await first.deps.sessions.close({ endsSandboxes: false })
+  await letDie(first.deps)
+  // As after a server that was killed before it had recorded that the sandbox was made.
+  await first.deps.db
+    .updateTable('session_phases')
+    .set({ ms: null })
+    .where((eb) => eb.and({ session_id: body.session_id, name: 'sandbox' }))
+    .execute()
+  first.driver.options.bootMs = 0
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  await reconcileSessions(server.deps)
+  await first.reaches(body.session_id, 'running')
+  const after = await timeline(body.session_id)
+  expect(after.map(({ name }) => name)).toEqual(before.map(({ name }) => name))
+  expect(after.filter(({ ms }) => ms === null)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { NewRow } from '../../db/schema.ts'
-import { setPhase } from './store.ts'
+import { resumePhases, setPhase } from './store.ts'
 
 type JournalDeps = Pick<Deps, 'db' | 'log' | 'now' | 'redaction'>
 
@@ -16,6 +16,11 @@ export class PhaseJournal {
     this.#deps = deps
     // Callers pass a whole session, but rows take only these two fields.
     this.#of = { session_id: of.session_id, generation: of.generation }
+  }
+
+  /** Goes on with the journal of an earlier server, so that the steps of the daemon keep their positions. */
+  async resume(): Promise<void> {
+    this.#position = await resumePhases(this.#deps.db, this.#of, this.#deps.now())
   }
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {

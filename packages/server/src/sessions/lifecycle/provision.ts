@@ -100,6 +100,7 @@ export async function continueBoot(
     throw new SandboxError('boot-failed', 'The server that started this sandbox stopped.')
   const { sandbox } = answer.value
   const journal = new PhaseJournal(deps, session)
+  await journal.resume()
   await updateSandbox(deps.db, sandbox.sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
   const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
   return { sandbox, runtimeSessionId: runtime_session_id }

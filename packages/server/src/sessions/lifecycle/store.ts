@@ -18,6 +18,29 @@ export function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Pr
   return upsertRow(db, 'session_phases', row, 'session_id', 'generation', 'position')
 }
 
+/**
+ * Ends the phases of an earlier server, which made the sandbox and cannot say when, and returns the position of the
+ * first step of the daemon.
+ */
+export async function resumePhases(
+  db: DbOrTransaction,
+  of: { session_id: string; generation: number },
+  at: Date,
+): Promise<number> {
+  const rows = await db
+    .selectFrom('session_phases')
+    .select(['position', 'name', 'started_at', 'ms', 'error', 'note'])
+    .where((eb) => eb.and(of))
+    .orderBy('position')
+    .execute()
+  const made = rows.findLast(({ name }) => name === 'sandbox' || name === 'claim')
+  if (made === undefined) return 0
+  for (const row of rows)
+    if (row.position <= made.position && row.ms === null)
+      await setPhase(db, { ...of, ...row, ms: at.getTime() - Date.parse(row.started_at), note: null })
+  return made.position + 1
+}
+
 /** The steps of one name that a timeline keeps. */
 const keptMax = 100
 

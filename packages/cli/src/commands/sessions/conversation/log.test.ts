@@ -86,6 +86,28 @@ describe('svc sessions log', () => {
     expect(stderr).toContain('Queued: not delivered to the agent yet.')
   })
 
+  test('shows the call that a cut turn left, and why it was cut', async () => {
+    const reason = 'The sandbox ended.'
+    const cut = { ...tool, id: 'y', status: 'running' as const, title: '', output: '' }
+    await using service = startService({
+      ...said,
+      listPrompts: () => ({ prompts: [] }),
+      listQuestions: () => ({ questions: [] }),
+      getTranscript: () => ({ messages: [message('msg_2', 2, { role: 'assistant', parts: [tool, cut] })] }),
+      getSession: () =>
+        aSession({
+          ...{ status: 'stopped', error: reason },
+          last_turn_error: { code: 'sandbox_ended', message: reason, at: minute(3) },
+        }),
+    })
+    expect((await log(service)).stdout).toBe(
+      ['  ✓ bash  npm publish', '  ✗ bash  npm publish  interrupted', `✗ ${reason}`, ''].join('\n'),
+    )
+    const { stdout } = await log(service, '--markdown')
+    expect(stdout).toContain('(interrupted)')
+    expect(stdout).toEndWith(`**Failed:** ${reason}\n`)
+  })
+
   test('says whether a trigger or another session began it, and needs no names', async () => {
     const noMembers = () => {
       throw new ServiceError('forbidden', 'Not with this token.')

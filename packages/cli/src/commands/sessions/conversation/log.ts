@@ -1,7 +1,7 @@
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import { MessageChanges } from '../../../conversation/message-changes.ts'
+import { MessageChanges, type ToolPart } from '../../../conversation/message-changes.ts'
 import { printConversation } from '../../../conversation/print.ts'
 import { sessionAt } from '../find.ts'
 import { readTranscript, type Transcript } from './transcript.ts'
@@ -44,10 +44,15 @@ export const log = command({
 
 function printTranscript(ctx: Context, { session, entries }: Pick<Transcript, 'session' | 'entries'>): void {
   const printer = printConversation(ctx, { whole: true, sessionId: session.session_id })
-  const changes = new MessageChanges(printer)
+  let isOver = false
+  // A call that was cut off is printed like one that ended.
+  const toolRunning = (part: ToolPart) => (isOver ? printer.tool?.(part) : printer.toolRunning?.(part))
+  const changes = new MessageChanges({ ...printer, toolRunning })
   for (const entry of entries) {
     changes.endText()
-    if (entry.kind === 'answer') {
+    if (entry.kind === 'failure') printer.failed?.(entry.reason)
+    else if (entry.kind === 'answer') {
+      isOver = entry.isOver
       changes.take(entry.message)
       if (entry.message.error === null) continue
       changes.endText()

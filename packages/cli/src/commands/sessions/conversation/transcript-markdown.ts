@@ -1,5 +1,5 @@
 import { toolOutcome } from '@svc/contract/schemas/tool-outcome'
-import type { Message, Question } from '@svc/sdk'
+import type { Question } from '@svc/sdk'
 import { safe } from '../../../terminal/safe.ts'
 import { titleOf } from '../../../conversation/print.ts'
 import type { Entry, Transcript } from './transcript.ts'
@@ -23,11 +23,12 @@ function sections(entries: readonly Entry[]): string[] {
   const lines: string[] = []
   let isAgent = false
   for (const entry of entries) {
-    const isOfAgent = entry.kind === 'answer' || entry.kind === 'question'
+    const isOfAgent = entry.kind === 'answer' || entry.kind === 'question' || entry.kind === 'failure'
     // An answer spans many messages; group them in one section.
     if (!isOfAgent || !isAgent) lines.push(`## ${isOfAgent ? 'Agent' : plain(entry.by)}, ${entry.at}`)
     isAgent = isOfAgent
-    if (entry.kind === 'answer') lines.push(...answer(entry.message))
+    if (entry.kind === 'answer') lines.push(...answer(entry))
+    else if (entry.kind === 'failure') lines.push(`**Failed:** ${plain(entry.reason)}`)
     else if (entry.kind === 'question') lines.push(...question(entry.question, entry.by))
     else {
       lines.push(quote(entry.text))
@@ -39,12 +40,12 @@ function sections(entries: readonly Entry[]): string[] {
   return lines
 }
 
-function answer({ parts, error }: Message): string[] {
+function answer({ message: { parts, error }, isOver }: Extract<Entry, { kind: 'answer' }>): string[] {
   const blocks = parts.flatMap((part) => {
     if (part.type === 'text') return part.text.trim() === '' ? [] : [quote(part.text)]
     if (part.type !== 'tool') return []
     const { tool, title, input, output } = part
-    const { mark, note } = toolOutcome(part)
+    const { mark, note } = toolOutcome(part, { isOver })
     const [line = ''] = (title || input).split('\n')
     return [
       `${mark} **${plain(tool)}** ${code(line)}${note === '' ? '' : ` (${note})`}`,

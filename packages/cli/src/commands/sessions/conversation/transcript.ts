@@ -8,7 +8,10 @@ import type { Client, SessionClient } from '../../../requests.ts'
 
 export type Entry =
   | { kind: 'prompt'; at: string; by: string; text: string; files: string[]; error: string | null }
-  | { kind: 'answer'; at: string; message: Message }
+  /** `isOver`: none of its calls runs any more. */
+  | { kind: 'answer'; at: string; message: Message; isOver: boolean }
+  /** The last turn failed, and no message says so. */
+  | { kind: 'failure'; at: string; reason: string }
   | { kind: 'question'; at: string; question: Question; by: string | null }
   | { kind: 'waiting'; at: string; by: string; text: string; files: string[] }
 
@@ -23,7 +26,7 @@ export interface Transcript {
 
 /** The last `limit` messages; all without a limit. */
 export async function readTranscript(at: SessionClient, limit: number | undefined): Promise<Transcript> {
-  const session = await at.get('')
+  const session = await at.get('', { query: { include: 'activity' } })
   const [{ data, cursor }, questions, prompts, names] = await Promise.all([
     at.page('/transcript', { query: { limit } }),
     allPages(async (query) => {
@@ -59,9 +62,11 @@ function entriesOf(
     return nameOf(prompt.created_by) ?? 'Prompt'
   }
   const promptOf = promptsByMessage(messages, prompts)
+  const isIdle = session.status !== 'running' || session.is_busy === false
+  const lastAnswer = messages.findLast(({ role }) => role === 'assistant')
   const said = messages.map((message): Entry => {
     const { message_id: id, created_at: at, error } = message
-    if (message.role === 'assistant') return { kind: 'answer', at, message }
+    if (message.role === 'assistant') return { kind: 'answer', at, message, isOver: isIdle || message !== lastAnswer }
     return { kind: 'prompt', at, by: byPrompt(promptOf.get(id)), text: textOf(message), files: filesOf(message), error }
   })
   const asked = questions.map((question): Entry => {
@@ -74,8 +79,16 @@ function entriesOf(
       files: prompt.attachments.map(({ name }) => name),
     }))
   // The sort is stable: at equal times the original order stays, and a question follows its answer's part.
-  const inOrder = [...said, ...asked].toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+  const inOrder = [...said, ...asked, ...failureOf(session, messages)].toSorted(
+    (a, b) => Date.parse(a.at) - Date.parse(b.at),
+  )
   return [...inOrder, ...waiting.toReversed()]
+}
+
+/** A turn that its sandbox cut has no message with the reason. */
+function failureOf({ last_turn_error: failure }: Session, messages: readonly Message[]): Entry[] {
+  if (failure === null || messages.some(({ error }) => error === failure.message)) return []
+  return [{ kind: 'failure', at: failure.at, reason: failure.message }]
 }
 
 /** The initiator of the session: a trigger, the agent of another session, or a user. */

@@ -7,6 +7,7 @@ import { confirm } from '../../../terminal/ask.ts'
 import { bold, dim, green, yellow } from '../../../terminal/output.ts'
 import { sessionAt } from '../find.ts'
 import { sessionArg, shortId, unfinishedLabel } from '../labels.ts'
+import type { SessionClient } from '../../../requests.ts'
 
 export const stop = command({
   summary: 'Stop a session and keep its branch',
@@ -41,8 +42,23 @@ export const restart = command({
     const { out } = ctx
     if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, at)
     out.done(session, 'Restarted ', bold(session.name), `  ${shortId(session.session_id, out.terminal)}`)
+    if (!out.json) await printContinuation(ctx, at, session)
   },
 })
+
+/** A new sandbox begins idle from the branch, so name what brings saved files and the turn back. */
+async function printContinuation(ctx: Context, at: SessionClient, session: Session): Promise<void> {
+  const { out } = ctx
+  const work = await at.get('/wip')
+  const id = shortId(at.id, true)
+  const isCut = session.last_turn_error?.code === 'sandbox_ended'
+  if (isCut) out.note('The last turn was cut, and the agent waits for a prompt.')
+  if (work.saved_at !== null && work.generation !== session.sandbox?.generation)
+    out.note(
+      `Saved, and not on the branch: ${unfinishedLabel(work)}. ${ctx.next(`svc sessions recover ${id} --into-sandbox`)}`,
+    )
+  if (isCut) out.note(ctx.next(`svc sessions chat ${id} --prompt "continue"`))
+}
 
 export const refresh = command({
   summary: 'Apply changes of the default branch to a running session',

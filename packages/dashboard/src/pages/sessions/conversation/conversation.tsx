@@ -1,10 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { Failure } from '../../../components/requests.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
-import type { Session } from '../queries.ts'
+import { type Session, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
 import { MessageItem } from './message.tsx'
+import { PendingPrompts } from './pending-prompts.tsx'
 import type { Conversation as Loaded } from './use-conversation.ts'
 
 /** Earlier messages load when the reader is this close to the first loaded one. */
@@ -17,6 +19,7 @@ export function Conversation({
   conversation,
   session,
   busy,
+  isTurnOver,
   isReconnecting,
 }: {
   /** The API path of the session. */
@@ -24,11 +27,14 @@ export function Conversation({
   conversation: Loaded
   session: Session
   busy: boolean
+  /** No turn runs; false until the stream says so. */
+  isTurnOver: boolean
   isReconnecting: boolean
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
   const { asleep_since: asleepSince } = session
+  const lastAnswerId = messages.findLast(({ role }) => role === 'assistant')?.message_id
   const onShown = useCallback(
     (first: number) => {
       if (first < nearTheFirst && state === 'there') load()
@@ -60,10 +66,13 @@ export function Conversation({
         beginsAt="end"
         onShown={onShown}
       >
-        {(message) => <MessageItem message={message} address={address} />}
+        {(message) => (
+          <MessageItem message={message} address={address} isOver={isTurnOver || message.message_id !== lastAnswerId} />
+        )}
       </LongList>
+      <PendingPrompts session={session} busy={busy} />
       <div className="min-h-6 px-4 text-sm text-dim">
-        <p role="status">{isReconnecting ? 'Reconnecting…' : agentState(session, busy)}</p>
+        <p role="status">{isReconnecting ? 'Reconnecting…' : <AgentState session={session} busy={busy} />}</p>
         {asleepSince != null && !busy && !isReconnecting && (
           <p>
             The agent fell asleep <Time at={asleepSince} />. The next prompt wakes it.
@@ -74,8 +83,14 @@ export function Conversation({
   )
 }
 
-function agentState({ waiting_for: waitingFor, asleep_since: asleepSince }: Session, busy: boolean): string {
+function AgentState({ session, busy }: { session: Session; busy: boolean }) {
+  const { status, waiting_for: waitingFor, asleep_since: asleepSince } = session
+  const { data } = useQuery(timeline(session))
   if (waitingFor === 'person') return 'The agent is waiting for your answer.'
+  if (status === 'provisioning') {
+    const step = data?.phases.at(-1)
+    return step?.name === 'queue' && step.ms === null ? 'Waiting for a place to start…' : 'The session is starting…'
+  }
   if (!busy) return ''
   return asleepSince == null ? 'The agent is working…' : 'Waking the agent…'
 }

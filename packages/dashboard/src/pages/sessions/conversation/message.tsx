@@ -7,7 +7,16 @@ import type { Message } from '../queries.ts'
 type Part = Message['parts'][number]
 
 /** Renders again only when it changed, so that a long conversation stays fast while its last message grows. */
-export const MessageItem = memo(function MessageItem({ message, address }: { message: Message; address: string }) {
+export const MessageItem = memo(function MessageItem({
+  message,
+  address,
+  isOver,
+}: {
+  message: Message
+  address: string
+  /** No call of the message runs any more. */
+  isOver: boolean
+}) {
   const isUser = message.role === 'user'
   return (
     <article
@@ -15,7 +24,7 @@ export const MessageItem = memo(function MessageItem({ message, address }: { mes
       className={isUser ? 'rounded-lg bg-raised px-4 py-3' : 'flex flex-col gap-2 px-4'}
     >
       {message.parts.map((part) => (
-        <PartView key={part.id} part={part} isUser={isUser} address={address} />
+        <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
       ))}
       {message.error !== null && (
         <p className="text-bad">
@@ -28,7 +37,17 @@ export const MessageItem = memo(function MessageItem({ message, address }: { mes
 })
 
 /** `address` is the API path of the session. */
-function PartView({ part, isUser, address }: { part: Part; isUser: boolean; address: string }) {
+function PartView({
+  part,
+  isUser,
+  isOver,
+  address,
+}: {
+  part: Part
+  isUser: boolean
+  isOver: boolean
+  address: string
+}) {
   switch (part.type) {
     case 'text':
       return isUser ? <p className="whitespace-pre-wrap">{part.text}</p> : <Prose>{part.text}</Prose>
@@ -40,7 +59,7 @@ function PartView({ part, isUser, address }: { part: Part; isUser: boolean; addr
         </Foldable>
       )
     case 'tool':
-      return <ToolCall part={part} />
+      return <ToolCall part={part} isOver={isOver} />
     case 'file':
       return <AttachedFile file={part} address={`${address}/attachments/${part.attachment_id}`} />
     default:
@@ -76,8 +95,8 @@ function AttachedFile({ file, address }: { file: Extract<Part, { type: 'file' }>
 
 const noteMsMin = 1_000
 
-function ToolCall({ part }: { part: Extract<Part, { type: 'tool' }> }) {
-  const { mark, hasFailed, note } = toolOutcome(part)
+function ToolCall({ part, isOver }: { part: Extract<Part, { type: 'tool' }>; isOver: boolean }) {
+  const { mark, hasFailed, note } = toolOutcome(part, { isOver })
   const { duration_ms: ms = 0 } = part
   return (
     <Foldable id={part.id} className="rounded-md border border-line text-sm">
