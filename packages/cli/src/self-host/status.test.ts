@@ -83,6 +83,8 @@ test('self-host says of a server that ended by itself where its log is and how l
   expect(status.stdout).toContain('not running: it ended without svc self-host stop')
   expect(status.stdout).toContain('/the/log')
   expect(status.stderr).toContain('go on for 30 min after its end')
+  const alone = await svc(['self-host', 'status'], { env: { ...env, SVC_SANDBOX_LEASE_SECONDS: '0' } })
+  expect(alone.stderr).toContain('Its sessions, apps and checks ended with it.')
   const stop = await svc(['self-host', 'stop'], { env })
   expect([stop.code, stop.stderr]).toEqual([0, expect.stringContaining(`Process ${process.pid} ended without`)])
   expect(stop.stderr).toContain('Its log is /the/log.')

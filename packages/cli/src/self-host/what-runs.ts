@@ -18,9 +18,12 @@ export function verbFor({ sessions, apps, checks }: Counts): string {
   return sessions + apps + checks === 1 ? 'goes' : 'go'
 }
 
-/** For a server that can't be asked any more: `SVC_SANDBOX_LEASE_SECONDS`, or its default. */
-export async function leaseOfSettings(ctx: Context): Promise<number> {
-  return Number((await serverEnvironment(ctx)).SVC_SANDBOX_LEASE_SECONDS || 3600)
+/** After a server ended by itself, which can't be asked any more. */
+export async function leftRunning(ctx: Context): Promise<string> {
+  // The default is the server's.
+  const lease = Number((await serverEnvironment(ctx)).SVC_SANDBOX_LEASE_SECONDS || 3600)
+  if (lease === 0) return 'Its sessions, apps and checks ended with it.'
+  return `Its sessions, apps and checks go on for ${leaseText(lease)} after its end, and the next start continues them. To end them: ${ctx.next('svc self-host stop --sessions')}`
 }
 
 export function leaseText(seconds: number): string {

@@ -8,7 +8,7 @@ import { changedSettings, warnOfChanges } from '../../self-host/changed-settings
 import { dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { leftServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
-import { leaseOfSettings, leaseText } from '../../self-host/what-runs.ts'
+import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
@@ -92,10 +92,7 @@ async function showStopped(ctx: Context, left: ServerState | null): Promise<void
     ['data', left?.data_dir ?? dataDirOf(await serverEnvironment(ctx))],
     ['log', left?.log ?? null],
   ])
-  if (left !== null)
-    out.note(
-      `Its sessions, apps and checks go on for ${leaseText(await leaseOfSettings(ctx))} after its end, and the next start continues them. To end them: svc self-host stop --sessions`,
-    )
+  if (left !== null) out.note(await leftRunning(ctx))
   out.note('Next: svc self-host start')
 }
 

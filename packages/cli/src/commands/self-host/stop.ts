@@ -7,7 +7,7 @@ import { askServerProgram } from '../../self-host/ask-program.ts'
 import { keeperOf, programOf } from '../../self-host/running-program.ts'
 import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
 import { untilStopped } from '../../self-host/until-stopped.ts'
-import { clockText, countsOf, leaseOfSettings, leaseText, verbFor } from '../../self-host/what-runs.ts'
+import { clockText, countsOf, leaseText, leftRunning, verbFor } from '../../self-host/what-runs.ts'
 
 /** A server that does not answer is stopped without its counts. */
 const countMs = 3000
@@ -77,11 +77,8 @@ async function stopWithoutOurs(ctx: Context): Promise<void> {
   if (other !== null) throw await foreign(other)
   if (out.json) return out.document({ stopped: false, pid: null, left })
   if (left === null) return out.note('No server started by svc self-host start is running.')
-  const lease = leaseText(await leaseOfSettings(ctx))
   out.note(`Process ${left.pid} ended without svc self-host stop. Its log is ${left.log}.`)
-  out.note(
-    `Its sessions, apps and checks go on for ${lease} after its end. To end them: ${ctx.next('svc self-host stop --sessions')}`,
-  )
+  out.note(await leftRunning(ctx))
 }
 
 async function foreign({ pid, url }: ServerInfo): Promise<Refusal> {
