@@ -104,5 +104,8 @@ if (isMain(import.meta.url)) {
   await main(async () => {
     await ensureInstalled()
     await ensureBuilt()
+    process.stderr.write(
+      'Built dist/svc. Next: npm start, or in the background: ./dist/svc self-host start (a server runs already: ./dist/svc self-host upgrade)\n',
+    )
   })
 }

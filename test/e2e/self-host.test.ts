@@ -63,6 +63,10 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
 
   const stopped = await svc('self-host', 'stop')
   expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining('Stopped')])
+  expect(stopped.stderr).toContain('No session, app or check was running.')
+  const log = await readFile(join(home, '.local/share/svc/log/server.log'), 'utf8')
+  expect(JSON.parse(log.trimEnd().split('\n').at(-1)!)).toMatchObject({ msg: 'stopped' })
+  expect(log).not.toContain('a database connection was lost')
   expect(await fetch(`${url}/v1/health`).catch(() => null)).toBeNull()
   expect((await svc('self-host', 'stop')).code).toBe(0)
 
@@ -70,7 +74,7 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect(again.started).toBe(true)
   expect((await svc('projects', 'ls')).code).toBe(0)
   process.kill(again.pid, 'SIGKILL')
-  await until('its end to be seen', async () => (await svc('self-host', 'status')).stdout.includes('not running'))
+  await until('its end to be seen', async () => (await svc('self-host', 'status')).stdout.includes('it ended without'))
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
 }, 180_000)
 
@@ -92,7 +96,8 @@ test('checks settings, and reports a problem of the server in one line', async (
 }, 120_000)
 
 test('the systemd service runs the same program with the same settings', async () => {
-  const { stdout } = await svc('self-host', 'unit')
+  const { stdout, stderr } = await svc('self-host', 'unit')
+  expect(stderr).toContain('systemctl --user enable --now svc')
   expect(stdout).toContain(`ExecStart="${program}" "server"`)
   expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
 })

@@ -123,7 +123,7 @@ test.skipIf(!canRun)(
 
     await systemctl('stop', 'svc')
     const ended = await inside(program, 'self-host', 'stop', '--sessions')
-    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('Ended 1 sandbox')])
+    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Ended 1 session.')])
 
     async function answers(mark: string): Promise<void> {
       const text = `Do this.\n\n\`\`\`svc-script\necho ${mark}-$((20 + 1))\n\`\`\``

@@ -79,9 +79,9 @@ function unreachable(message: string, address: string, cause: unknown): Refusal 
   const code = String((cause as { code?: unknown }).code ?? '')
   return new Refusal('unreachable', message, {
     hint: isLocal
-      ? 'Is the server running? Start it with npm start, or svc server.'
+      ? 'Is the server running? A server of your own starts with svc self-host start, or with npm start in its clone.'
       : `Check the address and the network. (${code || (cause as Error).message})`,
-    next: isLocal ? ['npm start', 'svc server', 'svc hosts ls'] : ['svc hosts ls'],
+    next: isLocal ? ['svc self-host start', 'svc self-host status', 'svc hosts ls'] : ['svc hosts ls'],
     cause,
   })
 }

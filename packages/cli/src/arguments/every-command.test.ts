@@ -128,7 +128,7 @@ describe.each(all)('svc %s', (name, leaf) => {
     })
     expect(code).toBe(1)
     expect(stderr).toContain('http://127.0.0.1:1 cannot be reached')
-    expect(stderr).toContain('npm start')
+    expect(stderr).toContain('$ svc self-host start')
   })
 })
 

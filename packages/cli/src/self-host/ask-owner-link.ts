@@ -32,8 +32,8 @@ export async function askOwnerLink(ctx: Context, email: string | null): Promise<
 }
 
 /** The server that uses the data folder, however it was started; null when none answers. */
-export async function askServer(ctx: Context): Promise<ServerInfo | null> {
-  const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '' })
+export async function askServer(ctx: Context, ms = answerMs): Promise<ServerInfo | null> {
+  const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '', ms })
   const answer = await asked.catch(noServer)
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
 }
@@ -54,6 +54,7 @@ interface Asked {
   method: 'GET' | 'POST'
   path: string
   body: string
+  ms?: number
 }
 
 async function ask(dataDir: string, asked: Asked): Promise<{ status: number; text: string }> {
@@ -76,9 +77,12 @@ async function dataDirHere(ctx: Context): Promise<string> {
   return (await ctx.config()).data_dirs?.[origin] ?? dataDirOf(env)
 }
 
-function send(socketPath: string, { method, path, body }: Asked): Promise<{ status: number; text: string }> {
+function send(
+  socketPath: string,
+  { method, path, body, ms = answerMs }: Asked,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, path, method, timeout: answerMs, agent: false }, (answer) => {
+    const sent = request({ socketPath, path, method, timeout: ms, agent: false }, (answer) => {
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk: string) => (text += chunk))

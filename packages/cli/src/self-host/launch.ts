@@ -33,14 +33,6 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
   )
 }
 
-/** Settings that changed since the running server started. Empty when unknown. */
-export async function changedSettings(ctx: Context, state: ServerState): Promise<string[]> {
-  if (state.settings === undefined) return []
-  const now = fingerprints(await serverEnvironment(ctx))
-  const names = new Set([...Object.keys(now), ...Object.keys(state.settings)])
-  return [...names].filter((name) => now[name] !== state.settings![name]).toSorted()
-}
-
 /** Settings that only this shell has: the next start from another shell would lack them. */
 export async function unkeptSettings(ctx: Context): Promise<string[]> {
   const kept = fingerprints((await readSettings(ctx)) ?? {})

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { join } from 'node:path'
-import { settings } from './settings.ts'
+import { assignment, settings } from './settings.ts'
 
 const server = join(import.meta.dir, '../../../server/src')
 /** Only for tests; no build has it. */
@@ -30,4 +30,10 @@ test('svc self-host env set knows every variable of the operator guide', async (
       if (!ofOthers.test(name!)) named.add(name!)
   expect(named.size).toBeGreaterThan(50)
   expect([...named].filter((name) => !(name in settings))).toEqual([])
+})
+
+test('an assignment for a shell quotes its value and leaves out a secret', () => {
+  expect(assignment('SVC_PORT', '8421')).toBe('SVC_PORT=8421')
+  expect(assignment('SVC_OIDC_NAME', "The team's")).toBe(`SVC_OIDC_NAME='The team'\\''s'`)
+  expect(assignment('SVC_LLM_UPSTREAM_KEY', 'a-long-secret-value')).toBe('SVC_LLM_UPSTREAM_KEY=-')
 })

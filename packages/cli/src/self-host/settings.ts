@@ -159,9 +159,19 @@ export function fingerprints(env: Readonly<Record<string, string>>): Record<stri
   )
 }
 
+/** KEY=VALUE as a word for a shell. A secret is asked for on stdin. */
+export function assignment(name: string, value: string): string {
+  if (isSecret(name)) return `${name}=-`
+  return /^[\w@%+=:,./-]*$/.test(value) ? `${name}=${value}` : `${name}='${value.replaceAll("'", `'\\''`)}'`
+}
+
+function isSecret(name: string): boolean {
+  return settings[name]?.secret === true || /(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)
+}
+
 /** Enough to tell values apart, too little to use. */
 export function masked(name: string, value: string): string {
-  if (settings[name]?.secret !== true && !/(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)) return value
+  if (!isSecret(name)) return value
   return value.length < 12 ? '••••' : `••••${value.slice(-4)}`
 }
 

@@ -25,10 +25,23 @@ export function selfHostFile(ctx: Where, name: 'env' | 'json' | 'lock'): string 
 }
 
 export async function runningServer(ctx: Where): Promise<ServerState | null> {
+  const state = await recordedServer(ctx)
+  return state !== null && (await isRunning(state)) ? state : null
+}
+
+/** The server that ended without `svc self-host stop`: a crash, a kill, or the end of the machine. */
+export async function leftServer(ctx: Where): Promise<ServerState | null> {
+  const state = await recordedServer(ctx)
+  return state === null || (await isRunning(state)) ? null : state
+}
+
+async function recordedServer(ctx: Where): Promise<ServerState | null> {
   const text = await readFile(selfHostFile(ctx, 'json'), 'utf8').catch(() => null)
-  if (text === null) return null
-  const state = parse(text)
-  return state !== null && isAlive(state.pid) && (await bornAt(state.pid)) === state.born ? state : null
+  return text === null ? null : parse(text)
+}
+
+async function isRunning({ pid, born }: ServerState): Promise<boolean> {
+  return isAlive(pid) && (await bornAt(pid)) === born && !(await isZombie(pid))
 }
 
 export async function rememberServer(ctx: Where, state: ServerState): Promise<void> {
@@ -53,7 +66,7 @@ export async function bornAt(pid: number): Promise<string | null> {
   return (await statOf(pid))[19] ?? null
 }
 
-/** A dead child stays in the process table until this process ends. */
+/** A dead process stays in the table until its parent, which may be a container's first process, asks for it. */
 export async function isZombie(pid: number): Promise<boolean> {
   return (await statOf(pid))[0] === 'Z'
 }

@@ -33,7 +33,8 @@ test('self-host status finds a server of the same data folder, however it was st
     expect(asJson).toMatchObject({ running: true, ready: true, started_by_self_host: false, server: { pid: 4242 } })
     const start = await svc(['self-host', 'start', '--yes'], { env })
     expect([start.code, start.stderr]).toEqual([1, expect.stringContaining(`uses ${folder.path} already`)])
-    expect((await svc(['self-host', 'stop'], { env })).stderr).toContain('Another program started it')
+    const stop = await svc(['self-host', 'stop'], { env })
+    expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining('Another program started it')])
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
 })
@@ -50,9 +51,41 @@ test('self-host status lists settings that differ from those of the running serv
   }
   await writeFile(join(config, 'self-host.json'), JSON.stringify(state))
   expect((await svc(['self-host', 'status'], { env })).stderr).not.toContain('other settings')
-  const changed = { ...env, SVC_PORT: null, SVC_LLM_MODEL: 'small' }
-  for (const verb of ['status', 'start'])
-    expect((await svc(['self-host', verb], { env: changed })).stderr).toContain(
-      'tarted with other settings: SVC_LLM_MODEL, SVC_PORT. They apply after svc self-host stop and start.',
-    )
+  const changed = { ...env, SVC_PORT: null, SVC_LLM_MODEL: 'small', SVC_LLM_UPSTREAM_KEY: 'a-long-secret-value' }
+  for (const verb of ['status', 'start']) {
+    const { stderr } = await svc(['self-host', verb], { env: changed })
+    for (const line of [
+      'The next svc self-host start would change settings of the running server:',
+      'SVC_LLM_MODEL: another value now, small after the next start (only set in a shell)',
+      'SVC_LLM_UPSTREAM_KEY: the default now, ••••alue after the next start (only set in a shell)',
+      'SVC_PORT: another value now, the default after the next start (only set in a shell)',
+    ])
+      expect(stderr).toContain(line)
+  }
+  const shown = (await svc(['self-host', 'status', '--json'], { env: changed })).json()
+  expect(shown).toMatchObject({ changed_settings: ['SVC_LLM_MODEL', 'SVC_LLM_UPSTREAM_KEY', 'SVC_PORT'] })
+})
+
+test('self-host says of a server that ended by itself where its log is and how long its sandboxes go on', async () => {
+  await using folder = await temporaryFolder()
+  const config = join(folder.path, 'config')
+  await mkdir(config)
+  const env = {
+    ...{ SVC_CONFIG_FILE: join(config, 'config.json'), SVC_DATA_DIR: folder.path, SVC_SANDBOX_LEASE_SECONDS: '1800' },
+  }
+  // This process runs, but began at another time.
+  const state = {
+    ...{ pid: process.pid, born: '1', program: 'svc', url: 'http://127.0.0.1:1', log: '/the/log' },
+    ...{ data_dir: folder.path, started_at: '2026-11-21T11:00:00.000Z' },
+  }
+  await writeFile(join(config, 'self-host.json'), JSON.stringify(state))
+  const status = await svc(['self-host', 'status'], { env })
+  expect(status.stdout).toContain('not running: it ended without svc self-host stop')
+  expect(status.stdout).toContain('/the/log')
+  expect(status.stderr).toContain('go on for 30 min after its end')
+  const alone = await svc(['self-host', 'status'], { env: { ...env, SVC_SANDBOX_LEASE_SECONDS: '0' } })
+  expect(alone.stderr).toContain('Its sessions, apps and checks ended with it.')
+  const stop = await svc(['self-host', 'stop'], { env })
+  expect([stop.code, stop.stderr]).toEqual([0, expect.stringContaining(`Process ${process.pid} ended without`)])
+  expect(stop.stderr).toContain('Its log is /the/log.')
 })

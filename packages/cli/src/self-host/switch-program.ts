@@ -15,7 +15,7 @@ type Switch = Upgrade & { server: ServerState }
 /** Stops the server and starts this program with the same settings, or else the earlier program again. */
 export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerState> {
   return withStartLock(ctx, async () => {
-    const { server, running } = upgrade
+    const { plan, server, running } = upgrade
     if ((await runningServer(ctx))?.pid !== server.pid)
       throw new Refusal('not_available', `Process ${server.pid} is no longer the server`, {
         hint: 'It was stopped or restarted meanwhile.',
@@ -24,7 +24,7 @@ export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerStat
     const release = holdOn(ctx)
     try {
       process.kill(server.pid, 'SIGTERM')
-      await untilStopped(ctx, server)
+      await untilStopped(ctx, server, plan.sandboxes?.outlive === true)
       const from = (await stat(logOf(running.env)).catch(() => null))?.size ?? 0
       try {
         return (await startServer(ctx, { command: serverCommand(), env: running.env })).state

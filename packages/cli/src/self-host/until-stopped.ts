@@ -5,8 +5,8 @@ import { forgetServer, runningServer, type ServerState } from './state.ts'
 /** The server drains within ten seconds; the database takes a moment more. */
 const patienceMs = 30_000
 
-/** Waits for the end of the server that was told to stop. */
-export async function untilStopped(ctx: Context, server: ServerState): Promise<void> {
+/** Waits for the end of the server that was told to stop; `goOn`: without its sandboxes. */
+export async function untilStopped(ctx: Context, server: ServerState, goOn: boolean): Promise<void> {
   const { io, out } = ctx
   const began = io.now()
   while ((await runningServer(ctx)) !== null) {
@@ -15,7 +15,7 @@ export async function untilStopped(ctx: Context, server: ServerState): Promise<v
         hint: `Its log is ${server.log}.`,
         next: ['svc self-host logs', 'svc self-host status'],
       })
-    out.passing('stopping requests and sandboxes…')
+    out.passing(goOn ? 'stopping the server; sandboxes go on…' : 'stopping the server and its sandboxes…')
     await io.sleep(100)
   }
   await forgetServer(ctx)

@@ -31,6 +31,8 @@ export interface RunningSandboxes {
   driver: string | null
   /** Whether they go on when the server stops. */
   outlive: boolean
+  /** How long they go on without a server. Servers of earlier versions do not send it. */
+  lease_seconds?: number
   sessions: number
   apps: number
   checks: number

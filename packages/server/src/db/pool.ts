@@ -30,6 +30,7 @@ export interface Database {
 /** A caller that waits longer than `connectMsMax` for a connection gets the error that the database is unavailable. */
 export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Database {
   let lostAt = Number.NEGATIVE_INFINITY
+  let isClosing = false
   const make = (max: number, statementMs: number) => {
     const pool = new pg.Pool({
       connectionString: url,
@@ -42,10 +43,10 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
     // The pool replaces an idle connection that died (a restarted database); without a listener its error would end
     // the process.
     pool.on('error', (error) => {
-      // All connections die at once with their database, so log the first only.
+      // All connections die at once with their database, so log the first only. At the end of the server they all go.
       const isFirst = performance.now() - lostAt > 10_000
       lostAt = performance.now()
-      log[isFirst ? 'warn' : 'debug'](
+      log[isFirst && !isClosing ? 'warn' : 'debug'](
         // Not the error itself: it holds the whole client, including the key that cancels its queries.
         { reason: error.message },
         'a database connection was lost; it is replaced on the next use',
@@ -64,6 +65,7 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
     locks,
     pools: { queries: pool, locks },
     async close() {
+      isClosing = true
       await Promise.all([db.destroy(), locks.end()])
     },
   }

@@ -61,10 +61,12 @@ async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]>
 /** As the first process of a container, the server ends the container, and every sandbox in it. */
 function whatStops({ sandboxes }: Deps, command: string): string[] {
   const isFirst = sandboxes?.name === 'local' && sessionOf('self') === sessionOf('1')
-  if (sandboxes?.outlives !== true || isFirst) return ['  Ctrl-C stops everything.']
-  return [
-    `  Ctrl-C stops the server; agents, apps and checks go on. To stop them, too: ${command} self-host stop --sessions`,
-  ]
+  const goOn = sandboxes?.outlives === true && !isFirst
+  // In the background, no key reaches the server.
+  const what = process.stdin.isTTY ? 'Ctrl-C stops the server' : 'When the server stops'
+  if (!goOn) return [process.stdin.isTTY ? '  Ctrl-C stops everything.' : `  ${what}, everything stops.`]
+  const joint = process.stdin.isTTY ? ';' : ','
+  return [`  ${what}${joint} agents, apps and checks go on. To end them: ${command} self-host stop --sessions`]
 }
 
 /** Printed by a server that stops. */
@@ -75,7 +77,7 @@ export function wordsOnLeft(left: { sessions: number; apps: number; checks: numb
   if (counts.length === 0) return ''
   const what = new Intl.ListFormat('en').format(counts)
   const [goes, them] = what.startsWith('1 ') && counts.length === 1 ? ['goes', 'it'] : ['go', 'them']
-  return `\n  ${what} ${goes} on without the server, which continues ${them} at its next start.\n  To end ${them}: ${command} self-host stop --sessions\n`
+  return `\n  ${what} ${goes} on; the next start of the server continues ${them}.\n  To end ${them}: ${command} self-host stop --sessions\n`
 }
 
 /** The session of processes, in the sense of POSIX: a container's command and what it runs have that of its first process. */

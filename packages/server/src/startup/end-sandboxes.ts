@@ -17,12 +17,17 @@ import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './run-dir.ts'
+import { runningSandboxes } from './server-info.ts'
 
 /** Longer than a silent sandbox is asked, and than reading a conversation takes. */
 const takeOverMsMax = 60_000
 
 export interface Ended {
+  /** Sandboxes, with those that nothing used. */
   ended: number
+  sessions: number
+  apps: number
+  checks: number
   /** Sessions whose last changes are not saved. */
   unsaved: number
 }
@@ -53,12 +58,13 @@ async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended>
   const heartbeat = await startHeartbeat(deps, { folderId, onDeath: async () => {} })
   try {
     const sandboxIds = ((await deps.sandboxes?.adopt()) ?? []).map(({ sandboxId }) => sandboxId)
+    const { sessions: inUse, apps, checks } = await runningSandboxes(deps)
     // Others belong to apps and checks.
     const ofSessions = sandboxIds.filter(isUuid)
     await Promise.all(ofSessions.map((sandboxId) => takeOver(deps, sandboxId)))
     await sessions.close({ endsSandboxes: true })
     const ended = sandboxIds.length + (await endOfOtherDrivers(deps, runDir))
-    return { ended, unsaved: await countUnsaved(db, ofSessions) }
+    return { ended, sessions: inUse, apps, checks, unsaved: await countUnsaved(db, ofSessions) }
   } finally {
     await heartbeat.end()
   }

@@ -22,7 +22,7 @@ export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
 }
 
 /** The sandboxes of this machine, also those that this server has yet to take over. */
-async function runningSandboxes({ sandboxes, db }: InfoDeps): Promise<RunningSandboxes> {
+export async function runningSandboxes({ config, sandboxes, db }: Omit<InfoDeps, 'log'>): Promise<RunningSandboxes> {
   const ids = ((await sandboxes?.list()) ?? []).map(({ sandboxId }) => sandboxId)
   const [sessions, apps, checks] = await Promise.all([
     countOfSessions(db, ids.filter(isUuid)),
@@ -31,6 +31,7 @@ async function runningSandboxes({ sandboxes, db }: InfoDeps): Promise<RunningSan
   ])
   return {
     ...{ driver: sandboxes?.name ?? null, outlive: sandboxes?.outlives === true },
+    lease_seconds: config.sandboxLeaseSeconds,
     ...{ sessions, apps: apps.size, checks: checks.size },
   }
 }

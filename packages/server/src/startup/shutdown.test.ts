@@ -68,6 +68,8 @@ test('a server that is asked to end ends in time although callers and a git host
     }).catch(() => null)
     await silent.reached()
     expect(await terminate(server)).toBe(0)
+    const log = await server.errors()
+    expect(JSON.parse(log.trimEnd().split('\n').at(-1)!)).toMatchObject({ msg: 'stopped' })
     cut.abort()
     await asking
     half.destroy()

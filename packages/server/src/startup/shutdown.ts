@@ -58,8 +58,9 @@ export class Shutdown {
 
   /** Call when everything is closed. Work that the end did not wait for, such as a git of a cut request, does not keep the process. */
   over(): void {
-    if (this.#pending.size > 0) this.#exit()
-    else setTimeout(() => this.#end(0), leaveMs).unref()
+    if (this.#pending.size > 0) return this.#exit()
+    this.#options.log.info('stopped')
+    setTimeout(() => this.#end(0), leaveMs).unref()
   }
 
   #exit(): void {

@@ -57,14 +57,13 @@ export const create = command({
       out.note(`Add this key to the repository as a deploy key with write access:`)
       out.note('  ', project.ssh_public_key)
     }
-    out.note('Next:')
-    if (project.managed)
-      out.note(
-        '  $ ',
-        `git push ${project.git_url} HEAD:${project.default_branch}`,
-        '   (user x-access-token, password: your token)',
-      )
+    // A session needs a branch, and a new managed repository has none.
+    out.note(project.managed ? 'Next, in a git repository with a commit:' : 'Next:')
     if (!flags.link) out.note('  $ ', `svc projects link ${project.slug}`)
+    if (project.managed) {
+      const push = `git push ${project.git_url} HEAD:${project.default_branch}`
+      out.note('  $ ', 'svc ship', `   (or ${push}, with user x-access-token and your token as the password)`)
+    }
     out.note('  $ ', 'svc sessions new --prompt "<what to do>"')
   },
 })

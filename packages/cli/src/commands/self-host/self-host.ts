@@ -1,13 +1,14 @@
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askOwnerLink, askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
+import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
-import { changedSettings, dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
+import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
+import { dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
-import { forgetServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
-import { untilStopped } from '../../self-host/until-stopped.ts'
+import { leftServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
+import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
@@ -52,20 +53,16 @@ export const status = command({
     const { out } = ctx
     const started = await runningServer(ctx)
     const server: Found | null = started ?? (await askServer(ctx))
-    const changed = started === null ? [] : await changedSettings(ctx, started)
+    const changed = server === null ? [] : await changedSettings(ctx, { pid: server.pid, state: started })
+    const left = server === null ? await leftServer(ctx) : null
     const ready = server === null ? null : await askReady(server)
     if (out.json)
       return out.document({
         ...{ running: server !== null, ready: ready !== null, server, facts: ready },
-        ...{ started_by_self_host: started !== null, changed_settings: changed },
+        ...{ started_by_self_host: started !== null, left },
+        ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
       })
-    if (server === null) {
-      out.fields([
-        ['server', red('not running')],
-        ['data', dataDirOf(await serverEnvironment(ctx))],
-      ])
-      return out.note('Next: svc self-host start')
-    }
+    if (server === null) return showStopped(ctx, left)
     out.fields([
       ['server', ready === null ? yellow('running, but not responding') : green('running')],
       ['address', server.url],
@@ -83,76 +80,31 @@ export const status = command({
       ['data', server.data_dir],
       ['log', started?.log ?? null],
     ])
-    if (changed.length > 0)
-      out.warn(`Started with other settings: ${changed.join(', ')}. They apply after svc self-host stop and start.`)
+    warnOfChanges(ctx, changed)
   },
 })
+
+async function showStopped(ctx: Context, left: ServerState | null): Promise<void> {
+  const { out } = ctx
+  out.fields([
+    ['server', red(left === null ? 'not running' : 'not running: it ended without svc self-host stop')],
+    ['process', left === null ? null : `${left.pid}, which has ended`],
+    ['data', left?.data_dir ?? dataDirOf(await serverEnvironment(ctx))],
+    ['log', left?.log ?? null],
+  ])
+  if (left !== null) out.note(await leftRunning(ctx))
+  out.note('Next: svc self-host start')
+}
 
 /** Finds the server by its state file, or by the socket of its data folder. */
 type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string }
-
-export const stop = command({
-  summary: 'Stop the server that svc self-host started',
-  about: [
-    'Agents, apps and checks go on; the next start continues them. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
-    '--sessions stops them, too, after it saved the unfinished work of sessions. It does so, too, when the server is stopped already: it starts the database for it. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
-  ],
-  scope: 'nothing',
-  flags: {
-    sessions: { kind: 'switch', summary: 'Stop sessions, apps and checks, too, also of a server that is stopped' },
-  },
-  examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
-  async run(ctx, { flags }) {
-    const { out } = ctx
-    const server = await runningServer(ctx)
-    const asked = flags.sessions ? await askStopWithSessions(ctx) : null
-    if (server === null) {
-      await forgetServer(ctx)
-      const other = asked ?? (await askServer(ctx))
-      if (flags.sessions && (asked !== null || other === null)) return endLeft(ctx, asked)
-      if (out.json) return out.document({ stopped: false, pid: other?.pid ?? null })
-      if (other !== null)
-        return out.note(`Process ${other.pid} serves ${other.url}. Another program started it: stop it there.`)
-      return out.note('No server started by svc self-host start is running.')
-    }
-    if (asked === null) process.kill(server.pid, 'SIGTERM')
-    await untilStopped(ctx, server)
-    out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
-    if (!flags.sessions)
-      out.note(
-        `Agents at work go on; the next start continues them. To end them: ${ctx.next('svc self-host stop --sessions')}`,
-      )
-  },
-})
-
-/** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
-const endLeftMs = 180_000
-
-/** What a running server runs already ends with it; what a stopped one left is ended here. */
-async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Promise<void> {
-  if (other !== null)
-    return ctx.out.done(
-      { stopped: true, pid: other.pid },
-      `Process ${other.pid} stops with its sessions, apps and checks`,
-    )
-  const { ended, unsaved } = await askServerProgram<{ ended: number; unsaved: number }>(ctx, '--end-sandboxes', {
-    ms: endLeftMs,
-    otherwise: 'The sandboxes could not be ended.',
-  })
-  const what = ended === 1 ? 'Ended 1 sandbox' : `Ended ${ended} sandboxes`
-  ctx.out.done({ stopped: false, pid: null, ended, unsaved }, `No server was running. ${what}`)
-  if (unsaved > 0) {
-    const whose = unsaved === 1 ? '1 session are' : `${unsaved} sessions are`
-    ctx.out.warn(`The last changes of ${whose} not saved. The page of a session says why.`)
-  } else if (ended > 0) ctx.out.note('The unfinished work of sessions is saved.')
-}
 
 export const unit = command({
   summary: 'Print a systemd service that runs your server',
   about: ['A user service: with lingering enabled it starts at boot, and it restarts after a crash.'],
   scope: 'nothing',
   examples: [
-    'svc self-host unit > ~/.config/systemd/user/svc.service',
+    'mkdir -p ~/.config/systemd/user && svc self-host unit > ~/.config/systemd/user/svc.service',
     'systemctl --user enable --now svc && loginctl enable-linger',
   ],
   async run(ctx) {
@@ -180,7 +132,10 @@ WantedBy=default.target
 `
     if (ctx.out.json) return ctx.out.document({ unit: text })
     ctx.out.raw(text)
-    ctx.out.note('Before you enable it, stop a server of svc self-host start.')
+    ctx.out.note('Save it as ~/.config/systemd/user/svc.service:')
+    ctx.out.note('  $ ', 'mkdir -p ~/.config/systemd/user && svc self-host unit > ~/.config/systemd/user/svc.service')
+    ctx.out.note('Stop a server of svc self-host start. Then enable it:')
+    ctx.out.note('  $ ', 'systemctl --user enable --now svc && loginctl enable-linger')
   },
 })
 

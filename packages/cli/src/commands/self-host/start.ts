@@ -6,8 +6,9 @@ import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
-import { changedSettings, launchServer, unkeptSettings } from '../../self-host/launch.ts'
-import { readSettings, writeSettings } from '../../self-host/settings.ts'
+import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
+import { launchServer, unkeptSettings } from '../../self-host/launch.ts'
+import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
@@ -27,11 +28,7 @@ export const start = command({
       await register(ctx, running.url)
       if (out.json) return out.document({ ...running, started: false, owner_link: null })
       out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
-      const changed = await changedSettings(ctx, running)
-      if (changed.length > 0)
-        out.warn(
-          `It was started with other settings: ${changed.join(', ')}. They apply after svc self-host stop and start.`,
-        )
+      warnOfChanges(ctx, await changedSettings(ctx, { pid: running.pid, state: running }))
       return out.note('Next: svc self-host status · svc self-host owner-link')
     }
     const other = await askServer(ctx)
@@ -61,10 +58,12 @@ export const start = command({
       const model = await askFirstModel(ctx, state)
       if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
     }
-    if (unkept.length > 0)
+    if (unkept.length > 0) {
+      const words = unkept.map((name) => assignment(name, ctx.io.env[name]!))
       out.warn(
-        `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For the next start, svc self-host env set saves ${unkept.length === 1 ? 'it' : 'them'}.`,
+        `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For the next start: svc self-host env set ${words.join(' ')}`,
       )
+    }
     out.note('Next: svc tour · svc self-host logs · svc self-host stop')
   },
 })

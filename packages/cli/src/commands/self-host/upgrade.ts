@@ -2,9 +2,10 @@ import type { RunningSandboxes } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { changedSettings } from '../../self-host/launch.ts'
+import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { planUpgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
 import { switchProgram } from '../../self-host/switch-program.ts'
+import { countsOf } from '../../self-host/what-runs.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { bold, dim, green, red } from '../../terminal/output.ts'
 
@@ -43,10 +44,10 @@ export const upgrade = command({
     const state = await switchProgram(ctx, { ...found, server })
     if (out.json) return out.document({ upgraded: true, ...plan, server: state })
     out.line(green('✓ '), 'The server is running ', bold(plan.to.version), `: ${state.url} (process ${state.pid})`)
-    const changed = await changedSettings(ctx, state)
-    if (changed.length > 0)
-      out.warn(`Settings that changed before: ${changed.join(', ')}. They apply after svc self-host stop and start.`)
-    out.note(`The folder of the earlier version is no longer needed: ${plan.from.program}`)
+    warnOfChanges(ctx, await changedSettings(ctx, { pid: state.pid, state }))
+    // A build in the same clone replaces the program where it is.
+    if (plan.from.program !== plan.to.program)
+      out.note(`Nothing uses the program of the earlier version any more: ${plan.from.program}`)
   },
 })
 
@@ -74,13 +75,9 @@ function afterMigrations(count: number): string {
 function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
   if (sandboxes === null)
     return ['agents', 'this version does not say whether they go on; otherwise it saves their unfinished work']
-  const { outlive, sessions, apps, checks } = sandboxes
-  const counts = Object.entries({ sessions, apps, checks }).flatMap(([noun, count]) =>
-    count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
-  )
-  if (counts.length === 0) return ['agents', 'none is running']
-  const what = new Intl.ListFormat('en').format(counts)
-  return outlive ? ['goes on', what] : ['ends', `${what}, because SVC_SANDBOX_LEASE_SECONDS is 0`]
+  const what = countsOf(sandboxes)
+  if (what === null) return ['agents', 'none is running']
+  return sandboxes.outlive ? ['goes on', what] : ['ends', `${what}, because SVC_SANDBOX_LEASE_SECONDS is 0`]
 }
 
 function refused({ problems, from }: UpgradePlan): Refusal {

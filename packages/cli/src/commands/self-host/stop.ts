@@ -1,0 +1,125 @@
+import type { RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
+import { askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
+import { askServerProgram } from '../../self-host/ask-program.ts'
+import { keeperOf, programOf } from '../../self-host/running-program.ts'
+import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
+import { untilStopped } from '../../self-host/until-stopped.ts'
+import { clockText, countsOf, leaseText, leftRunning, verbFor } from '../../self-host/what-runs.ts'
+
+/** A server that does not answer is stopped without its counts. */
+const countMs = 3000
+
+export const stop = command({
+  summary: 'Stop the server that svc self-host started',
+  about: [
+    'Agents, apps and checks go on; the next start continues them. Without a start they end after SVC_SANDBOX_LEASE_SECONDS.',
+    '--sessions ends them, and saves the unfinished work of sessions first. When the server is stopped already, it starts the database for this. svc sessions restart continues a session; apps and checks start again with the server. Removes nothing.',
+    'Exit code 1 if another program started the server: stop it there.',
+  ],
+  scope: 'nothing',
+  flags: {
+    sessions: { kind: 'switch', summary: 'Also end sessions, apps and checks, or what a stopped server left' },
+  },
+  examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
+  async run(ctx, { flags }) {
+    const server = await runningServer(ctx)
+    const asked = flags.sessions ? await askStopWithSessions(ctx) : null
+    if (server === null) return flags.sessions ? endWithoutOurs(ctx, asked) : stopWithoutOurs(ctx)
+    const info = asked ?? (await askServer(ctx, countMs))
+    const sandboxes = (info?.pid === server.pid ? info.sandboxes : null) ?? null
+    if (asked === null) process.kill(server.pid, 'SIGTERM')
+    const goOn = !flags.sessions && sandboxes?.outlive === true
+    await untilStopped(ctx, server, goOn)
+    ctx.out.done({ stopped: true, pid: server.pid, sandboxes }, `Stopped (process ${server.pid})`)
+    if (flags.sessions || sandboxes?.outlive === false) noteEnded(ctx, sandboxes)
+    else noteGoesOn(ctx, sandboxes)
+  },
+})
+
+function noteGoesOn({ out, next, io }: Context, sandboxes: RunningSandboxes | null): void {
+  const end = next('svc self-host stop --sessions')
+  if (sandboxes === null) return out.note(`Agents at work go on; the next start continues them. To end them: ${end}`)
+  const counts = countsOf(sandboxes)
+  if (counts === null) return out.note('No session, app or check was running.')
+  const { lease_seconds: lease } = sandboxes
+  const until =
+    lease === undefined
+      ? 'for SVC_SANDBOX_LEASE_SECONDS'
+      : `until ${clockText(io.now() + lease * 1000, io.now())} (${leaseText(lease)})`
+  out.note(`${counts} ${verbFor(sandboxes)} on ${until}. To continue with a server: ${next('svc self-host start')}`)
+  out.note(`To end ${verbFor(sandboxes) === 'goes' ? 'it' : 'them'}: ${end}`)
+}
+
+/** Null counts are those of a server that could not tell them. */
+function noteEnded({ out, next }: Context, counts: Counts | null): void {
+  const what = counts === null ? 'sessions, apps and checks' : countsOf(counts)
+  if (what === null) return out.note('No session, app or check was running.')
+  out.note(`Ended ${what}.`)
+  if (counts?.sessions === 0) return out.note(`Apps and checks start again with the server: svc self-host start`)
+  out.note(
+    `The unfinished work of sessions is saved; a session whose work could not be saved says so: ${next('svc sessions info <session>')}`,
+  )
+  out.note(
+    `To continue a session: ${next('svc self-host start')}, ${next('svc sessions restart <session>')}, then ${next('svc sessions chat <session>')}`,
+  )
+}
+
+type Counts = Pick<RunningSandboxes, 'sessions' | 'apps' | 'checks'>
+
+async function stopWithoutOurs(ctx: Context): Promise<void> {
+  const { out } = ctx
+  const left = await leftServer(ctx)
+  await forgetServer(ctx)
+  const other = await askServer(ctx)
+  if (other !== null) throw await foreign(other)
+  if (out.json) return out.document({ stopped: false, pid: null, left })
+  if (left === null) return out.note('No server started by svc self-host start is running.')
+  out.note(`Process ${left.pid} ended without svc self-host stop. Its log is ${left.log}.`)
+  out.note(await leftRunning(ctx))
+}
+
+async function foreign({ pid, url }: ServerInfo): Promise<Refusal> {
+  const keeper = await keeperOf(pid, (await programOf(pid))?.env ?? {})
+  const where = {
+    systemd: () =>
+      `systemd runs it as ${keeper.kind === 'systemd' ? keeper.unit : 'a service'}: stop it with systemctl.`,
+    terminal: () => 'It runs in the foreground of a terminal: press Ctrl-C there.',
+    unknown: () => 'Stop it there.',
+  }
+  return new Refusal('not_available', `Process ${pid} serves ${url}. Another program started it`, {
+    hint: where[keeper.kind](),
+    next: ['svc self-host status'],
+    detail: { stopped: false, pid },
+  })
+}
+
+/** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
+const endLeftMs = 180_000
+
+/** What a running server runs ends with it; what a stopped one left is ended here. */
+async function endWithoutOurs(ctx: Context, asked: ServerInfo | null): Promise<void> {
+  const { out } = ctx
+  if (asked !== null) {
+    const { pid, sandboxes } = asked
+    out.done({ stopped: true, pid, sandboxes: sandboxes ?? null }, `Process ${pid} is stopping`)
+    return noteEnded(ctx, sandboxes ?? null)
+  }
+  const other = await askServer(ctx)
+  if (other !== null) throw await foreign(other)
+  await forgetServer(ctx)
+  const report = await askServerProgram<Counts & { ended: number; unsaved: number }>(ctx, '--end-sandboxes', {
+    ms: endLeftMs,
+    otherwise: 'The sandboxes could not be ended.',
+  })
+  const { ended, unsaved, ...counts } = report
+  out.done({ stopped: false, pid: null, ended, unsaved, sandboxes: counts }, 'No server was running')
+  if (countsOf(counts) === null && ended > 0)
+    return out.note(`Ended ${ended === 1 ? '1 sandbox that was' : `${ended} sandboxes that were`} not in use.`)
+  noteEnded(ctx, counts)
+  if (unsaved === 0) return
+  const whose = unsaved === 1 ? '1 session are' : `${unsaved} sessions are`
+  out.warn(`The last changes of ${whose} not saved. The page of a session says why.`)
+}
