@@ -32,7 +32,7 @@ export const stop = command({
     const sandboxes = (info?.pid === server.pid ? info.sandboxes : null) ?? null
     if (asked === null) process.kill(server.pid, 'SIGTERM')
     const goOn = !flags.sessions && sandboxes?.outlive === true
-    await untilStopped(ctx, server, goOn)
+    await untilStopped(ctx, server, { goOn })
     ctx.out.done({ stopped: true, pid: server.pid, sandboxes }, `Stopped (process ${server.pid})`)
     if (flags.sessions || sandboxes?.outlive === false) noteEnded(ctx, sandboxes)
     else noteGoesOn(ctx, sandboxes)
