@@ -1,5 +1,6 @@
 /** Sandboxes of sessions that outlive their server and do not answer the next one at once, with the fake driver. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { Message } from '@svc/contract'
 import { withDeadline } from '../../deadline.ts'
 import { silentMsMax, silentReason } from '../../sandboxes/adopt.ts'
 import { reconcileSessions } from '../jobs.ts'
@@ -25,6 +26,7 @@ beforeEach(async () => {
 }, 120_000)
 afterEach(async () => {
   delete first.driver.options.answerMs
+  delete first.driver.options.onPrompt
   for (const server of next) await server.close()
   await first.close()
 })
@@ -45,8 +47,7 @@ async function startNext(): Promise<SecondServer> {
 }
 
 async function leaveSilent(): Promise<SecondServer> {
-  expect(await first.deps.sessions.close({ endsSandboxes: false })).toBe(1)
-  await letDie(first.deps)
+  await leave()
   silence()
   return startNext()
 }
@@ -78,9 +79,62 @@ test('fails with the true reason when its sandbox stays silent, and its last cha
     return found.status === 'failed' ? found : null
   })
   expect(failed.error).toBe(silentReason)
-  const row = await getSessionById(first.deps.db, sessionId)
-  expect(row?.unkept_work).toStartWith('The last changes of this session may not be saved.')
+  expect((await row()).unkept_work).toStartWith('The last changes of this session may not be saved.')
   expect(await first.driver.find(sandboxId)).toBeNull()
+})
+
+/** The agent works on a prompt until the returned function is called. */
+async function atWork(): Promise<() => void> {
+  const answer = Promise.withResolvers<string>()
+  first.driver.options.onPrompt = () => answer.promise
+  await first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'build it' } })
+  const answers = first.deps.db.selectFrom('session_messages').select('role').where('role', '=', 'assistant')
+  await until('the answer has begun', async () => (await answers.where('session_id', '=', sessionId).execute())[0])
+  return () => answer.resolve('Built.')
+}
+
+async function leave(): Promise<void> {
+  expect(await first.deps.sessions.close({ endsSandboxes: false })).toBe(1)
+  await letDie(first.deps)
+}
+
+const row = async () => (await getSessionById(first.deps.db, sessionId))!
+const untilIdle = () => until('the turn has ended', async () => !(await row()).is_busy)
+const answerOf = async ({ request }: Pick<SecondServer, 'request'>) =>
+  (await request<{ messages: Message[] }>('GET', first.path(sessionId, 'transcript'))).body.messages.at(-1)
+
+test('fails the turn whose runtime died while no server ran, and its command has ended', async () => {
+  await atWork()
+  await leave()
+  first.driver.killRuntime(sandboxId)
+  const server = await startNext()
+  await untilIdle()
+  expect((await row()).last_turn_error).toMatchObject({ code: 'runtime_ended' })
+  expect(await answerOf(server)).toMatchObject({
+    error: 'The agent runtime ended during this turn and was restarted.',
+    parts: [{ type: 'tool', status: 'error' }],
+  })
+  delete first.driver.options.onPrompt
+  await server.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'again' } })
+  await until('the next turn has succeeded', async () => (await row()).last_turn_error === null)
+})
+
+test('fails the turn whose runtime died while its server ran in the same way', async () => {
+  await atWork()
+  first.driver.killRuntime(sandboxId)
+  await untilIdle()
+  expect((await row()).last_turn_error).toMatchObject({ code: 'runtime_ended' })
+  expect(await answerOf(first)).toMatchObject({ parts: [{ type: 'tool', status: 'error' }] })
+})
+
+test('succeeds with a turn that ended while no server ran', async () => {
+  const finish = await atWork()
+  await leave()
+  finish()
+  const server = await startNext()
+  await untilIdle()
+  expect((await row()).last_turn_error).toBeNull()
+  expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
 })
 
 test('fails with the reason of its sandbox when that ends while it is silent', async () => {

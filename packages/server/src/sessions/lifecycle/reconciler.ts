@@ -116,7 +116,9 @@ export class SessionReconciler implements SessionRunner {
   async deliverPrompts(sessionId: string): Promise<void> {
     await this.#deps.localLocks.run(`prompts ${sessionId}`, async () => {
       const attached = this.#attached.get(sessionId)
-      if (attached !== undefined) await deliverPrompts(this.#deps, attached)
+      if (attached === undefined) return
+      await attached.follower.whenCaughtUp()
+      await deliverPrompts(this.#deps, attached)
     })
   }
 
