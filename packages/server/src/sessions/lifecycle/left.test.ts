@@ -78,8 +78,7 @@ test('fails with the true reason when its sandbox stays silent, and its last cha
     const found = await first.session(sessionId)
     return found.status === 'failed' ? found : null
   })
-  expect(failed.error).toBe(silentReason)
-  expect((await row()).unkept_work).toStartWith('The last changes of this session may not be saved.')
+  expect(failed.error).toStartWith(`${silentReason} The last changes of this session may not be saved.`)
   expect(await first.driver.find(sandboxId)).toBeNull()
 })
 
@@ -89,7 +88,10 @@ async function atWork(): Promise<() => void> {
   first.driver.options.onPrompt = () => answer.promise
   await first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'build it' } })
   const answers = first.deps.db.selectFrom('session_messages').select('role').where('role', '=', 'assistant')
-  await until('the answer has begun', async () => (await answers.where('session_id', '=', sessionId).execute())[0])
+  await until('the answer has begun', async () => {
+    const [answer] = await answers.where('session_id', '=', sessionId).execute()
+    return answer !== undefined && (await row()).is_busy
+  })
   return () => answer.resolve('Built.')
 }
 
@@ -202,4 +204,17 @@ test('says that the operator stopped it, and starts again only for a prompt that
   await until('its prompt is delivered', () =>
     first.driver.seen(again.sandbox!.sandbox_id)!.prompts.some(({ text }) => text === 'later'),
   )
+})
+
+test('says that the operator stopped it, and that its last changes may not be saved', async () => {
+  silence()
+  await first.deps.sessions.close({ endsSandboxes: true })
+  delete first.driver.options.answerMs
+  await letDie(first.deps)
+  const last = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(last)
+  await reconcileSessions(last.deps)
+  const { error } = await first.reaches(sessionId, 'stopped')
+  expect(error).toStartWith('It was stopped by `svc self-host stop --sessions`.')
+  expect(error).toContain('The last changes of this session may not be saved.')
 })
