@@ -27,6 +27,7 @@ beforeEach(async () => {
 afterEach(async () => {
   delete first.driver.options.answerMs
   delete first.driver.options.onPrompt
+  delete first.driver.options.asleep
   for (const server of next) await server.close()
   await first.close()
 })
@@ -217,4 +218,21 @@ test('says that the operator stopped it, and that its last changes may not be sa
   const { error } = await first.reaches(sessionId, 'stopped')
   expect(error).toStartWith('It was stopped by `svc self-host stop --sessions`.')
   expect(error).toContain('The last changes of this session may not be saved.')
+})
+
+test('keeps no server that stops waiting for a prompt to a sandbox that answers, and gets that prompt once', async () => {
+  const wake = Promise.withResolvers<void>()
+  first.driver.options.asleep = () => ({ ms: 1, wake: () => wake.promise })
+  const sent = first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'wake up' } })
+  const stored = first.deps.db.selectFrom('session_prompts').select('status').where('session_id', '=', sessionId)
+  await until('the prompt is accepted', async () => (await stored.executeTakeFirst())?.status === 'accepted')
+  const over = Promise.all([sent, first.deps.sessions.close({ endsSandboxes: false })])
+  // The request to its daemon alone may take longer than this.
+  expect(await withDeadline(over, 15_000, () => null)).toMatchObject([{ status: 202, body: { status: 'accepted' } }, 1])
+  await letDie(first.deps)
+  delete first.driver.options.asleep
+  wake.resolve()
+  await startNext()
+  await until('the prompt is delivered', async () => (await stored.executeTakeFirst())?.status === 'delivered')
+  expect(prompts()).toEqual(['wake up'])
 })
