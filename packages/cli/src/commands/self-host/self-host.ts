@@ -105,7 +105,8 @@ export const stop = command({
   async run(ctx, { flags }) {
     const { out } = ctx
     const server = await runningServer(ctx)
-    const asked = flags.sessions ? await askStopWithSessions(ctx) : null
+    const answer = flags.sessions ? await askStopWithSessions(ctx) : null
+    const asked = answer === 'older' ? null : answer
     if (server === null) {
       await forgetServer(ctx)
       const other = asked ?? (await askServer(ctx))
@@ -117,6 +118,8 @@ export const stop = command({
     }
     if (asked === null) process.kill(server.pid, 'SIGTERM')
     await untilStopped(ctx, server)
+    // It was stopping without them already, or did not listen yet.
+    if (flags.sessions && answer === null) return endLeft(ctx, null, server.pid)
     out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
     if (!flags.sessions)
       out.note(
@@ -128,8 +131,12 @@ export const stop = command({
 /** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
 const endLeftMs = 180_000
 
-/** What a running server runs already ends with it; what a stopped one left is ended here. */
-async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Promise<void> {
+/** What a running server runs already ends with it; what a stopped one left is ended here. `stopped`: its process, if this command stopped it. */
+async function endLeft(
+  ctx: Context,
+  other: Pick<ServerState, 'pid'> | null,
+  stopped: number | null = null,
+): Promise<void> {
   if (other !== null)
     return ctx.out.done(
       { stopped: true, pid: other.pid },
@@ -140,7 +147,8 @@ async function endLeft(ctx: Context, other: Pick<ServerState, 'pid'> | null): Pr
     otherwise: 'The sandboxes could not be ended.',
   })
   const what = ended === 1 ? 'Ended 1 sandbox' : `Ended ${ended} sandboxes`
-  ctx.out.done({ stopped: false, pid: null, ended, unsaved }, `No server was running. ${what}`)
+  const server = stopped === null ? 'No server was running' : `Stopped (process ${stopped})`
+  ctx.out.done({ stopped: stopped !== null, pid: stopped, ended, unsaved }, `${server}. ${what}`)
   if (unsaved > 0) {
     const whose = unsaved === 1 ? '1 session are' : `${unsaved} sessions are`
     ctx.out.warn(`The last changes of ${whose} not saved. The page of a session says why.`)
