@@ -1,6 +1,7 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
@@ -156,6 +157,31 @@ test('the first start on a terminal asks for a model until the answer works, and
     await run([program, 'self-host', 'stop'], { env: { ...env, ...own }, cwd: dir })
   }
 }, 180_000)
+
+test('stop --sessions while a plain stop is under way ends what that leaves', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'svc-self-host-'))
+  const own = { ...env, HOME: dir, SVC_PORT: String(await freePort()) }
+  const here = (...args: string[]) => run([program, ...args], { env: own, cwd: dir })
+  try {
+    const { pid, url } = JSON.parse((await here('self-host', 'start', '--json')).stdout) as State
+    // A server waits for the rest of a request while it stops.
+    const half = connect(Number(new URL(url).port), '127.0.0.1')
+    half.on('error', () => half.destroy())
+    await new Promise<void>((resolve) =>
+      half.write('POST /v1/projects HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{', () => resolve()),
+    )
+    process.kill(pid, 'SIGTERM')
+    const stopped = await here('self-host', 'stop', '--sessions')
+    half.destroy()
+    expect([stopped.code, stopped.stdout]).toEqual([
+      0,
+      expect.stringContaining(`Stopped (process ${pid}). Ended 0 sandboxes`),
+    ])
+  } finally {
+    await here('self-host', 'stop')
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
 
 test('the doctor says without a server what sessions would get and what is missing', async () => {
   const well = await run([program, 'self-host', 'doctor', '--json'], {

@@ -38,10 +38,14 @@ export async function askServer(ctx: Context, ms = answerMs): Promise<ServerInfo
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
 }
 
-/** Asks the server to end with its sessions. Null when none listens, or an older one that ends them in any case. */
-export async function askStopWithSessions(ctx: Context): Promise<ServerInfo | null> {
+/**
+ * Asks the server to end with its sessions. Null when none listens, or it stops already without them; `older` when it
+ * does not know the request and ends them in any case.
+ */
+export async function askStopWithSessions(ctx: Context): Promise<ServerInfo | 'older' | null> {
   const asked = ask(await dataDirHere(ctx), { method: 'POST', path: stopWithSessionsPath, body: '' })
   const answer = await asked.catch(noServer)
+  if (answer?.status === 404) return 'older'
   return answer?.status === 202 ? (JSON.parse(answer.text) as ServerInfo) : null
 }
 

@@ -24,7 +24,10 @@ export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerStat
     const release = holdOn(ctx)
     try {
       process.kill(server.pid, 'SIGTERM')
-      await untilStopped(ctx, server, plan.sandboxes?.outlive === true)
+      await untilStopped(ctx, server, {
+        goOn: plan.sandboxes?.outlive === true,
+        then: ' No server starts now: once it has ended, run svc self-host start with this program.',
+      })
       const from = (await stat(logOf(running.env)).catch(() => null))?.size ?? 0
       try {
         return (await startServer(ctx, { command: serverCommand(), env: running.env })).state

@@ -77,6 +77,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
         { step: 'runtime', at_ms: 1, ms: ready ? (input.options().bootMs ?? 0) : null },
       ],
       runtime_session_id: runtime.sessionId,
+      runtime_starts: runtime.starts,
       error: null,
       runtime_asleep_ms: input.options().asleep?.()?.ms ?? null,
     }
@@ -233,6 +234,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     questions: runtime.questions,
     /** Ends every event stream; the server reconnects. */
     cutEvents: runtime.cutEvents,
+    killRuntime: runtime.kill,
     async stop(): Promise<void> {
       stopped = true
       runtime.close()
@@ -253,6 +255,8 @@ function createFakeRuntime() {
   let turns: Promise<void> = Promise.resolve()
   const marker = crypto.randomUUID().replaceAll('-', '')
   let abortTurn: (() => void) | null = null
+  let killTurn: (() => void) | null = null
+  let starts = 1
   let heart: ReturnType<typeof setInterval> | null = null
 
   /** Ordered, and unlike those of every other runtime. */
@@ -297,14 +301,21 @@ function createFakeRuntime() {
     const created = Date.now()
     const assistant = message({ role: 'assistant', parentID: user.info.id, ...model, time: { created } })
     const aborted = new Promise<'aborted'>((resolve) => (abortTurn = () => resolve('aborted')))
+    const killed = new Promise<'killed'>((resolve) => {
+      killTurn = () => {
+        part(assistant, { type: 'tool', tool: 'bash', state: { status: 'running', input: { command: 'sleep 600' } } })
+        resolve('killed')
+      }
+    })
     const outcome = await Promise.race([
-      aborted,
+      ...[aborted, killed],
       reply((piece) => stream(assistant, piece)).then(
         (text) => ({ text }),
         (error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }),
       ),
     ])
-    abortTurn = null
+    abortTurn = killTurn = null
+    if (outcome === 'killed') return
     if (outcome === 'aborted') finishWith({ name: 'MessageAbortedError', data: { message: 'Aborted' } })
     else if ('failed' in outcome) finishWith({ name: 'UnknownError', data: { message: outcome.failed } })
     else {
@@ -361,6 +372,16 @@ function createFakeRuntime() {
     cutEvents() {
       for (const stream of streams) stream.close()
       streams.clear()
+    },
+    /** It dies while its agent runs a command, and starts again with the messages so far. */
+    kill() {
+      killTurn?.()
+      starts++
+      for (const stream of streams) stream.close()
+      streams.clear()
+    },
+    get starts() {
+      return starts
     },
     get sessionId() {
       return sessionId

@@ -73,6 +73,8 @@ export interface FakeDriver extends SandboxDriver {
   questions(sandboxId: string): FakeQuestions
   /** Ends the event streams of that sandbox. */
   cutEvents(sandboxId: string): void
+  /** The runtime of that sandbox dies while its agent runs a command, and starts again. */
+  killRuntime(sandboxId: string): void
   /** Ends every sandbox and removes the folder of sockets. */
   close(): Promise<void>
 }
@@ -180,6 +182,9 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
     },
     cutEvents(sandboxId) {
       daemons.get(sandboxId)?.cutEvents()
+    },
+    killRuntime(sandboxId) {
+      daemons.get(sandboxId)?.killRuntime()
     },
     async close() {
       await Promise.all([...entries.keys()].map(end))

@@ -164,7 +164,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     writeRecord(runRoot, spec.sandboxId, { ...entry.inner, slot: entry.slot, limits: spec.limits })
   }
 
-  /** Sandboxes with a record whose process runs, whichever server started them. */
+  /** Sandboxes of this folder whose process runs, whichever server started them. */
   async function recorded() {
     const names = await readdir(runRoot).catch((): string[] => [])
     return names.flatMap((name) => {
@@ -178,6 +178,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     if (leaseSeconds === 0) return []
     return (await recorded()).map(({ sandboxId, slot, limits, ...inner }) => {
       slots.reserve(slot)
+      // Binds the record of an earlier version to this folder.
+      writeRecord(runRoot, sandboxId, { ...inner, slot, limits })
       return { sandboxId, limits, own: { slot, child: null, inner, release() {}, gone: Promise.resolve() } }
     })
   }

@@ -1,7 +1,7 @@
 /** The driver when its server dies, and when it runs without root. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -9,6 +9,7 @@ import { escapeProbes, exhaustionProbes, probeScript } from '../conformance/esca
 import { runIn } from '../conformance/testing-sandboxes.ts'
 import type { SandboxExit } from '../driver.ts'
 import { createLocalDriver } from './driver.ts'
+import { recordIn } from './record.ts'
 
 // Generous: the machines that run this are busy with everything else.
 setDefaultTimeout(180_000)
@@ -151,6 +152,28 @@ describe.if(isRoot)('a server killed with kill -9, whose sandboxes have a lease'
     expect(readdirSync(join(stateDir, 'run')).filter((name) => name.startsWith('one'))).toEqual([])
     await driver.stop('two')
     expect(groupsOf(stateDir)).toEqual({ folders: [], pids: [] })
+  })
+
+  test('leaves none to a server on a copy of the folder, which removes its record and ends nothing', async () => {
+    const { stateDir, makeNext } = await killedServer('original', 600)
+    const runRoot = join(stateDir, 'run')
+    const copyDir = join(folder, 'original-copy')
+    await cp(stateDir, copyDir, { recursive: true, filter: (path) => !path.endsWith('.sock') })
+    const options = { svcBinary: program, runtimeBinary: program, log: () => {}, leaseSeconds: 600 }
+    const ofCopy = createLocalDriver({ ...options, stateDir: copyDir })
+    expect(await ofCopy.adopt()).toEqual([])
+    await ofCopy.stop('one')
+    await ofCopy.sweep()
+    expect(readdirSync(join(copyDir, 'run'))).toEqual([])
+    // An earlier version wrote no folder. Its sandbox is adopted, and its record is bound by that.
+    const { folder: bound, ...earlier } = JSON.parse(await readFile(recordIn(runRoot, 'one'), 'utf8'))
+    await writeFile(recordIn(runRoot, 'one'), JSON.stringify(earlier))
+    const driver = makeNext()
+    const [sandbox] = await driver.adopt()
+    expect((await runIn(sandbox!, ['cat', '/workspace/kept'])).stdout).toBe('kept\n')
+    expect(JSON.parse(await readFile(recordIn(runRoot, 'one'), 'utf8'))).toEqual({ ...earlier, folder: bound })
+    await driver.stop('one')
+    expect(groupsOf(stateDir).pids).toEqual([])
   })
 
   test('hears of an adopted sandbox that ends by itself', async () => {

@@ -1,5 +1,5 @@
 /** A record tells the next server the process, the uids and the limits of a sandbox. It has no value of its environment. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { SandboxLimits } from '../driver.ts'
@@ -16,26 +16,37 @@ export interface SandboxRecord {
 
 export const recordIn = (runRoot: string, sandboxId: string) => join(runRoot, `${sandboxId}.json`)
 
-/** Renamed into place: a server killed while it writes leaves the whole record or none. */
+/**
+ * Renamed into place: a server killed while it writes leaves the whole record or none. It names its folder, so that a
+ * server on a copy of the data does not take the sandboxes of the original for its own.
+ */
 export function writeRecord(runRoot: string, sandboxId: string, record: SandboxRecord): void {
   const file = recordIn(runRoot, sandboxId)
-  writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 })
+  writeFileSync(`${file}.new`, JSON.stringify({ ...record, folder: identityOf(runRoot) }), { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }
 
-/** The record, if its process still runs. */
+/** The record, if it was written in this folder and its process still runs. */
 export function readLiveRecord(runRoot: string, sandboxId: string): SandboxRecord | null {
   if (!idPattern.test(sandboxId)) return null
-  let record: Partial<SandboxRecord>
+  let record: Partial<SandboxRecord & { folder: string }>
   try {
-    record = JSON.parse(readFileSync(recordIn(runRoot, sandboxId), 'utf8')) as Partial<SandboxRecord>
+    record = JSON.parse(readFileSync(recordIn(runRoot, sandboxId), 'utf8')) as typeof record
   } catch {
     // None, or from a server that was killed while it started the sandbox.
     return null
   }
-  const { pid, started, slot, limits } = record
+  const { pid, started, slot, limits, folder } = record
+  // Earlier versions wrote no folder, and an upgrade adopts their sandboxes.
+  if (folder !== undefined && folder !== identityOf(runRoot)) return null
   if (typeof pid !== 'number' || pid <= 1 || typeof started !== 'string' || !isAlive({ pid, started })) return null
   return typeof slot === 'number' && limits !== undefined ? { pid, started, slot, limits } : null
+}
+
+/** Stays when the folder is renamed, and differs for a copy. */
+function identityOf(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true })
+  return `${dev}:${ino}`
 }
 
 export function isAlive({ pid, started }: Pick<SandboxRecord, 'pid' | 'started'>): boolean {

@@ -52,6 +52,10 @@ export async function requestWork(
     if (parsed.success) return { kind: 'ok', value: { head: parsed.data, pack: rest } }
     return { kind: 'unavailable', reason: "The daemon's reply to /svc/wip has an unknown shape." }
   } catch (error) {
+    // People read the reason, and the runtime's words for this are about an address.
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ECONNREFUSED')
+      return { kind: 'unavailable', reason: 'The sandbox cannot be reached.' }
     return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -32,7 +32,7 @@ export function presentSession(
     agent_name: row.agent_name,
     model: row.model,
     status: row.status,
-    error: row.error ?? row.unkept_work,
+    error: errorOf(row),
     last_turn_error: row.last_turn_error,
     sandbox_url: sandboxUrl(config, row),
     sandbox: row.sandbox,
@@ -47,6 +47,11 @@ export function presentSession(
     waiting_for: row.is_waiting ? 'person' : null,
     asleep_since: row.status === 'running' ? row.asleep_since : null,
   }
+}
+
+/** Why the session ended does not hide that its last changes are not saved. */
+function errorOf({ error, unkept_work }: Pick<SessionWithSandbox, 'error' | 'unkept_work'>): string | null {
+  return [error, unkept_work].filter((reason) => reason !== null).join(' ') || null
 }
 
 /** Available from the beginning of a start, because the id of the next sandbox is reserved. */

@@ -4,9 +4,11 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
+  cpSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -86,6 +88,27 @@ describe('the run folder', () => {
     chmodSync(runtimeDir, 0o700)
     const runDir = await makeRunDir({ dataDir, runtimeDir })
     expect([runDir.startsWith(`${runtimeDir}/svc-`), isPrivate(runDir)]).toEqual([true, true])
+  })
+
+  test('is not shared with a copy of the data folder, and a renamed data folder keeps it', async () => {
+    const { tmp, dataDir } = machine()
+    const runtimeDir = join(tmp, 'r')
+    mkdirSync(runtimeDir, { mode: 0o700 })
+    for (const config of [
+      { dataDir: `${dataDir}1`, runtimeDir: null },
+      { dataDir: `${dataDir}2`, runtimeDir },
+    ]) {
+      const runDir = await makeRunDir(config)
+      // As an earlier version made it.
+      rmSync(join(runDir, 'data-folder'), { force: true })
+      expect(await makeRunDir(config)).toBe(runDir)
+      const moved = { ...config, dataDir: `${config.dataDir}-moved` }
+      renameSync(config.dataDir, moved.dataDir)
+      cpSync(moved.dataDir, config.dataDir, { recursive: true })
+      const ofCopy = await makeRunDir(config)
+      expect([ofCopy !== runDir && isPrivate(ofCopy), await makeRunDir(config)]).toEqual([true, ofCopy])
+      expect(await makeRunDir(moved)).toBe(runDir)
+    }
   })
 
   test('is never a link, and no data folder is open to everybody', async () => {

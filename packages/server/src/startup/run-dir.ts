@@ -13,6 +13,8 @@ const socketPathBytesMax = 107
 const longestBelow = 60
 /** A file in the data folder that records a run folder elsewhere, so that the next start finds the same one. */
 const recordName = 'run-folder'
+/** A file in such a run folder that records its data folder: a copy of the data folder names the same run folder. */
+const ownerName = 'data-folder'
 
 /**
  * Sockets need a short path, so a long data folder has its run folder elsewhere: in the user's runtime folder, or in
@@ -23,12 +25,29 @@ export async function makeRunDir(config: Pick<Config, 'dataDir' | 'runtimeDir'>)
   const inData = join(config.dataDir, 'run')
   if (fits(inData)) return makeOwn(inData)
   const former = await recordedRunDir(config)
-  if (former !== null && (await isPrivate(former))) return former
+  if (former !== null && (await isPrivate(former)) && (await claim(former, config.dataDir))) return former
   const made = (await makeInRuntimeDir(config)) ?? (await mkdtemp(join(await temporaryFolder(), 'svc-run-')))
-  const record = join(config.dataDir, recordName)
-  await writeFile(`${record}.new`, made, { mode: 0o600 })
-  await rename(`${record}.new`, record)
+  await claim(made, config.dataDir)
+  await replaceFile(join(config.dataDir, recordName), made)
   return made
+}
+
+/** Binds the run folder to the data folder. False when it belongs to another one. An earlier version bound none. */
+async function claim(runDir: string, dataDir: string): Promise<boolean> {
+  const { dev, ino } = await stat(dataDir, { bigint: true })
+  const file = join(runDir, ownerName)
+  const owner = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (owner === null) await replaceFile(file, `${dev}:${ino}`)
+  return owner === null || owner === `${dev}:${ino}`
+}
+
+/** A process killed in between leaves the whole text or none. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 })
+  await rename(`${file}.new`, file)
 }
 
 /** The run folder outside the data folder; null when there is none. */
@@ -70,7 +89,8 @@ async function makeInRuntimeDir({
   if (runtimeDir === null || !(await isPrivate(runtimeDir)) || endsWithLogin(runtimeDir)) return null
   const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 8)
   const path = join(runtimeDir, `svc-${id}`)
-  return fits(path) ? makeOwn(path) : null
+  // It belongs to another data folder if that one has been moved away from this path.
+  return fits(path) && (await claim(await makeOwn(path), dataDir)) ? path : null
 }
 
 /** systemd removes the runtime folder at the user's last logout, even below a running server, unless the user lingers. */

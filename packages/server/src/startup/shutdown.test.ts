@@ -106,8 +106,9 @@ test('what does not end by the deadline is named, and the process exits', async 
   const shutdown = new Shutdown({ log: log as never, exit: exited.resolve, endMs: 20 })
   void shutdown.wait('the database', new Promise(() => {}))
   await shutdown.wait('apps', Promise.resolve())
-  shutdown.begin('SIGTERM')
-  shutdown.begin('SIGINT')
+  expect(['SIGTERM', 'stop with sessions', 'SIGTERM'].map((reason) => shutdown.begin(reason))).toEqual([
+    ...[true, false, true],
+  ])
   await shutdown.requested()
   expect([shutdown.signal.reason, await exited.promise, lines]).toEqual([
     'SIGTERM',

@@ -27,13 +27,14 @@ export class Shutdown {
     return this.#stopping.signal
   }
 
-  /** Later signals change nothing. */
-  begin(reason: string): void {
-    if (this.signal.aborted) return
+  /** Later signals change nothing. False when the server stops for another reason already. */
+  begin(reason: string): boolean {
+    if (this.signal.aborted) return this.signal.reason === reason
     this.#beganAt = performance.now()
     this.#options.log.info({ signal: reason }, 'stopping')
     setTimeout(() => this.#exit(), this.#options.endMs ?? endMsMax).unref()
     this.#stopping.abort(reason)
+    return true
   }
 
   async requested(): Promise<void> {

@@ -26,13 +26,16 @@ export const stop = command({
   examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
   async run(ctx, { flags }) {
     const server = await runningServer(ctx)
-    const asked = flags.sessions ? await askStopWithSessions(ctx) : null
+    const answer = flags.sessions ? await askStopWithSessions(ctx) : null
+    const asked = answer === 'older' ? null : answer
     if (server === null) return flags.sessions ? endWithoutOurs(ctx, asked) : stopWithoutOurs(ctx)
     const info = asked ?? (await askServer(ctx, countMs))
     const sandboxes = (info?.pid === server.pid ? info.sandboxes : null) ?? null
     if (asked === null) process.kill(server.pid, 'SIGTERM')
     const goOn = !flags.sessions && sandboxes?.outlive === true
-    await untilStopped(ctx, server, goOn)
+    await untilStopped(ctx, server, { goOn })
+    // It was stopping without its sandboxes already, or did not answer.
+    if (flags.sessions && answer === null) return endLeft(ctx, server.pid)
     ctx.out.done({ stopped: true, pid: server.pid, sandboxes }, `Stopped (process ${server.pid})`)
     if (flags.sessions || sandboxes?.outlive === false) noteEnded(ctx, sandboxes)
     else noteGoesOn(ctx, sandboxes)
@@ -110,12 +113,19 @@ async function endWithoutOurs(ctx: Context, asked: ServerInfo | null): Promise<v
   const other = await askServer(ctx)
   if (other !== null) throw await foreign(other)
   await forgetServer(ctx)
+  await endLeft(ctx, null)
+}
+
+/** `stopped`: the process of the server that this command stopped. */
+async function endLeft(ctx: Context, stopped: number | null): Promise<void> {
+  const { out } = ctx
   const report = await askServerProgram<Counts & { ended: number; unsaved: number }>(ctx, '--end-sandboxes', {
     ms: endLeftMs,
     otherwise: 'The sandboxes could not be ended.',
   })
   const { ended, unsaved, ...counts } = report
-  out.done({ stopped: false, pid: null, ended, unsaved, sandboxes: counts }, 'No server was running')
+  const server = stopped === null ? 'No server was running' : `Stopped (process ${stopped})`
+  out.done({ stopped: stopped !== null, pid: stopped, ended, unsaved, sandboxes: counts }, server)
   if (countsOf(counts) === null && ended > 0)
     return out.note(`Ended ${ended === 1 ? '1 sandbox that was' : `${ended} sandboxes that were`} not in use.`)
   noteEnded(ctx, counts)

@@ -73,8 +73,7 @@ function afterMigrations(count: number): string {
 }
 
 function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
-  if (sandboxes === null)
-    return ['agents', 'this version does not say whether they go on; otherwise it saves their unfinished work']
+  if (sandboxes === null) return ['agents', 'unknown: the server is an earlier version or does not answer']
   const what = countsOf(sandboxes)
   if (what === null) return ['agents', 'none is running']
   return sandboxes.outlive ? ['goes on', what] : ['ends', `${what}, because SVC_SANDBOX_LEASE_SECONDS is 0`]

@@ -5,7 +5,12 @@ import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Notice } from '@svc/contract'
-import { ownerSocketName, ownerSocketPath, serverInfoPath } from '@svc/contract/daemon/owner-socket'
+import {
+  ownerSocketName,
+  ownerSocketPath,
+  serverInfoPath,
+  stopWithSessionsPath,
+} from '@svc/contract/daemon/owner-socket'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { serveOwnerSocket } from './owner-socket.ts'
 
@@ -109,9 +114,10 @@ describe('the owner socket in the data folder', () => {
     const dataDir = join(root, below)
     await mkdir(dataDir, { recursive: true })
     const info = { pid: process.pid, url: app.deps.config.publicUrl, data_dir: dataDir }
+    let isRunning = true
     const socket = await serveOwnerSocket(
       { ...app.deps, config: { ...app.deps.config, dataDir } },
-      { info: async () => info, stopWithSessions: () => {} },
+      { info: async () => info, stopWithSessions: () => isRunning },
     )
     try {
       const { mode } = await lstat(join(dataDir, ownerSocketName))
@@ -129,6 +135,10 @@ describe('the owner socket in the data folder', () => {
       expect((await ask(dataDir, 'GET', '/v1/accounts/me')).status).toBe(404)
       const answered = await ask(dataDir, 'GET', serverInfoPath)
       expect(JSON.parse(answered.text)).toEqual(info)
+      expect((await ask(dataDir, 'POST', stopWithSessionsPath)).status).toBe(202)
+      // It has left its sandboxes to the next server already.
+      isRunning = false
+      expect((await ask(dataDir, 'POST', stopWithSessionsPath)).status).toBe(409)
     } finally {
       await socket.close()
       await rm(root, { recursive: true })

@@ -26,8 +26,8 @@ type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' |
 
 interface OfServer {
   info(): Promise<ServerInfo>
-  /** Begins the end of this server and of its sessions. */
-  stopWithSessions(): void
+  /** Begins the end of this server and of its sessions. False when it stops already and leaves them running. */
+  stopWithSessions(): boolean
 }
 
 export async function serveOwnerSocket(deps: SocketDeps, ofServer: OfServer): Promise<OwnerSocket> {
@@ -74,8 +74,12 @@ async function answer(
   try {
     if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await info())
     if (request.method === 'POST' && request.url === stopWithSessionsPath) {
-      send(202, await info())
-      return stopWithSessions()
+      const server = await info()
+      if (!stopWithSessions())
+        throw new ServiceError('conflict', 'This server is stopping already and leaves its sandboxes running.', {
+          hint: 'Run the command again once the server has stopped.',
+        })
+      return send(202, server)
     }
     if (request.method !== 'POST' || request.url !== ownerSocketPath)
       throw new ServiceError('not_found', 'There is no such route.')

@@ -1,12 +1,13 @@
 import { afterAll, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { type EmbeddedOptions, EmbeddedPostgresError, startEmbeddedPostgres } from './postgres.ts'
+import { runningDatabase } from './running.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'svc-embedded-'))
 // Removing synced files takes some disks a second per database.
@@ -112,6 +113,17 @@ test('refuses a data folder in use without disturbing its server', async () => {
   expect(kind).toBe('in-use')
   expect(message).toContain(`process ${first.pid}`)
   expect(await query(first.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
+  await first.stop()
+}, 60_000)
+
+test('finds the database of a running server from its folder, and not from a copy of the folder', async () => {
+  const dataDir = join(root, 'found/postgres')
+  const copy = join(root, 'found-copy/postgres')
+  const first = await start(dataDir)
+  await mkdir(copy, { recursive: true })
+  await copyFile(join(dataDir, 'postmaster.pid'), join(copy, 'postmaster.pid'))
+  expect(await runningDatabase(dataDir)).toBe(first.connectionString)
+  expect(await runningDatabase(copy)).toBeNull()
   await first.stop()
 }, 60_000)
 

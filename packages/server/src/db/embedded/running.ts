@@ -1,13 +1,16 @@
 /** Finds the embedded PostgreSQL of a server that runs. */
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 
-/** The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds. */
+/**
+ * The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds, and in a copy of the
+ * folder of a running server, whose `postmaster.pid` leads to the original.
+ */
 export async function runningDatabase(folder: string): Promise<string | null> {
-  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null)
-  const socketDir = text?.split('\n')[4]
-  if (!socketDir) return null
+  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
+  const [, servedFolder = '', , , socketDir] = text.split('\n')
+  if (!socketDir || !(await isSame(folder, servedFolder))) return null
   const url = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
   const client = new pg.Client({ connectionString: url })
   try {
@@ -23,3 +26,8 @@ export async function runningDatabase(folder: string): Promise<string | null> {
 
 /** The connection failed or served its purpose, so an error on closing it does not matter. */
 function ignoreFailedDisconnect(): void {}
+
+async function isSame(folder: string, other: string): Promise<boolean> {
+  const [real, otherReal] = await Promise.all([folder, other].map((path) => realpath(path).catch(() => null)))
+  return real !== null && real === otherReal
+}

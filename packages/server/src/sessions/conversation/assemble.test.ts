@@ -20,7 +20,7 @@ const begun = (...messages: object[]) => {
 
 test('is the last message of the turn, also after the runtime sent its messages again', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
-  expect(conversation.failTurn('It died.')).toBe('msg_2')
+  expect(conversation.failTurn('It died.')).toEqual(['msg_2'])
   conversation.load([
     { info: info('msg_1', 'user'), parts: [] },
     { info: info('msg_2', 'assistant'), parts: [] },
@@ -29,7 +29,7 @@ test('is the last message of the turn, also after the runtime sent its messages 
 })
 
 test('is the prompt when no answer began, and the reason of an answer is its own', () => {
-  expect(begun(info('msg_1', 'user')).failTurn('It died.')).toBe('msg_1')
+  expect(begun(info('msg_1', 'user')).failTurn('It died.')).toEqual(['msg_1'])
   const error = { name: 'APIError', data: { message: 'No credit.' } }
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant', { error }))
   conversation.failTurn('Something else.')
@@ -40,7 +40,7 @@ test('is the prompt when no answer began, and the reason of an answer is its own
 test('is never the answer of the turn before, and a prompt the runtime did not keep stands in its place', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
   conversation.beginTurn()
-  expect(conversation.failTurn('It did not begin.')).toBeNull()
+  expect(conversation.failTurn('It did not begin.')).toEqual([])
   expect(conversation.isEmptyTurn).toBe(true)
   conversation.failPrompt(prompt, 'It did not begin.')
   expect(conversation.message(prompt.prompt_id)).toMatchObject({
@@ -62,4 +62,23 @@ test('a tool call has the exit code of its command and its duration, where the r
   expect(without).toMatchObject({ type: 'tool', status: 'completed' })
   expect(Object.keys(without)).not.toContain('exit_code')
   expect(Object.keys(without)).not.toContain('duration_ms')
+})
+
+test('a tool that ran when its turn was cut has ended, and so has one of an answer before the newest', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'), info('msg_3', 'user'))
+  const state = { status: 'running', input: { command: 'make' }, metadata: { output: 'half' } }
+  const part = { id: 'a', messageID: 'msg_2', type: 'tool', tool: 'bash', state }
+  conversation.apply({ type: 'message.part.updated', properties: { sessionID: 'ses', part } })
+  const tool = () => conversation.message('msg_2')?.parts.at(-1)
+  expect(tool()).toMatchObject({ status: 'running' })
+  // A prompt that was refused meanwhile is no end of the turn.
+  conversation.failPrompt(prompt, 'Refused.')
+  expect(tool()).toMatchObject({ status: 'running' })
+  expect(conversation.failTurn('It died.')).toEqual(['msg_2'])
+  expect(tool()).toMatchObject({ status: 'error', output: expect.stringContaining('The turn ended before this did.') })
+
+  const later = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  later.apply({ type: 'message.part.updated', properties: { sessionID: 'ses', part } })
+  later.apply({ type: 'message.updated', properties: { sessionID: 'ses', info: info('msg_4', 'assistant') } })
+  expect(later.message('msg_2')?.parts.at(-1)).toMatchObject({ status: 'error' })
 })

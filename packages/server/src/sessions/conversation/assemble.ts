@@ -90,6 +90,7 @@ export class Conversation {
   readonly #failures = new Map<string, string>()
   #chars = 0
   #hasEnded = false
+  #newestAnswerId: string | null = null
   #before = 0
 
   constructor(runtimeSessionId: string | null, redactor: TranscriptRedactor) {
@@ -107,6 +108,7 @@ export class Conversation {
       if (!this.#hasRoom(info.id)) break
       const given = Array.isArray(entry.parts) ? entry.parts.slice(0, partsMax) : []
       const parts = given.map((part) => runtimePart.safeParse(part).data).filter((part) => part !== undefined)
+      this.#noteAnswer(info)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
       ids.push(info.id)
     }
@@ -155,7 +157,7 @@ export class Conversation {
           : new Date(info.time.completed).toISOString(),
       error: info.error === undefined ? (this.#failures.get(info.id) ?? null) : errorText(info.error, this.#redactor),
       parts: [...parts.values()]
-        .flatMap((part) => this.#attachedBy(info, part) ?? presentPart(part, this.#redactor, this.#isUnfinished(info)))
+        .flatMap((part) => this.#attachedBy(info, part) ?? this.#presentPart(info, part))
         .filter((part) => part !== null),
     }
   }
@@ -192,13 +194,28 @@ export class Conversation {
     return info?.role !== 'assistant' || info.error === undefined ? null : failureOf(info.error, this.#redactor)
   }
 
-  /** Sets the reason on the last message of the turn and returns its id; null when the turn has no message yet. */
-  failTurn(reason: string): string | null {
-    const last = [...this.#messages.values()].at(-1)?.info
-    const isOfTurn = last !== undefined && (this.#messages.size > this.#before || last.role === 'user')
-    if (!isOfTurn || this.#failures.has(last.id)) return null
-    this.#failures.set(last.id, reason)
-    return last.id
+  /** The conversation stops in the middle of a turn: its newest prompt has no answer, or the answer has no end. */
+  get isCut(): boolean {
+    const last = [...this.#messages.values()].at(-1)
+    if (last === undefined || last.info.error !== undefined || this.#failures.has(last.info.id)) return false
+    return last.info.time.completed === undefined || [...last.parts.values()].some(isOpenTool)
+  }
+
+  /**
+   * Sets the reason on the last message of the turn, and on its answer if that has no end. Returns their ids; none when
+   * the turn has no message yet.
+   */
+  failTurn(reason: string): string[] {
+    const messages = [...this.#messages.values()].map(({ info }) => info)
+    const last = messages.at(-1)
+    const isOfTurn = messages.length > this.#before || last?.role === 'user'
+    // Prompts that waited for the answer come after it.
+    const answer = messages.slice(this.#before).findLast(({ role }) => role === 'assistant')
+    const cut = answer?.time.completed === undefined && answer?.error === undefined ? answer : undefined
+    const ids = [cut?.id, isOfTurn ? last?.id : undefined].filter((id) => id !== undefined)
+    const failed = [...new Set(ids)].filter((id) => !this.#failures.has(id))
+    for (const id of failed) this.#failures.set(id, reason)
+    return failed
   }
 
   /** Adds a prompt that the runtime never received, with the reason. */
@@ -229,10 +246,21 @@ export class Conversation {
     return !this.#hasEnded && info.role === 'assistant' && info.time.completed === undefined
   }
 
+  #presentPart(info: RuntimeMessage, part: RuntimePart): MessagePart | null {
+    // The runtime ends the tools of an answer before it fails it or begins the next one, unless it dies.
+    const isOver = this.#hasEnded || this.#failures.has(info.id) || info.id !== this.#newestAnswerId
+    return presentPart(part, this.#redactor, { isUnfinished: this.#isUnfinished(info), isOver })
+  }
+
+  #noteAnswer({ id, role }: RuntimeMessage): void {
+    if (role === 'assistant' && !this.#messages.has(id)) this.#newestAnswerId = id
+  }
+
   #onMessage(info: RuntimeMessage | undefined): Change {
     if (info === undefined) return nothing
     const found = this.#messages.get(info.id)
     if (!this.#hasRoom(info.id)) return nothing
+    this.#noteAnswer(info)
     if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
     else found.info = info
     return { kind: 'message', messageId: info.id }
@@ -273,7 +301,11 @@ function charsOf(part: RuntimePart | undefined): number {
   return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0)
 }
 
-function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinished: boolean): MessagePart | null {
+function presentPart(
+  part: RuntimePart,
+  redactor: TranscriptRedactor,
+  { isUnfinished, isOver }: { isUnfinished: boolean; isOver: boolean },
+): MessagePart | null {
   const field = (name: string, text: unknown, charsMax: number, isGrowing = false) =>
     typeof text === 'string' ? clean(redactor.field(part, name, text, { isGrowing, charsMax }), charsMax) : ''
   if (part.type === 'text' || part.type === 'reasoning')
@@ -285,19 +317,26 @@ function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinish
   const status =
     state.status === 'running' || state.status === 'completed' || state.status === 'error' ? state.status : 'pending'
   const isPending = isUnfinished && status === 'pending'
+  const isCut = isOver && isOpenTool(part)
   const output = status === 'error' ? state.error : (state.output ?? state.metadata?.output)
+  const shown = field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running'))
   return {
     type: 'tool',
     id: part.id,
     tool: field('tool', part.tool, 200),
-    status,
+    status: isCut ? 'error' : status,
     title: field('title', state.title, 500),
     input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isPending),
-    output: field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running')),
+    output: isCut ? [shown, cutTool].filter((text) => text !== '').join('\n') : shown,
     ...(state.metadata?.exit === undefined ? {} : { exit_code: state.metadata.exit }),
     ...(state.time === undefined ? {} : { duration_ms: Math.max(0, Math.round(state.time.end - state.time.start)) }),
   }
 }
+
+const cutTool = 'The turn ended before this did.'
+
+const isOpenTool = ({ type, state }: RuntimePart) =>
+  type === 'tool' && state?.status !== 'completed' && state?.status !== 'error'
 
 const isOpen = (part: RuntimePart) => typeof part.time?.end !== 'number'
 

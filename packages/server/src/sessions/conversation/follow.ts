@@ -6,6 +6,7 @@ import { setBusy } from '../activity-store.ts'
 import { abortedCode, Conversation, type TurnFailure } from './assemble.ts'
 import { requestRuntime, boundedText, type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
+import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
 import { Rest, type SleepListener } from './rest.ts'
@@ -25,6 +26,12 @@ const storeMs = 1_000
 const activityMs = 10_000
 const reconnectMs = 100
 const reconnectMsMax = 2_000
+/** A prompt waits this long for what happened while no server followed, so that its turn is not mixed with an earlier one. */
+const catchUpMsMax = 3_000
+const runtimeEnded: TurnFailure = {
+  code: 'runtime_ended',
+  message: 'The agent runtime ended during this turn and was restarted.',
+}
 const historyBytesMax = 64 * 1024 * 1024
 const statusBytesMax = 1024 * 1024
 /** An event of the runtime is at most a whole message part. */
@@ -121,6 +128,10 @@ export class Follower {
 
   start(): void {
     this.#followed = this.#follow()
+  }
+
+  async whenCaughtUp(): Promise<void> {
+    if (this.#mayHaveMoved) await withDeadline(this.caughtUp.promise, catchUpMsMax, () => {})
   }
 
   /** The runtime has taken the prompt. */
@@ -283,11 +294,7 @@ export class Follower {
     // The turn ended with the old runtime, which sends no event for it. A prompt that still waits goes to the new one,
     // which may have taken it before this follower knows of the restart.
     const ranIn = Math.max(before ?? starts, this.#takenBy ?? 0)
-    if (starts > ranIn && this.turn === 'busy' && !this.#isUndelivered)
-      this.#setTurn('error', {
-        code: 'runtime_ended',
-        message: 'The agent runtime ended during this turn and was restarted.',
-      })
+    if (starts > ranIn && this.turn === 'busy' && !this.#isUndelivered) this.#setTurn('error', runtimeEnded)
   }
 
   /** A turn may have ended while the stream was disconnected, and would otherwise count as busy forever. */
@@ -303,6 +310,9 @@ export class Follower {
     const status = await this.#statusOf(runtimeSessionId)
     this.#mayHaveMoved = false
     if (status === null || (status === 'idle') === (this.turn === 'idle')) return
+    // The runtime ended meanwhile, unless the turn began here and its prompt waits.
+    if (status === 'idle' && this.#turnsBegun === 0 && this.#conversation.isCut)
+      return this.#setTurn('error', runtimeEnded)
     this.#onTurn(status === 'idle' ? 'idle' : 'busy', null)
   }
 
@@ -383,11 +393,12 @@ export class Follower {
     this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error: error?.message ?? null })
   }
 
-  /** Shows the reason on the last message of the turn, or on its prompt when the runtime wrote no message. */
+  /** Shows the reason on the messages of the turn that have no end, or on its prompt when the runtime wrote no message. */
   #showFailure({ message }: TurnFailure): void {
-    const messageId = this.#conversation.failTurn(message)
-    if (messageId !== null) this.#touch(messageId)
-    else if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
+    const failed = this.#conversation.failTurn(message)
+    for (const messageId of failed) this.#touch(messageId)
+    if (failed.length > 0) return
+    if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
       this.#conversation.failPrompt(this.#prompt, message)
       this.#touch(this.#prompt.prompt_id)
     }

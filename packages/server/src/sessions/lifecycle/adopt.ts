@@ -65,7 +65,7 @@ export async function adoptRunning(
   const answer = await adoptSandbox(deps, driver, session, signal)
   if (answer.kind === 'gone') return { kind: 'lost', reason: null }
   if (answer.kind === 'silent') {
-    await setUnsavedWork(deps.db, { sessionId, generation }, unsavedReason(silentReason))
+    await setUnsavedWork(deps.db, { sessionId, generation }, unsavedReason('The sandbox could not be asked for them.'))
     return { kind: 'lost', reason: silentReason }
   }
   const adopted = answer.value

@@ -1,5 +1,6 @@
 /** Sandboxes of sessions that outlive their server and do not answer the next one at once, with the fake driver. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { Message } from '@svc/contract'
 import { withDeadline } from '../../deadline.ts'
 import { silentMsMax, silentReason } from '../../sandboxes/adopt.ts'
 import { reconcileSessions } from '../jobs.ts'
@@ -25,6 +26,8 @@ beforeEach(async () => {
 }, 120_000)
 afterEach(async () => {
   delete first.driver.options.answerMs
+  delete first.driver.options.onPrompt
+  delete first.driver.options.asleep
   for (const server of next) await server.close()
   await first.close()
 })
@@ -45,8 +48,7 @@ async function startNext(): Promise<SecondServer> {
 }
 
 async function leaveSilent(): Promise<SecondServer> {
-  expect(await first.deps.sessions.close({ endsSandboxes: false })).toBe(1)
-  await letDie(first.deps)
+  await leave()
   silence()
   return startNext()
 }
@@ -77,10 +79,65 @@ test('fails with the true reason when its sandbox stays silent, and its last cha
     const found = await first.session(sessionId)
     return found.status === 'failed' ? found : null
   })
-  expect(failed.error).toBe(silentReason)
-  const row = await getSessionById(first.deps.db, sessionId)
-  expect(row?.unkept_work).toStartWith('The last changes of this session may not be saved.')
+  expect(failed.error).toStartWith(`${silentReason} The last changes of this session may not be saved.`)
   expect(await first.driver.find(sandboxId)).toBeNull()
+})
+
+/** The agent works on a prompt until the returned function is called. */
+async function atWork(): Promise<() => void> {
+  const answer = Promise.withResolvers<string>()
+  first.driver.options.onPrompt = () => answer.promise
+  await first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'build it' } })
+  const answers = first.deps.db.selectFrom('session_messages').select('role').where('role', '=', 'assistant')
+  await until('the answer has begun', async () => {
+    const [answer] = await answers.where('session_id', '=', sessionId).execute()
+    return answer !== undefined && (await row()).is_busy
+  })
+  return () => answer.resolve('Built.')
+}
+
+async function leave(): Promise<void> {
+  expect(await first.deps.sessions.close({ endsSandboxes: false })).toBe(1)
+  await letDie(first.deps)
+}
+
+const row = async () => (await getSessionById(first.deps.db, sessionId))!
+const untilIdle = () => until('the turn has ended', async () => !(await row()).is_busy)
+const answerOf = async ({ request }: Pick<SecondServer, 'request'>) =>
+  (await request<{ messages: Message[] }>('GET', first.path(sessionId, 'transcript'))).body.messages.at(-1)
+
+test('fails the turn whose runtime died while no server ran, and its command has ended', async () => {
+  await atWork()
+  await leave()
+  first.driver.killRuntime(sandboxId)
+  const server = await startNext()
+  await untilIdle()
+  expect((await row()).last_turn_error).toMatchObject({ code: 'runtime_ended' })
+  expect(await answerOf(server)).toMatchObject({
+    error: 'The agent runtime ended during this turn and was restarted.',
+    parts: [{ type: 'tool', status: 'error' }],
+  })
+  delete first.driver.options.onPrompt
+  await server.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'again' } })
+  await until('the next turn has succeeded', async () => (await row()).last_turn_error === null)
+})
+
+test('fails the turn whose runtime died while its server ran in the same way', async () => {
+  await atWork()
+  first.driver.killRuntime(sandboxId)
+  await untilIdle()
+  expect((await row()).last_turn_error).toMatchObject({ code: 'runtime_ended' })
+  expect(await answerOf(first)).toMatchObject({ parts: [{ type: 'tool', status: 'error' }] })
+})
+
+test('succeeds with a turn that ended while no server ran', async () => {
+  const finish = await atWork()
+  await leave()
+  finish()
+  const server = await startNext()
+  await untilIdle()
+  expect((await row()).last_turn_error).toBeNull()
+  expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
 })
 
 test('fails with the reason of its sandbox when that ends while it is silent', async () => {
@@ -188,4 +245,34 @@ test('continues the timeline of a start that an earlier server began', async () 
   const after = await timeline(body.session_id)
   expect(after.map(({ name }) => name)).toEqual(before.map(({ name }) => name))
   expect(after.filter(({ ms }) => ms === null)).toEqual([])
+})
+
+test('says that the operator stopped it, and that its last changes may not be saved', async () => {
+  silence()
+  await first.deps.sessions.close({ endsSandboxes: true })
+  delete first.driver.options.answerMs
+  await letDie(first.deps)
+  const last = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(last)
+  await reconcileSessions(last.deps)
+  const { error } = await first.reaches(sessionId, 'stopped')
+  expect(error).toStartWith('It was stopped by `svc self-host stop --sessions`.')
+  expect(error).toContain('The last changes of this session may not be saved.')
+})
+
+test('keeps no server that stops waiting for a prompt to a sandbox that answers, and gets that prompt once', async () => {
+  const wake = Promise.withResolvers<void>()
+  first.driver.options.asleep = () => ({ ms: 1, wake: () => wake.promise })
+  const sent = first.request('POST', first.path(sessionId, 'prompt'), { body: { text: 'wake up' } })
+  const stored = first.deps.db.selectFrom('session_prompts').select('status').where('session_id', '=', sessionId)
+  await until('the prompt is accepted', async () => (await stored.executeTakeFirst())?.status === 'accepted')
+  const over = Promise.all([sent, first.deps.sessions.close({ endsSandboxes: false })])
+  // The request to its daemon alone may take longer than this.
+  expect(await withDeadline(over, 15_000, () => null)).toMatchObject([{ status: 202, body: { status: 'accepted' } }, 1])
+  await letDie(first.deps)
+  delete first.driver.options.asleep
+  wake.resolve()
+  await startNext()
+  await until('the prompt is delivered', async () => (await stored.executeTakeFirst())?.status === 'delivered')
+  expect(prompts()).toEqual(['wake up'])
 })

@@ -1,7 +1,8 @@
 /** Delivers the accepted prompts of a session to its sandbox. */
 import { attachmentsNote } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
-import { abortRun, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { handledElsewhere } from '../../deadline.ts'
+import { abortRun, type DaemonOutcome, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
 import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
@@ -12,14 +13,19 @@ type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
 /** The codes of a daemon are not trusted. */
 const promptErrorCode = /^[a-z_]{1,50}$/
 
-/** Delivers in order. A prompt that the daemon cannot take yet stays accepted. */
-export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
+/** Delivers in order. A prompt that the daemon cannot take yet, or not before `signal` aborts, stays accepted. */
+export async function deliverPrompts(
+  deps: DeliveryDeps,
+  attached: AttachedSandbox,
+  signal: AbortSignal,
+): Promise<void> {
   const { daemon, follower, redactor } = attached
   const { sessionId } = daemon
   for (const prompt of await acceptedPrompts(deps.db, sessionId)) {
+    if (signal.aborted) return
     deps.warm.isNeeded()
     const begins = follower.beginTurn(prompt)
-    const outcome = await deliver(deps, attached, prompt)
+    const outcome = await untilCut(deliver(deps, attached, prompt), signal)
     if (outcome.kind === 'ok') {
       attached.knowsEarlier = true
       follower.delivered(outcome.value)
@@ -50,6 +56,19 @@ async function deliver(deps: Pick<Deps, 'db'>, { daemon, knowsEarlier }: Attache
   // Readers of the note look for the files of the prompt in its first paragraph, which may be empty.
   if (earlier !== null) notes.push(...(notes.length === 0 ? [''] : []), earlier.note)
   return sendPrompt(daemon, { text, prompt_id, ...(notes.length === 0 ? {} : { note: notes.join('\n\n') }) })
+}
+
+/** The daemon may take the prompt all the same. It runs once, because the next server delivers it under the same id. */
+async function untilCut<T>(delivery: Promise<DaemonOutcome<T>>, signal: AbortSignal): Promise<DaemonOutcome<T>> {
+  const over = Promise.withResolvers<DaemonOutcome<T>>()
+  const cut = () => over.resolve({ kind: 'unavailable', reason: 'The server is stopping.' })
+  signal.addEventListener('abort', cut, { once: true })
+  delivery.catch(handledElsewhere)
+  try {
+    return await Promise.race([delivery, over.promise])
+  } finally {
+    signal.removeEventListener('abort', cut)
+  }
 }
 
 export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {

@@ -45,6 +45,8 @@ const lostMax = 3
 const lostWithinMs = 10 * 60_000
 /** How long a driver may take to report why a sandbox ended. */
 const exitReportMs = 15_000
+/** A runtime that wakes takes a prompt after seconds. A server that stops waits no longer than this for that. */
+const deliverMsOnStop = 2_500
 
 export class SessionReconciler implements SessionRunner {
   readonly #deps: Omit<Deps, 'sessions'>
@@ -59,6 +61,7 @@ export class SessionReconciler implements SessionRunner {
   /** Sessions that took a warm sandbox, with the commit of their branch. */
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
+  readonly #deliveriesOver = new AbortController()
   #closed = false
   #handsOver = false
 
@@ -119,7 +122,9 @@ export class SessionReconciler implements SessionRunner {
   async deliverPrompts(sessionId: string): Promise<void> {
     await this.#deps.localLocks.run(`prompts ${sessionId}`, async () => {
       const attached = this.#attached.get(sessionId)
-      if (attached !== undefined) await deliverPrompts(this.#deps, attached)
+      if (attached === undefined) return
+      await attached.follower.whenCaughtUp()
+      await deliverPrompts(this.#deps, attached, this.#deliveriesOver.signal)
     })
   }
 
@@ -138,6 +143,7 @@ export class SessionReconciler implements SessionRunner {
   async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<number> {
     this.#closed = true
     this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
+    setTimeout(() => this.#deliveriesOver.abort(), deliverMsOnStop).unref()
     for (const [sessionId] of this.#starting) this.interrupt(sessionId)
     // Beside the rest, which waits for requests to these daemons.
     const givenUp = Promise.all([...this.#attached.values()].map((attached) => attached.giveUpIfSilent()))

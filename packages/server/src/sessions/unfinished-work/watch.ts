@@ -121,7 +121,12 @@ export class WipWatch {
     this.release()
     const late: SaveOutcome = { kind: 'failed', reason: 'It took longer than a stop may wait.' }
     const outcome = await withDeadline(this.saveNow(lastSaveMs, true), lastSaveMs + 500, () => late)
-    if (outcome.kind === 'failed') await this.#recordUnsaved(outcome.reason)
+    if (outcome.kind !== 'failed') return
+    this.#deps.log.warn(
+      { session_id: this.#daemon.sessionId, reason: outcome.reason },
+      'a sandbox ends although its last changes may not be saved',
+    )
+    await this.#recordUnsaved(outcome.reason)
   }
 
   /** The session shows it, so that its end does not look as if everything had been saved. */
