@@ -26,7 +26,7 @@ export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerStat
       process.kill(server.pid, 'SIGTERM')
       await untilStopped(ctx, server, {
         goOn: plan.sandboxes?.outlive === true,
-        then: ' No server starts now: once it has ended, run svc self-host start with this program.',
+        advice: ' No server starts now: once it has ended, run svc self-host start with this program.',
       })
       const from = (await stat(logOf(running.env)).catch(() => null))?.size ?? 0
       try {

@@ -20,6 +20,7 @@ import { orphanedSandboxes } from './orphans.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
+import { endedByOperator, lostReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
 import {
   beginGeneration,
@@ -34,12 +35,6 @@ import { isRunElsewhere, sandboxesOf, type SandboxRow, setEnded, updateSandbox }
 import { endGeneration, unansweredReason } from './end-generation.ts'
 
 const starting = 'the session was starting'
-const serverStopped = 'The server that ran this sandbox stopped, and the sandbox ended with it.'
-const notContinued =
-  'The server that ran this sandbox stopped, and the sandbox ended before a server continued it. Its lease (SVC_SANDBOX_LEASE_SECONDS) may be over.'
-const whatRemains =
-  'Pushed work is on the branch, and `svc sessions recover` restores saved work; later changes are lost. Send a prompt to continue.'
-const endedByOperator = 'It was stopped by `svc self-host stop --sessions`. Send a prompt to continue.'
 /** A session that loses this many sandboxes within this time has failed. */
 const lostMax = 3
 const lostWithinMs = 10 * 60_000
@@ -355,8 +350,7 @@ export class SessionReconciler implements SessionRunner {
     if (current?.status === 'stopped') return this.#end(session, { to: 'stopped', sandbox: 'stopped', reason })
     if (why !== null || current?.instance_id === this.#deps.instanceId)
       return this.#fail(session, reason ?? 'The sandbox ended by itself.')
-    const ended = this.#deps.sandboxes?.outlives === true ? notContinued : serverStopped
-    return this.#end(session, { to: 'stopped', sandbox: 'error', reason: `${ended} ${whatRemains}` })
+    return this.#end(session, { to: 'stopped', sandbox: 'error', reason: lostReason(this.#deps.sandboxes) })
   }
 
   /** Goes on with the sandbox that an earlier server left. `interrupted`: a stop follows, or the next server goes on. */

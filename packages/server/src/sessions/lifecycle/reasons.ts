@@ -1,0 +1,14 @@
+/** Why a session ended with its sandbox, as people read it. */
+import type { Deps } from '../../deps.ts'
+
+const serverStopped = 'The server that ran this sandbox stopped, and the sandbox ended with it.'
+const notContinued =
+  'The server that ran this sandbox stopped, and the sandbox ended before a server continued it. Its lease (SVC_SANDBOX_LEASE_SECONDS) may be over.'
+const whatRemains =
+  'Pushed work is on the branch, and `svc sessions recover` restores saved work; later changes are lost. Send a prompt to continue.'
+export const endedByOperator = 'It was stopped by `svc self-host stop --sessions`. Send a prompt to continue.'
+
+/** The reason of a sandbox that was gone before a server continued it. */
+export function lostReason(driver: Deps['sandboxes']): string {
+  return `${driver?.outlives === true ? notContinued : serverStopped} ${whatRemains}`
+}
