@@ -76,7 +76,10 @@ export function restartDrill(driver: () => DriverOfDrill): void {
   test("a stop with sessions ends every sandbox, including the app's", async () => {
     const { server } = drill
     const ran = await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
-    expect(ran.stdout).toContain('stops with its sessions, apps and checks')
+    expect([ran.stdout, ran.stderr]).toEqual([
+      expect.stringContaining('is stopping'),
+      expect.stringContaining('Ended 10 sessions'),
+    ])
     await server.exited
     expect(processesWith(server.dir)).toEqual([])
     await driver().expectNothingLeft?.()
