@@ -5,7 +5,7 @@
 import { linkPort, runDir } from '@svc/contract/daemon/control'
 import { readStatus, serveLink } from '@svc/link'
 
-/** For the driver, which reads it in the log of the pod, where nobody else can write. */
+/** The driver reads this line in the log of the pod, where only this process can write. */
 const announcement = 'svc-link'
 
 export async function untilBooted(

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 
-/** What a stream of a link leads to. */
+/** The kinds of streams, by their destination. */
 export const streamKinds = {
   /** From the server: the daemon's socket. */
   daemon: 'daemon',
@@ -14,7 +14,7 @@ export const streamKinds = {
   egress: 'egress',
 } as const
 
-/** What a blank sandbox becomes. */
+/** The identity that a blank sandbox receives. */
 export interface BootMessage {
   env: Record<string, string>
   /** Arguments of PID 1. */

@@ -1,4 +1,4 @@
-/** What the other end of a link may do wrong. */
+/** A link survives or ends cleanly when its other end misbehaves. */
 import { expect, test } from 'bun:test'
 import type { Duplex } from 'node:stream'
 

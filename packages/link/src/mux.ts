@@ -17,7 +17,7 @@ export interface Channel {
 
 const types = { open: 0, data: 1, end: 2, reset: 3, credit: 4, ping: 5, pong: 6 } as const
 const headBytes = 5
-/** What one stream may send before its reader has taken some of it. */
+/** The number of bytes that one stream may send before its reader takes some of them. */
 export const windowBytes = 256 * 1024
 /** Small enough that a short request does not wait long behind a long one. */
 const sliceBytes = 32 * 1024
@@ -187,7 +187,7 @@ interface Wire {
 class MuxStream extends Duplex {
   readonly id: number
   #wire: Wire
-  /** What the other end still takes. */
+  /** The number of bytes that the other end still accepts. */
   #credit = windowBytes
   #pending: { rest: Buffer; done: (error?: Error | null) => void } | null = null
   #received: Buffer[] = []

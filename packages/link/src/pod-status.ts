@@ -1,4 +1,4 @@
-/** What the control groups of this sandbox say, which no API of a cluster shows: version 2, then version 1. */
+/** Reads the control groups of this sandbox, which no cluster API shows: version 2, then version 1. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

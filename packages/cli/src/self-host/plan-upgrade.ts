@@ -19,7 +19,7 @@ export interface UpgradePlan {
   to: { version: string; program: string }
   /** How many the start of this program applies; null when unknown. */
   migrations: number | null
-  /** What the server runs; null for a version that does not say so. */
+  /** The sandboxes of the server; null when it does not report them. */
   sandboxes: RunningSandboxes | null
   /** Whether the earlier program starts again if this one does not. */
   can_go_back: boolean

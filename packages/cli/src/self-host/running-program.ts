@@ -1,4 +1,4 @@
-/** What the kernel knows about the process of a server: its program, its settings, and who keeps it running. */
+/** Reads from the kernel the program and the settings of a server's process, and finds the process that manages it. */
 import { readFile, stat } from 'node:fs/promises'
 import { serverCommand } from './launch.ts'
 import { statOf } from './state.ts'
@@ -42,7 +42,7 @@ async function isSameFile(one: string, other: string): Promise<boolean> {
 
 type Keeper = { kind: 'systemd'; unit: string } | { kind: 'terminal' } | { kind: 'unknown' }
 
-/** Who runs a server that `svc self-host start` did not start. */
+/** Finds the manager of a server that `svc self-host start` did not start. */
 export async function keeperOf(pid: number, env: Readonly<Record<string, string>>): Promise<Keeper> {
   const [, parent, , , terminal] = await statOf(pid)
   const parentName = await readFile(`/proc/${parent}/comm`, 'utf8').catch(() => '')

@@ -25,7 +25,7 @@ export interface ServerInfo {
   sandboxes?: RunningSandboxes
 }
 
-/** What a server runs that a later one can continue. */
+/** The sandboxes of a server that a later server can continue. */
 export interface RunningSandboxes {
   /** Null for a server without sandboxes. */
   driver: string | null

@@ -1,4 +1,4 @@
-/** What a tool call of an agent does and how it ended, in the words of the pages and the client. Loads no zod: both use it. */
+/** Describes the target and the outcome of an agent's tool call for the pages and the client. Loads no zod: both use it. */
 import type { MessagePart } from '../api.gen.ts'
 import { isRecord, parseJson } from '../json.ts'
 

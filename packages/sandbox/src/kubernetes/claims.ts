@@ -91,7 +91,7 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
         },
       })
     },
-    /** What the cluster says about a claim. */
+    /** The cluster's message about a claim. */
     async whyPending(name: string): Promise<string> {
       const claim = await client.find<Claim>(`${at('sandboxclaims')}/${name}`)
       return claim?.status?.conditions?.map(({ message }) => message).join(' ') || 'it says nothing'

@@ -107,7 +107,7 @@ async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 }
 
 const dataChannel = 0
-/** Of a WebSocket, which cannot say that it is full by itself. */
+/** Limits the unsent bytes of a WebSocket, which does not report that it is full. */
 const unsentBytesMax = 1024 ** 2
 const sentLookMs = 5
 const openMs = 15_000
@@ -145,7 +145,7 @@ async function portForward(
       done(error)
     },
   })
-  // Whoever uses it listens for its end.
+  // The caller listens for its end.
   wire.on('error', () => {})
   socket.onmessage = ({ data }) => {
     const bytes = Buffer.from(data as ArrayBuffer)

@@ -1,4 +1,4 @@
-/** What the driver needs of a cluster, found out once: how to reach it, what it may do there, and what isolates pods. */
+/** Finds out once how to reach the cluster, what the server may do there, and how pods are isolated. */
 import { type AccessOptions, readAccess } from './access.ts'
 import { claimsApi } from './claims.ts'
 import { type Client, ClusterError, createClient } from './client.ts'
@@ -17,7 +17,7 @@ export interface Cluster {
   warnings: string[]
 }
 
-/** What an operator has to do before sandboxes can start. */
+/** The steps an operator has to take before sandboxes can start. */
 export class ProblemError extends Error {
   readonly install: string | null
   constructor(message: string, install: string | null) {

@@ -408,7 +408,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
 
 interface Parts {
   cluster: Cluster
-  /** Of the pods in the API. */
+  /** The path of the pods in the API. */
   path: string
   pods: ReturnType<typeof followPods>
   pools: ReturnType<typeof poolsOf> | null

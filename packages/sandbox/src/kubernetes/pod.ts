@@ -149,7 +149,7 @@ export function hopeless(pod: Pod): string | null {
   return null
 }
 
-/** What the cluster says about a pod that does not run yet. */
+/** The cluster's message about a pod that does not run yet. */
 export function whyPending({ status }: Pod): string {
   const blocked = status?.conditions?.find(({ status: is, message }) => is === 'False' && message)
   return blocked?.message ?? status?.containerStatuses?.[0]?.state?.waiting?.reason ?? 'it is pending'

@@ -21,6 +21,7 @@ import { recordEvent, shortened } from '../events/record.ts'
 import type { LogPosition } from '../redaction/lines.ts'
 import { originOf } from '../sandboxes/private-origin.ts'
 import { appendLog } from './log/store.ts'
+import type { ClaimLimits } from '../sandboxes/workloads.ts'
 
 export type AppRow = Row<'apps'>
 export type DeployRow = Row<'app_deploys'>
@@ -196,17 +197,7 @@ export async function adoptableSandboxes(db: DbOrTransaction, sandboxIds: string
  * Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. A deploy whose
  * sandbox is among `left` keeps it and its state; the others have none.
  */
-export async function claimDeploys(
-  deps: EventDeps,
-  input: {
-    instanceId: string
-    home: string | null
-    inHand: string[]
-    left: string[]
-    staleSeconds: number
-    limit: number
-  },
-): Promise<Claim[]> {
+export async function claimDeploys(deps: EventDeps, input: ClaimLimits): Promise<Claim[]> {
   const { instanceId } = input
   const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
   const isDead = (column: string) => isServerDead(sql.ref(column), input.staleSeconds)

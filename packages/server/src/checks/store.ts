@@ -11,6 +11,7 @@ import type { Deps } from '../deps.ts'
 import { recordEvent, shortened } from '../events/record.ts'
 import type { LogPosition } from '../redaction/lines.ts'
 import { appendLog } from './log-store.ts'
+import type { ClaimLimits } from '../sandboxes/workloads.ts'
 
 export type TreeRow = Row<'change_request_trees'>
 export type RunRow = Row<'check_runs'>
@@ -121,15 +122,7 @@ export async function cancelUnwanted(db: DbOrTransaction, changed: Changed): Pro
 /** The same number in every version of the program. Claims hold this lock, so that two servers cannot exceed a cap together. */
 const claimLock = 7_346_218
 
-export interface ClaimInput {
-  instanceId: string
-  home: string | null
-  /** Runs of this server, which are not claimed again. */
-  inHand: string[]
-  /** Sandboxes of an earlier server that live. Their runs go on; others begin again. */
-  left: string[]
-  staleSeconds: number
-  limit: number
+export interface ClaimInput extends ClaimLimits {
   perAccount: number
 }
 

@@ -10,6 +10,18 @@ interface Workload {
   abort: AbortController
 }
 
+/** Selects the rows of workloads that this server claims. */
+export interface ClaimLimits {
+  instanceId: string
+  home: string | null
+  /** Rows of this server, which are not claimed again. */
+  inHand: string[]
+  /** Sandboxes of an earlier server that live. Their rows go on; others begin again. */
+  left: string[]
+  staleSeconds: number
+  limit: number
+}
+
 /** The workload sandboxes that this server runs for one kind of workload, by the id of their deploy or check run. */
 export class Workloads<W extends Workload> {
   readonly byId = new Map<string, W>()

@@ -102,7 +102,7 @@ async function foreign({ pid, url }: ServerInfo): Promise<Refusal> {
 /** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
 const endLeftMs = 180_000
 
-/** What a running server runs ends with it; what a stopped one left is ended here. */
+/** A running server ends its own sandboxes. This ends those that a stopped server left. */
 async function endWithoutOurs(ctx: Context, asked: ServerInfo | null): Promise<void> {
   const { out } = ctx
   if (asked !== null) {
