@@ -17,19 +17,24 @@ const minute = 60_000
 class OneOfThree extends ServerProcess {
   readonly name: string
   readonly #env: Record<string, string>
+  readonly #isEncrypted: boolean
   #port: number | null = null
+  #peerUrl: string | null = null
 
-  constructor(dir: string, name: string, env: Record<string, string>) {
+  /** `isEncrypted`: how the other servers reach it. */
+  constructor(dir: string, name: string, isEncrypted: boolean, env: Record<string, string>) {
     super(dir)
     this.name = name
+    this.#isEncrypted = isEncrypted
     this.#env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
   }
 
   async boot(): Promise<void> {
     this.#port ??= await freePort()
-    const own = { SVC_PORT: String(this.#port), SVC_PEER_URL: `http://127.0.0.1:${this.#port}` }
+    this.#peerUrl ??= this.#isEncrypted ? `https://127.0.0.1:${await freePort()}` : `http://127.0.0.1:${this.#port}`
+    const own = { SVC_PORT: String(this.#port), SVC_PEER_URL: this.#peerUrl }
     if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
-    this.url = own.SVC_PEER_URL
+    this.url = `http://127.0.0.1:${this.#port}`
   }
 
   /** Its sandboxes would outlive it. */
@@ -71,7 +76,7 @@ beforeAll(async () => {
     SVC_WARM_SANDBOXES: '0',
     SVC_SANDBOX_LEASE_SECONDS: '300',
   }
-  servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfThree(dir, name, env))
+  servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfThree(dir, name, name !== 'cyd', env))
   for (const server of servers) await server.boot()
   balancer.servers = servers.map(({ url }) => url)
   front = { url: balancer.url, token }
@@ -109,7 +114,8 @@ function transcriptHas(text: string): Promise<boolean> {
 }
 
 const program3000 = `
-Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: () => new Response('a page of the session') })
+const answer = ({ url }) => url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
+Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: (request) => new Response(answer(request)) })
 `
 
 test(
@@ -123,9 +129,13 @@ test(
     const seed = await mkdtemp(join(dir, 'seed-'))
     await git(seed, 'init', '--quiet', '--initial-branch=main')
     await Bun.write(join(seed, 'server.mjs'), program3000)
+    await Bun.write(join(seed, 'public/index.html'), 'a page of the app')
     await Bun.write(
       join(seed, 'svc.toml'),
       `svc_version = 1
+[[apps]]
+slug = "site"
+static_dir = "public"
 [[triggers]]
 slug = "hook"
 type = "webhook"
@@ -186,8 +196,30 @@ test(
       return answer.status === 200 ? answer : null
     })
     expect(page.text).toBe('a page of the session')
+    const modelKey = (await fromOrigin(host, '/key', { cookie: entered.cookie })).text
+    for (let i = 0; i < 6; i++) {
+      const models = await fetch(`${front.url}/v1/llm/models`, { headers: { authorization: `Bearer ${modelKey}` } })
+      expect(models.status).toBe(200)
+    }
     const { sandbox_url } = await inProject<{ sandbox_url: string }>('GET', `/sessions/${session}`)
     for (let i = 0; i < 6; i++) expect((await fetch(`${sandbox_url}/svc/health`)).status).toBe(200)
+  },
+  2 * minute,
+)
+
+test(
+  'an app is deployed at its home, and opens through any server',
+  async () => {
+    await until(
+      'the app to run',
+      async () => (await inProject<{ state: string }>('GET', '/apps/site')).state === 'running',
+    )
+    const { url } = await inProject<{ url: string }>('GET', '/apps/site/open')
+    const { host, pathname, search } = new URL(url)
+    const entered = await fromOrigin(host, `${pathname}${search}`)
+    expect(entered.status).toBe(303)
+    for (let i = 0; i < 6; i++)
+      expect((await fromOrigin(host, '/', { cookie: entered.cookie })).text).toBe('a page of the app')
   },
   2 * minute,
 )

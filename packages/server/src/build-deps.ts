@@ -14,6 +14,7 @@ import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
+import { PeerTls } from './fleet/peer-tls.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -53,6 +54,7 @@ export async function buildDeps(
     database = opened
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
     const registered = await registerServer({ db: opened.db, config, log }, folderId)
+    const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({
       folder: join(runDir, 'egress'),
       operator: config.egress,
@@ -67,6 +69,7 @@ export async function buildDeps(
     metrics.watchPools(opened.pools)
     const deps = assembleDeps(opened, {
       ...registered,
+      peerTls,
       config,
       disk,
       keyring,
@@ -100,7 +103,7 @@ export async function buildDeps(
 }
 
 type Given = 'config' | 'disk' | 'keyring' | 'redaction' | 'sandboxes' | 'egress' | 'metrics' | 'relaySocket'
-type Own = Pick<Deps, Given | 'heartbeat' | 'log' | 'serverName' | 'home' | 'undeclaredError'>
+type Own = Pick<Deps, Given | 'heartbeat' | 'log' | 'serverName' | 'home' | 'peerTls' | 'undeclaredError'>
 
 /** Adds what does not depend on where the server runs. Tests replace parts of it. */
 export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own: Own & Partial<Deps>): Deps {

@@ -9,6 +9,7 @@ import type { Db } from './db/schema.ts'
 import type { DiskWatch } from './storage/disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
 import type { EventNotifier } from './events/notifier.ts'
+import type { PeerTls } from './fleet/peer-tls.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -48,6 +49,8 @@ export interface Deps {
   serverName: string
   /** The same while other servers share the database, so that jobs leave projects of another home alone. Null: alone. */
   home: string | null
+  /** How this server recognizes others. Null: alone. */
+  peerTls: PeerTls | null
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
   /** How loaded this machine is. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Server as NetServer, Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -35,6 +36,7 @@ export class Listener {
   readonly server: Server
   #listener: RequestListener = notReady
   readonly #fromSandbox: boolean
+  readonly #peersOnly: boolean
   readonly #network: NetworkConfig
   readonly #connections: Connections
   readonly #bodies: SlowBodies
@@ -43,43 +45,59 @@ export class Listener {
   readonly #proxied: ProxiedConnections | null
   #socketPath: string | null = null
 
-  constructor(options: { fromSandbox: boolean; network?: NetworkConfig; onRefused?: (reason: string) => void }) {
+  constructor(options: {
+    fromSandbox: boolean
+    network?: NetworkConfig
+    onRefused?: (reason: string) => void
+    /** Answers other servers and nobody else. */
+    peersOnly?: boolean
+    /** Encrypts its connections. PEM. */
+    tls?: { cert: string; key: string } | null
+  }) {
     this.#fromSandbox = options.fromSandbox
+    this.#peersOnly = options.peersOnly === true
+    const tls = options.tls ?? null
     this.#network = options.network ?? defaults
     this.#connections = new Connections(this.#network, options.onRefused ?? (() => {}))
     this.#bodies = new SlowBodies(this.#network.limits)
-    this.server = createServer((request, response) => {
-      this.#note(request)
+    const onRequest: RequestListener = (request, response) => {
+      if (!this.#note(request)) return errorOf(response, forServersOnly())
       // Bun's HTTP times the next request only on connections that it accepted itself.
       const nextWithinMs = this.#proxied === null ? null : this.server.keepAliveTimeout
       response.once('close', () => this.#connections.answered(request.socket, nextWithinMs))
       this.#proxied?.carry(request, response)
       this.#bodies.watch(request, response)
       this.#listener(request, response)
-    })
+    }
+    this.server = tls === null ? createServer(onRequest) : createTlsServer(tls, onRequest)
     const { trustsProxy, proxyProtocol } = this.#network
     this.#proxied =
       proxyProtocol && !this.#fromSandbox ? new ProxiedConnections(this.server, trustsProxy, this.#connections) : null
     // Sandboxes share one socket without addresses, so it has no caps.
     if (!this.#fromSandbox && this.#proxied === null)
-      this.server.on('connection', (socket: Socket) => this.#connections.add(socket))
+      this.server.on(tls === null ? 'connection' : 'secureConnection', (socket: Socket) =>
+        this.#connections.add(socket),
+      )
     this.server.keepAliveTimeout = keepAliveMs
     // Large pushes and event streams may take as long as they make progress: http/bodies/slow-bodies.ts and
     // http/connections/connections.ts cut the rest.
     this.server.requestTimeout = 0
   }
 
-  #note(request: ListenedRequest): void {
+  /** False for a request that this listener does not take. */
+  #note(request: ListenedRequest): boolean {
     this.#connections.heard(request.socket)
     request.svcFromSandbox = this.#fromSandbox
     request.svcAddress = this.#fromSandbox ? 'sandbox' : clientOf(this.#network, request)
     const forwarded = this.#forwarder?.admit(request) ?? null
-    if (forwarded === null || this.#fromSandbox) return
+    if (this.#peersOnly && this.#forwarder !== null && forwarded === null) return false
+    if (forwarded === null || this.#fromSandbox) return true
     request.svcForwarded = true
     request.svcFromSandbox = forwarded.fromSandbox
     request.svcAddress = forwarded.address
     // The caps of the client apply, not those of the server that forwards.
     if (!forwarded.fromSandbox) this.#connections.relays(request.socket, forwarded.address)
+    return true
   }
 
   /** The forwarder comes first, then the ingress handlers in their order. */
@@ -104,7 +122,7 @@ export class Listener {
     }
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy())
-      this.#note(request)
+      if (!this.#note(request)) return void refuse(socket, forServersOnly())
       try {
         this.#connections.beginStream(request.socket, addressOf(request))
       } catch (error) {
@@ -124,9 +142,9 @@ export class Listener {
     return this.#connections.load()
   }
 
-  async onPort(host: string, port: number): Promise<number> {
+  async onPort(host: string, port: number, setting: 'SVC_PORT' | 'SVC_PEER_LISTEN' = 'SVC_PORT'): Promise<number> {
     const server = this.#proxied?.server ?? this.server
-    await listening(server, () => server.listen({ host, port }), `${host}:${port}`)
+    await listening(server, () => server.listen({ host, port }), { where: `${host}:${port}`, setting })
     const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : port
   }
@@ -139,7 +157,7 @@ export class Listener {
     await mkdir(dirname(path), { recursive: true, mode: 0o755 })
     // Renamed into place: between a removal and a bind another server on this folder could take the name.
     const own = `${path}.${randomBytes(4).toString('hex')}`
-    await listening(this.server, () => this.server.listen(own), own)
+    await listening(this.server, () => this.server.listen(own), { where: own, setting: 'SVC_PORT' })
     await chmod(own, 0o666)
     await rename(own, path)
     this.#socketPath = path
@@ -171,9 +189,15 @@ function answerUpgrade(handlers: IngressHandler[], request: IncomingMessage, soc
   else void handler.upgrade(request, socket, head).catch(() => socket.destroy())
 }
 
-function listening(server: NetServer, start: () => void, where: string): Promise<void> {
+interface Place {
+  where: string
+  /** By which the operator chooses another place. */
+  setting: 'SVC_PORT' | 'SVC_PEER_LISTEN'
+}
+
+function listening(server: NetServer, start: () => void, place: Place): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, where)))
+    server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, place)))
     server.once('listening', () => resolve())
     start()
   })
@@ -188,6 +212,12 @@ function failed(response: ServerResponse): void {
 function errorOf(response: ServerResponse, error: ServiceError): void {
   response.writeHead(errorStatus(error.code), { 'content-type': 'application/json; charset=utf-8' })
   response.end(JSON.stringify(error.toBody()))
+}
+
+function forServersOnly(): ServiceError {
+  return new ServiceError('forbidden', 'Only the other servers of this installation may use this port.', {
+    hint: 'Use the address that SVC_PUBLIC_URL names.',
+  })
 }
 
 /** No other handler here speaks another protocol than HTTP. */
@@ -209,19 +239,23 @@ function notReady(_request: IncomingMessage, response: ServerResponse): void {
   )
 }
 
-function explain(error: NodeJS.ErrnoException, where: string): Error {
-  if (error.code === 'EADDRINUSE')
+function explain(error: NodeJS.ErrnoException, { where, setting }: Place): Error {
+  if (error.code === 'EADDRINUSE' && setting === 'SVC_PORT')
     return new StartupError(
       `${where} is in use by another program, perhaps another svc. Stop it, or choose another port: SVC_PORT=8421 npm start`,
     )
+  if (error.code === 'EADDRINUSE')
+    return new StartupError(`${where} is in use by another program. Choose another address or port with ${setting}.`)
   if (error.code === 'EACCES')
-    return new StartupError(`This user may not listen on ${where}. Choose a port above 1024 with SVC_PORT.`)
+    return new StartupError(`This user may not listen on ${where}. Choose a port above 1024 with ${setting}.`)
   if (
     error.code === 'EADDRNOTAVAIL' ||
     error.code === 'ENOTFOUND' ||
     error.code === 'EAI_AGAIN' ||
     error.code === 'EINVAL'
   )
-    return new StartupError(`This machine has no address ${where}. Check SVC_HOST.`)
+    return new StartupError(
+      `This machine has no address ${where}. Check ${setting === 'SVC_PORT' ? 'SVC_HOST' : setting}.`,
+    )
   return error
 }

@@ -100,6 +100,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     })
   const { deps } = built
   deps.metrics.watchListener(listener)
+  const peers = await listenToPeers(deps).catch(async (error: unknown) => {
+    await Promise.all([listener.close(), built.close()])
+    throw error
+  })
   let heartbeat: RunningHeartbeat | null = null
   let owners: OwnerSocket | null = null
   try {
@@ -114,7 +118,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.wait('apps', continueApps(deps))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
-    const forwarder = deps.home === null ? null : makeForwarder(deps)
+    const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
@@ -122,11 +126,9 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       info: () => serverInfo(deps),
       stopWithSessions: () => shutdown.begin(withSessions),
     })
-    listener.answerWith(
-      (request, env) => app.fetch(request, env),
-      [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
-      forwarder,
-    )
+    const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]
+    for (const each of [listener, peers])
+      each?.answerWith((request, env) => app.fetch(request, env), ingress, forwarder)
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
@@ -134,7 +136,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await reconcileSessions(deps)
     await shutdown.requested()
     await Promise.all([
-      shutdown.drain('open requests', listener.close()),
+      shutdown.drain('open requests', Promise.all([listener.close(), peers?.close()])),
       // Beside the others: a model's answer may take as long as it may, and the agent asks for it again.
       shutdown.drain('requests of sandboxes', relay.close()),
       closeSandboxes(deps, shutdown),
@@ -142,7 +144,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('background jobs', working),
     ])
   } finally {
-    await shutdown.drain('connections', Promise.all([listener.close(), relay.close(), owners?.close()]))
+    await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
     await shutdown.wait('the database', built.close())
     await tidyRunDir(built.runDir)
@@ -157,6 +159,21 @@ const withSessions = 'stop with sessions'
 async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFolder>> {
   await makeDataDir(dataDir)
   return lockDataFolder(dataDir, randomUUID)
+}
+
+/** Null: other servers use the listener of everyone, or there are none. */
+async function listenToPeers({ config, peerTls, serverName, log }: Deps): Promise<Listener | null> {
+  if (peerTls === null || config.peerListen === null) return null
+  const isEncrypted = config.peerUrl?.startsWith('https:') === true
+  const listener = new Listener({
+    fromSandbox: false,
+    peersOnly: true,
+    network: { ...config.network, proxyProtocol: false },
+    tls: isEncrypted ? await peerTls.certificate(serverName) : null,
+    onRefused: (reason) => log.warn({ reason }, 'a connection of another server was refused'),
+  })
+  await listener.onPort(config.peerListen.host, config.peerListen.port, 'SVC_PEER_LISTEN')
+  return listener
 }
 
 /** Before the first request is answered, so that apps that went on are not reported as down. */

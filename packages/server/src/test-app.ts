@@ -204,6 +204,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     config,
     serverName: 'test',
     home: null,
+    peerTls: null,
     // Only a test makes the disk full, not the machine.
     disk: new DiskWatch({ config, log }),
     redaction,

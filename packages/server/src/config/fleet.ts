@@ -11,23 +11,53 @@ export function readFleet(settings: Settings) {
   return {
     /** Null: the name that the data folder has, or gets. */
     serverName: name,
-    /** How other servers reach this one. Null: this server runs alone. */
-    peerUrl: readPeerUrl(settings),
+    ...readPeer(settings),
   }
 }
 
-function readPeerUrl(settings: Settings): string | null {
-  const url = settings.url('SVC_PEER_URL')
-  if (url === null) return null
-  const { protocol, pathname, search, username } = new URL(url)
-  if (protocol !== 'http:' || pathname !== '/' || search !== '' || username !== '')
-    settings.refuse('SVC_PEER_URL', 'has to be an http address without a path, such as http://10.0.0.7:8420')
+/** Where only other servers connect. */
+export interface PeerAddress {
+  host: string
+  port: number
+}
+
+interface Peer {
+  /** How other servers reach this one, encrypted with https. Null: this server runs alone. */
+  peerUrl: string | null
+  /** Null: other servers use the same port as everyone. */
+  peerListen: PeerAddress | null
+}
+
+function readPeer(settings: Settings): Peer {
+  const peerUrl = settings.url('SVC_PEER_URL')
+  if (peerUrl === null) return { peerUrl, peerListen: null }
+  const { protocol, pathname, search, username, port } = new URL(peerUrl)
+  if (pathname !== '/' || search !== '' || username !== '')
+    settings.refuse('SVC_PEER_URL', 'has to be an address without a path, such as https://10.0.0.7:8421')
   for (const [name, why] of [
     ['DATABASE_URL', 'the PostgreSQL that all servers use'],
     ['SVC_PUBLIC_URL', 'the address that users open, the same on every server'],
   ])
     if (settings.text(name!) === null) settings.problems.push(`SVC_PEER_URL needs ${name}: ${why}.`)
-  if (settings.text('SVC_PROXY_PROTOCOL') === '1')
-    settings.problems.push('SVC_PEER_URL cannot be used with SVC_PROXY_PROTOCOL: other servers send no PROXY header.')
-  return url
+  const host = settings.text('SVC_HOST') ?? '127.0.0.1'
+  const isEncrypted = protocol === 'https:'
+  const peerListen = readPeerListen(settings) ?? (isEncrypted ? { host, port: Number(port) || 443 } : null)
+  if (peerListen?.port === settings.integer('SVC_PORT', 8420, 0, 65535))
+    settings.problems.push(
+      `SVC_PEER_URL with ${isEncrypted ? 'https' : 'SVC_PEER_LISTEN'} needs another port than SVC_PORT (${peerListen.port}).`,
+    )
+  if (peerListen === null && settings.text('SVC_PROXY_PROTOCOL') === '1')
+    settings.problems.push(
+      'SVC_PEER_URL needs a port of its own beside SVC_PROXY_PROTOCOL, because other servers send no PROXY header. Start it with https, or set SVC_PEER_LISTEN.',
+    )
+  return { peerUrl, peerListen }
+}
+
+function readPeerListen(settings: Settings): PeerAddress | null {
+  const text = settings.text('SVC_PEER_LISTEN')
+  if (text === null) return null
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? []
+  if (host !== undefined && Number(port) < 65_536) return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+  settings.refuse('SVC_PEER_LISTEN', 'has to be an address and a port, such as 0.0.0.0:8421')
+  return null
 }

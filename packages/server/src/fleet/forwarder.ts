@@ -14,6 +14,8 @@ import { type Destination, Homes } from './homes.ts'
 import { locate, type Located } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
 import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
+import type { PeerTls } from './peer-tls.ts'
+import type { Peer } from './store.ts'
 
 /** How often a request that waits for its answer looks whether that server still lives. */
 const lookEveryMs = 5_000
@@ -24,16 +26,19 @@ type PeerDestination = Extract<Destination, { kind: 'peer' }>
 /** Requests that came with a header of a server, valid or not: none of them is forwarded, so no loop is possible. */
 const claimed = new WeakSet<IncomingMessage>()
 
-export function makeForwarder(deps: Deps): Forwarder {
+export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
   const homes = new Homes(deps)
-  const sign = (request: ListenedRequest, to: string) =>
-    signForward(key, request, {
-      to,
+  const reach = (peer: Peer, request: ListenedRequest) => ({
+    peerUrl: peer.peer_url,
+    trust: peerTls.trust(peer),
+    signature: signForward(key, request, {
+      to: peer.server_name,
       at: deps.now().getTime(),
       fromSandbox: request.svcFromSandbox === true,
       address: addressOf(request),
-    })
+    }),
+  })
   const answer = new Refusals(deps)
 
   return {
@@ -78,8 +83,7 @@ export function makeForwarder(deps: Deps): Forwarder {
           if (to.kind === 'absent') await write(answer.absent(request, to))
           else
             passUpgrade(request, socket, head, {
-              peerUrl: to.peer.peer_url,
-              signature: sign(request, to.peer.server_name),
+              ...reach(to.peer, request),
               failed: () => void write(answer.silent(request, to)),
             })
           return true
@@ -97,8 +101,7 @@ export function makeForwarder(deps: Deps): Forwarder {
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
     try {
-      const signature = sign(request, peer.server_name)
-      return await passRequest(request, response, { peerUrl: peer.peer_url, signature, signal: dead.signal })
+      return await passRequest(request, response, { ...reach(peer, request), signal: dead.signal })
     } finally {
       clearInterval(looking)
     }

@@ -1,17 +1,22 @@
 /** Passes one request to another server: its head and body as they came, and the answer back, with backpressure. */
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { connect as connectTls } from 'node:tls'
 import { asLines, asObject, headerLines, passedHeaders } from '@svc/contract/daemon/raw-headers'
 import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
 import { movedHeader, peerHeader } from './peer-header.ts'
+import type { PeerTrust } from './peer-tls.ts'
 
 /** `unreachable`: it did not answer. `moved`: it is not the home any more. Nothing was sent to the client. */
 export type NotPassed = 'unreachable' | 'moved'
 
 interface Passed {
   peerUrl: string
+  /** Null: without encryption. */
+  trust: PeerTrust | null
   /** The value of the header that vouches for the request. */
   signature: string
   /** Aborted when that server has died while this one waits for its answer. */
@@ -47,7 +52,7 @@ const wholeBytesMax = 256 * 1024
 async function passRead(
   request: IncomingMessage,
   response: ServerResponse,
-  { peerUrl, signature, signal }: Passed,
+  { peerUrl, trust, signature, signal }: Passed,
 ): Promise<NotPassed | 'not sent' | null> {
   const left = new AbortController()
   response.once('close', () => left.abort())
@@ -60,6 +65,8 @@ async function passRead(
     ...options,
     decompress: false,
     signal: signals,
+    // With a function that compares names, Bun would not pool the connections.
+    ...(trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }),
   } as RequestInit).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
   if (answer.headers.get(movedHeader) !== null) return 'moved'
@@ -95,13 +102,12 @@ function pairsOf(rawHeaders: string[]): [string, string][] {
 function passWhole(
   request: IncomingMessage,
   response: ServerResponse,
-  { peerUrl, signature, signal }: Passed,
+  { peerUrl, trust, signature, signal }: Passed,
 ): Promise<NotPassed | null> {
-  const { hostname, port } = new URL(peerUrl)
   return new Promise((resolve) => {
-    const out = httpRequest({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? 80 : Number(port),
+    const out = (trust === null ? httpRequest : httpsRequest)({
+      ...addressOf(peerUrl),
+      ...trust,
       method: request.method ?? 'GET',
       path: request.url ?? '/',
       headers: asObject([...headersOf(request, signature), ...framingOf(request)]),
@@ -166,18 +172,23 @@ export function passUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  { peerUrl, signature, failed }: Omit<Passed, 'signal'> & { failed: () => void },
+  { peerUrl, trust, signature, failed }: Omit<Passed, 'signal'> & { failed: () => void },
 ): void {
-  const { hostname, port } = new URL(peerUrl)
   const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
   const lines = [...headersOf(request, signature), 'Connection', 'Upgrade', 'Upgrade', upgrade]
-  const upstream = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) })
+  const address = addressOf(peerUrl)
+  const upstream = trust === null ? connect(address) : connectTls({ ...address, ...trust })
   tunnelUpgrade(socket, upstream, {
     requestHead: `${request.method} ${request.url} HTTP/1.1\r\n${asLines(lines)}\r\n`,
     head,
     answerHeaders: (raw) => passedHeaders(raw, whole),
     failed,
   })
+}
+
+function addressOf(peerUrl: string): { host: string; port: number } {
+  const { protocol, hostname, port } = new URL(peerUrl)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (protocol === 'https:' ? 443 : 80) }
 }
 
 /** The host stays the one that the client named: previews and cookies depend on it. */
