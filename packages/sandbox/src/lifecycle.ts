@@ -167,6 +167,18 @@ export function createLifecycle<Own extends object>(
     return entry.cleaned
   }
 
+  /** An engine or a cluster that does not answer any more must not hide the end of its sandbox. */
+  async function details(entry: Entry & Own): Promise<string> {
+    try {
+      const trouble = await machine.memoryTrouble(entry)
+      const why = trouble === null ? '' : `, after it ran ${trouble}`
+      return `${why}. ${await machine.lastLines(entry)}`.trimEnd()
+    } catch (error) {
+      machine.log('the last lines of a sandbox are unknown', { sandbox_id: entry.spec.sandboxId, error: String(error) })
+      return '.'
+    }
+  }
+
   /** With the files that some drivers keep beside it. */
   async function removeFolder(sandboxId: string): Promise<void> {
     await rm(join(runRoot, sandboxId), { recursive: true, force: true })
@@ -181,9 +193,7 @@ export function createLifecycle<Own extends object>(
     async ended(entry, how) {
       entry.ended = true
       if (!entry.running || entry.stopping) return
-      const trouble = await machine.memoryTrouble(entry)
-      const why = trouble === null ? '' : `, after it ran ${trouble}`
-      const reason = `The sandbox ended by itself ${how}${why}. ${await machine.lastLines(entry)}`.trim()
+      const reason = `The sandbox ended by itself ${how}${await details(entry)}`
       await exits.report({ sandboxId: entry.spec.sandboxId, reason }, () => clean(entry))
     },
     async find(sandboxId) {
