@@ -13,7 +13,8 @@ import {
   underTest,
   until,
 } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
-import type { SandboxDriver } from '../../packages/sandbox/src/driver.ts'
+import { writeImageArchive } from '../../packages/sandbox/src/container/image-archive.ts'
+import type { Sandbox, SandboxDriver } from '../../packages/sandbox/src/driver.ts'
 import { createKubernetesDriver } from '../../packages/sandbox/src/kubernetes/driver.ts'
 import { startTestCluster } from './cluster.ts'
 import { stubImage, writeStubImage } from './stub-image.ts'
@@ -23,7 +24,7 @@ setDefaultTimeout(300_000)
 const cluster = await startTestCluster({ agents: true })
 const isMissing = typeof cluster === 'string'
 if (isMissing) console.log(`Claims of agent-sandbox are not tested: ${cluster}`)
-const { kubeconfig, api } = cluster as Exclude<typeof cluster, string>
+const { kubeconfig, api, importImage } = cluster as Exclude<typeof cluster, string>
 const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'))
 const relaySocket = join(folder, 'relay', 'relay.sock')
 const never = new AbortController().signal
@@ -43,7 +44,14 @@ const makeDriver = (name: string, image = stubImage): SandboxDriver =>
   createKubernetesDriver({
     stateDir: join(folder, name),
     access: { kubeconfig, service: null },
-    ...{ namespace: null, image, runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null },
+    ...{
+      namespace: null,
+      image,
+      projectImages: ['svc.test/projects/*'],
+      runtimeClass: null,
+      nodeSelector: {},
+      workspaceStorageClass: null,
+    },
     ...{ owner: name, seed: Buffer.alloc(32, 5), log: () => {}, bootMs: 90_000, leaseSeconds: 600 },
   })
 
@@ -55,6 +63,30 @@ async function names(kind: string): Promise<string[]> {
 }
 
 describe.skipIf(isMissing)('with agent-sandbox', () => {
+  test('a project brings an image without the programs of the service, and a pool of its own', async () => {
+    const project = 'svc.test/projects/app:1'
+    const output = join(folder, 'project.tar')
+    await writeImageArchive({ svcBinary: '/bin/false', runtimeBinary: '/bin/false', output, reference: project })
+    await importImage(output, project)
+    const driver = makeDriver('project')
+    const image = { kind: 'named' as const, reference: project }
+    const create = (sandboxId: string, more: object) =>
+      driver.create({ sandboxId, env: {}, limits: testLimits, relaySocket, ...more }, never)
+    const [own, plain] = await Promise.all([create('own', { image }), create('plain', {})])
+    for (const sandbox of [own, plain]) expect((await runIn(sandbox, ['echo', 'works'])).stdout).toBe('works\n')
+    const imageOf = async ({ externalId }: Sandbox) => {
+      const reply = await api('GET', `/api/v1/namespaces/default/pods/${externalId}`)
+      return ((await reply.json()) as { spec: { containers: { image: string }[] } }).spec.containers[0]!.image
+    }
+    expect([await imageOf(own), await imageOf(plain)]).toEqual([project, stubImage])
+    const pools = await names('sandboxwarmpools')
+    await makeDriver('project').sweep()
+    expect(await names('sandboxwarmpools')).toEqual(pools)
+    const refused = await create('refused', { image: { kind: 'named', reference: 'svc.test/other:1' } }).catch(String)
+    expect(String(refused)).toContain('svc.test/other:1, which the operator does not allow')
+    for (const id of ['own', 'plain']) await driver.stop(id)
+  })
+
   driverConformance('kubernetes by claims', async () =>
     underTest(makeDriver('conformance'), relaySocket, async () => expect(await names('sandboxclaims')).toEqual([])),
   )

@@ -18,11 +18,20 @@ export interface SandboxSpec {
   relaySocket: string | null
   /** The same for the egress proxy, called egress.sock, which the sandbox reaches at 127.0.0.1:61081. */
   egressSocket?: string | null
-  /** The project's own image, if the driver supports images; otherwise the driver uses its default. */
+  /** The project's own image, if the driver supports images of its kind; otherwise the driver uses its default. */
   image?: ProjectImage | null
 }
 
-export interface ProjectImage {
+export type ProjectImage = BuiltImage | NamedImage
+
+/** In a registry that the nodes reach. */
+export interface NamedImage {
+  kind: 'named'
+  reference: string
+}
+
+export interface BuiltImage {
+  kind: 'built'
   /** Lower-case hexadecimal. Equal content has an equal key, so an image is built once. */
   key: string
   /** Path of the Dockerfile within the context. */

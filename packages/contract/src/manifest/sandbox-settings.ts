@@ -10,6 +10,13 @@ const size = (smallest: string) =>
     return `must be a size such as "4GiB", but is ${typeof value === 'string' ? shortened(value) : kindOf(value)}`
   })
 
+/** As nodes and engines name images: a registry, a path, and a tag or a digest. */
+const imageName = text({
+  max: 512,
+  judge: (name) =>
+    /^[a-zA-Z0-9][\w./:@-]*$/.test(name) ? null : 'must be the name of an image, such as "registry.example/team/app:1"',
+})
+
 const egressPattern = text({
   max: 300,
   judge(pattern) {
@@ -21,6 +28,8 @@ const egressPattern = text({
 export const sandboxShape = {
   /** Built from the default branch by the container driver; without it `.svc/Dockerfile`, when there is one. */
   dockerfile: maybe(relativePath),
+  /** An image in a registry, for the kubernetes driver. The operator decides which ones a project may name. */
+  image: maybe(imageName),
   /** Run once as the agent in the work tree, before the agent runtime starts. */
   setup: maybe(text({ max: 8192 })),
   cpu: maybe(number(0.1, 1024, { whole: false })),

@@ -155,6 +155,7 @@ describe.skipIf(isMissing)('with an engine', () => {
       },
     })
     const image = {
+      kind: 'built' as const,
       key: 'a'.repeat(40),
       ...dockerfile('test $(tail -n +3 /proc/net/dev | wc -l) = 1 && echo built > /built'),
     }
@@ -164,7 +165,7 @@ describe.skipIf(isMissing)('with an engine', () => {
       await driver.stop(sandboxId)
     }
     expect(asked).toBe(1)
-    const broken = { key: 'b'.repeat(40), ...dockerfile('echo going && exit 7') }
+    const broken = { kind: 'built' as const, key: 'b'.repeat(40), ...dockerfile('echo going && exit 7') }
     const failure = await driver
       .create({ sandboxId: 'third', env: {}, limits: testLimits, relaySocket, image: broken }, never)
       .catch((error: unknown) => error)

@@ -174,7 +174,8 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   }
 
   async function imageFor(engine: Engine, spec: SandboxSpec, signal: AbortSignal): Promise<string> {
-    if (spec.image) return ensureProjectImage(engine, spec.image, options.buildNetwork ?? 'none', signal)
+    if (spec.image?.kind === 'built')
+      return ensureProjectImage(engine, spec.image, options.buildNetwork ?? 'none', signal)
     // Concurrent creates share one build; after a failure the next create tries again.
     baseImage ??= ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary]).catch((error: unknown) => {
       baseImage = null

@@ -1,5 +1,5 @@
 /** Builds a project's own image from the files of its default branch. */
-import type { ProjectImage } from '../driver.ts'
+import type { BuiltImage } from '../driver.ts'
 import { SandboxError } from '../driver.ts'
 import type { Engine } from './engine.ts'
 
@@ -11,7 +11,7 @@ const building = new Map<string, Promise<string>>()
 
 export async function ensureProjectImage(
   engine: Engine,
-  image: ProjectImage,
+  image: BuiltImage,
   network: 'none' | 'default',
   signal: AbortSignal,
 ): Promise<string> {
@@ -29,7 +29,7 @@ export async function ensureProjectImage(
   return Promise.race([flight, aborted])
 }
 
-async function build(engine: Engine, image: ProjectImage, name: string, network: string): Promise<string> {
+async function build(engine: Engine, image: BuiltImage, name: string, network: string): Promise<string> {
   const query = new URLSearchParams({
     t: name,
     dockerfile: image.dockerfile,

@@ -10,7 +10,7 @@ const version = `${group}/v1beta1`
 const poolsMax = 3
 
 interface Template extends ApiObject {
-  spec: { podTemplate: { spec: Record<string, unknown> } }
+  spec: { podTemplate: { spec: { containers: { image: string }[]; initContainers?: { image: string }[] } } }
 }
 
 interface Claim extends ApiObject {
@@ -98,12 +98,12 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     },
     release: (name: string) => client.remove(`${at('sandboxclaims')}/${name}`),
     claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
-    /** Removes the pools of an earlier server whose pods have another image. */
+    /** Removes the pools of an earlier server whose pods have the programs of another image. */
     async sweep(image: string): Promise<void> {
       const { items } = await client.json<{ items: Template[] }>('GET', `${at('sandboxtemplates')}?${selector}`)
       for (const { metadata, spec } of items) {
-        const [container] = spec.podTemplate.spec['containers'] as { image: string }[]
-        if (container?.image !== image) await remove(metadata.name)
+        const { containers, initContainers = containers } = spec.podTemplate.spec
+        if (initContainers[0]?.image !== image) await remove(metadata.name)
       }
     },
   }

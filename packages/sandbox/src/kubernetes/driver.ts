@@ -39,6 +39,7 @@ export interface KubernetesOptions {
   namespace: string | null
   /** Null: sandboxes cannot start. */
   image: string | null
+  projectImages: readonly string[]
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   workspaceStorageClass: string | null
@@ -161,8 +162,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
-    if (spec.image) throw new SandboxError('boot-failed', 'The kubernetes driver builds no images of projects.')
-    const { cluster, pods } = await parts()
+    const { cluster, pods, settings } = await parts()
+    requireAllowed(spec, settings)
     await pods.start()
     const throwIfStopped = () => {
       if (signal.aborted || entry.stopping) throw aborted()
@@ -210,9 +211,10 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
       },
     }
     const role = { [roleLabel]: sandboxRole }
+    const image = namedImage(spec)
     const serverKey = identity.publicKey
     if (pools !== null) {
-      const pool = await pools.ensure(podSpec(spec.limits, { settings, serverKey, blankSeconds: 0 }), role)
+      const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), role)
       entry.claim = name
       return pools.claim(name, pool, metadata)
     }
@@ -220,7 +222,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     const body = {
       ...{ apiVersion: 'v1', kind: 'Pod' },
       metadata: { ...metadata, name, labels: { ...metadata.labels, ...role } },
-      spec: podSpec(spec.limits, { settings, serverKey, blankSeconds: lease }),
+      spec: podSpec(spec.limits, { settings, image, serverKey, blankSeconds: lease }),
     }
     await cluster.client.json('POST', path, { body })
   }
@@ -404,6 +406,21 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   }
 
   return { ...lifecycle, outlives: leaseSeconds > 0, name: 'kubernetes', probe, examine }
+}
+
+const namedImage = ({ image }: SandboxSpec): string | null => (image?.kind === 'named' ? image.reference : null)
+
+/** An image of a project runs as root in its pod, and the registry may have images that are not for everyone. */
+function requireAllowed(spec: SandboxSpec, { projectImages }: PodSettings): void {
+  const name = namedImage(spec)
+  if (name === null || projectImages.some((allowed) => fits(name, allowed))) return
+  throw new SandboxError('boot-failed', `svc.toml names the image ${name}, which the operator does not allow.`, {
+    hint: 'Remove [sandbox] image, or ask the operator to add it to SVC_KUBERNETES_PROJECT_IMAGES.',
+  })
+}
+
+function fits(name: string, allowed: string): boolean {
+  return allowed.endsWith('*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed
 }
 
 interface Parts {

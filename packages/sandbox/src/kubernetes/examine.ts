@@ -34,6 +34,12 @@ export function examineCluster(cluster: Cluster, settings: PodSettings): Finding
     settings.workspaceStorageClass === null
       ? good('files', 'in memory')
       : good('files', `in memory; work trees larger than memory on ${settings.workspaceStorageClass}`),
-    weak('project images', 'this driver builds none: every sandbox has the image of SVC_KUBERNETES_IMAGE'),
+    settings.projectImages.length === 0
+      ? weak(
+          'project images',
+          'projects may name none, and this driver builds none: every sandbox has the image of SVC_KUBERNETES_IMAGE',
+          'SVC_KUBERNETES_PROJECT_IMAGES=registry.example/team/*',
+        )
+      : good('project images', `projects may name ${settings.projectImages.join(', ')}; this driver builds none`),
   ]
 }

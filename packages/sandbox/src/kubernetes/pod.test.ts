@@ -7,7 +7,13 @@ import { networkPolicy, wallsFrom } from './walls.ts'
 const gib = 1024 ** 3
 const limits = { memoryBytesMax: 4 * gib, cpuMax: 1.5, processesMax: 1024, diskBytesMax: 10 * gib }
 const settings: PodSettings = {
-  ...{ image: 'registry.example/svc:1', runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null },
+  ...{
+    image: 'registry.example/svc:1',
+    projectImages: [],
+    runtimeClass: null,
+    nodeSelector: {},
+    workspaceStorageClass: null,
+  },
 }
 const specOf = (changed: Partial<PodSettings> = {}, of = limits) =>
   podSpec(of, { settings: { ...settings, ...changed }, serverKey: 'KEY', blankSeconds: 60 }) as {
@@ -30,6 +36,22 @@ test('a pod has the limits, no privileges, and nothing of the cluster', () => {
   expect(spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false, dnsPolicy: 'None' })
   expect(spec.runtimeClassName).toBeUndefined()
   expect(Object.keys(folderModes(limits)).length).toBe(spec.volumes.length)
+})
+
+test('an image of a project gets the programs of the service from its image', () => {
+  const spec = podSpec(limits, { settings, image: 'registry.example/app:1', serverKey: 'KEY', blankSeconds: 0 }) as {
+    containers: { image: string; volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[] }[]
+    initContainers: { image: string; command: string[]; securityContext: object }[]
+    volumes: { name: string }[]
+  }
+  expect(spec.containers[0]!.image).toBe('registry.example/app:1')
+  const programs = spec.containers[0]!.volumeMounts.filter(({ name }) => name === 'programs')
+  expect(programs.map(({ mountPath }) => mountPath)).toEqual(
+    ['svc', 'svc-agent', 'svc-entrypoint', 'opencode'].map((name) => `/usr/local/bin/${name}`),
+  )
+  expect(programs.every(({ readOnly }) => readOnly)).toBe(true)
+  expect(spec.initContainers[0]).toMatchObject({ image: 'registry.example/svc:1' })
+  expect(JSON.stringify(specOf())).not.toContain('programs')
 })
 
 test('a runtime class and labels of nodes are passed on', () => {

@@ -4,7 +4,10 @@ import { attachmentsDir, binDir, linkPort, runDir, runtimeHome, workspaceDir } f
 import type { ApiObject } from './client.ts'
 
 export interface PodSettings {
+  /** Of sandboxes whose project names none. The programs of the service come from it in any case. */
   image: string
+  /** Which images projects may name: names that may end with `*`. */
+  projectImages: readonly string[]
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   /** For work trees that are larger than the memory of their sandbox. */
@@ -19,12 +22,15 @@ export interface Pod extends ApiObject {
     reason?: string
     message?: string
     conditions?: { type: string; status: string; reason?: string; message?: string }[]
-    containerStatuses?: {
-      state?: {
-        waiting?: { reason?: string; message?: string }
-        terminated?: { exitCode: number; signal?: number; reason?: string }
-      }
-    }[]
+    containerStatuses?: ContainerStatus[]
+    initContainerStatuses?: ContainerStatus[]
+  }
+}
+
+interface ContainerStatus {
+  state?: {
+    waiting?: { reason?: string; message?: string }
+    terminated?: { exitCode: number; signal?: number; reason?: string }
   }
 }
 
@@ -62,9 +68,18 @@ export const folderModes = (limits: SandboxLimits): Record<string, number> =>
 export const isStored = (limits: SandboxLimits, settings: PodSettings): boolean =>
   settings.workspaceStorageClass !== null && limits.diskBytesMax > limits.memoryBytesMax
 
+interface PodInput {
+  settings: PodSettings
+  /** The project's own. */
+  image?: string | null
+  serverKey: string
+  /** How long the pod waits for its server; 0 for ever. */
+  blankSeconds: number
+}
+
 export function podSpec(
   limits: SandboxLimits,
-  { settings, serverKey, blankSeconds }: { settings: PodSettings; serverKey: string; blankSeconds: number },
+  { settings, image = null, serverKey, blankSeconds }: PodInput,
 ): Record<string, unknown> {
   const folders = foldersOf(limits)
   const stored = isStored(limits, settings)
@@ -93,7 +108,7 @@ export function podSpec(
     containers: [
       {
         name: containerName,
-        image: settings.image,
+        image: image ?? settings.image,
         imagePullPolicy: 'IfNotPresent',
         command: [`${binDir}/svc-entrypoint`, '--link', serverKey, ...lease],
         workingDir: '/',
@@ -103,24 +118,47 @@ export function podSpec(
           // Sandboxes wait for their models most of the time, so a node takes more of them than their limits add up to.
           requests: { cpu: '50m', memory: String(Math.min(256 * megabyte, memory)) },
         },
-        securityContext: {
-          runAsUser: 0,
-          runAsGroup: 0,
-          readOnlyRootFilesystem: true,
-          allowPrivilegeEscalation: false,
-          // The daemon may only chown files, switch to the agent's uid, and signal its processes.
-          capabilities: { drop: ['ALL'], add: ['SETUID', 'SETGID', 'KILL', 'CHOWN'] },
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
-        volumeMounts: folders.map(({ path }) => ({ name: volumeName(path), mountPath: path })),
+        // The daemon may only chown files, switch to the agent's uid, and signal its processes.
+        securityContext: securityContext(['SETUID', 'SETGID', 'KILL', 'CHOWN']),
+        volumeMounts: [
+          ...folders.map(({ path }) => ({ name: volumeName(path), mountPath: path })),
+          ...(image === null ? [] : programMounts),
+        ],
       },
     ],
-    volumes: folders.map(({ path, bytes }) => ({
-      name: volumeName(path),
-      ...(path === workspaceDir && stored
-        ? storedVolume(bytes, settings.workspaceStorageClass!)
-        : { emptyDir: { medium: 'Memory', sizeLimit: String(bytes) } }),
-    })),
+    volumes: [
+      ...folders.map(({ path, bytes }) => ({
+        name: volumeName(path),
+        ...(path === workspaceDir && stored
+          ? storedVolume(bytes, settings.workspaceStorageClass!)
+          : { emptyDir: { medium: 'Memory', sizeLimit: String(bytes) } }),
+      })),
+      ...(image === null ? [] : [{ name: programsVolume, emptyDir: {} }]),
+    ],
+    ...(image === null ? {} : { initContainers: [copyPrograms(settings.image)] }),
+  }
+}
+
+const securityContext = (add: string[]) => ({
+  ...{ runAsUser: 0, runAsGroup: 0, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+  capabilities: { drop: ['ALL'], ...(add.length === 0 ? {} : { add }) },
+  seccompProfile: { type: 'RuntimeDefault' },
+})
+
+const programsVolume = 'programs'
+const programMounts = ['svc', 'svc-agent', 'svc-entrypoint', 'opencode'].map((name) => ({
+  ...{ name: programsVolume, mountPath: `${binDir}/${name}`, readOnly: true },
+  subPath: name === 'opencode' ? name : 'svc',
+}))
+
+/** Before the sandbox starts: an image of a project has none of the service's programs, which change with each upgrade. */
+function copyPrograms(image: string) {
+  return {
+    ...{ name: 'programs', image, imagePullPolicy: 'IfNotPresent' },
+    command: ['cp', `${binDir}/svc`, `${binDir}/opencode`, '/programs/'],
+    resources: { limits: { cpu: '1', memory: String(256 * megabyte) }, requests: { cpu: '50m', memory: '64Mi' } },
+    securityContext: securityContext([]),
+    volumeMounts: [{ name: programsVolume, mountPath: '/programs' }],
   }
 }
 
@@ -136,15 +174,14 @@ function storedVolume(bytes: number, storageClassName: string) {
 
 const volumeName = (path: string) => path.slice(1).replaceAll('/', '-')
 
+const hopelessReason = /^(ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Create\w+Error|RunContainerError)$/
+
 /** Why a pod will not start by itself; null while it may. The first failure to fetch an image is tried again. */
 export function hopeless(pod: Pod): string | null {
-  const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting
-  if (
-    /^(ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Create\w+Error|RunContainerError)$/.test(
-      waiting?.reason ?? '',
-    )
-  )
-    return `${waiting?.reason}: ${waiting?.message ?? 'the node gives no reason'}`
+  const { initContainerStatuses: first = [], containerStatuses: then = [] } = pod.status ?? {}
+  const waiting = [...first, ...then].find(({ state }) => hopelessReason.test(state?.waiting?.reason ?? ''))?.state
+    ?.waiting
+  if (waiting !== undefined) return `${waiting.reason}: ${waiting.message ?? 'the node gives no reason'}`
   if (pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded') return howEnded(pod)
   return null
 }

@@ -19,6 +19,7 @@ export function readKubernetes(settings: Settings) {
     service: host === null || port === null ? null : { host, port },
     namespace: optional('SVC_KUBERNETES_NAMESPACE', aName, 'has to be the name of a namespace'),
     image: optional('SVC_KUBERNETES_IMAGE', anImage, 'has to be the name of an image'),
+    projectImages: readProjectImages(settings),
     runtimeClass: optional('SVC_KUBERNETES_RUNTIME_CLASS', aName, 'has to be the name of a runtime class'),
     nodeSelector: readNodeSelector(settings),
     workspaceStorageClass: optional(
@@ -27,6 +28,15 @@ export function readKubernetes(settings: Settings) {
       'has to be the name of a storage class',
     ),
   }
+}
+
+function readProjectImages(settings: Settings): string[] {
+  const name = 'SVC_KUBERNETES_PROJECT_IMAGES'
+  const names = settings.list(name)
+  // A star anywhere else, or alone after a registry without a path, would allow more than its reader expects.
+  if (names.some((each) => !anImage.test(each.replace(/\*$/, ''))))
+    settings.refuse(name, 'has to be names of images that may end with a star, like "registry.example/team/*"')
+  return names
 }
 
 function readNodeSelector(settings: Settings): Record<string, string> {

@@ -25,6 +25,9 @@ export function changesBetween(before: InForce, now: InForce): Changes {
       ...(JSON.stringify(before.egress) !== JSON.stringify(now.egress) ? ['sandbox.egress'] : []),
       ...(before.idle_minutes === now.idle_minutes ? [] : ['sandbox.idle_minutes']),
     ],
-    needsRestart: Object.keys(now.made_with).filter((name) => before.made_with[name] !== now.made_with[name]),
+    needsRestart: Object.keys(now.made_with).filter(
+      // A version that did not know the setting has left it out.
+      (name) => (before.made_with[name] ?? null) !== now.made_with[name],
+    ),
   }
 }

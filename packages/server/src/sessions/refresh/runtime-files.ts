@@ -24,6 +24,7 @@ export async function inForceAt(repository: Repository, commit: string, manifest
       'sandbox.disk': sandbox.disk ?? null,
       'sandbox.setup': sandbox.setup ?? null,
       'sandbox.dockerfile': sandbox.dockerfile ?? null,
+      'sandbox.image': sandbox.image ?? null,
     },
   }
 }
