@@ -1,4 +1,4 @@
-/** The whole story of a project over a balancer that sends each request to a random one of three servers. */
+/** A server with a project becomes the first of three; then the project's whole story, with each request to a random one. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createHmac, randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
@@ -29,12 +29,18 @@ class OneOfThree extends ServerProcess {
     this.#env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
   }
 
-  async boot(): Promise<void> {
+  async boot({ isAlone = false } = {}): Promise<void> {
     this.#port ??= await freePort()
-    this.#peerUrl ??= this.#isEncrypted ? `https://127.0.0.1:${await freePort()}` : `http://127.0.0.1:${this.#port}`
-    const own = { SVC_PORT: String(this.#port), SVC_PEER_URL: this.#peerUrl }
+    const peerUrl = await this.#peerAddress(isAlone)
+    const own = { SVC_PORT: String(this.#port), ...(peerUrl === null ? {} : { SVC_PEER_URL: peerUrl }) }
     if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
     this.url = `http://127.0.0.1:${this.#port}`
+  }
+
+  async #peerAddress(isAlone: boolean): Promise<string | null> {
+    if (isAlone) return null
+    this.#peerUrl ??= this.#isEncrypted ? `https://127.0.0.1:${await freePort()}` : `http://127.0.0.1:${this.#port}`
+    return this.#peerUrl
   }
 
   /** Its sandboxes would outlive it. */
@@ -77,8 +83,8 @@ beforeAll(async () => {
     SVC_SANDBOX_LEASE_SECONDS: '300',
   }
   servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfThree(dir, name, name !== 'cyd', env))
-  for (const server of servers) await server.boot()
-  balancer.servers = servers.map(({ url }) => url)
+  await servers[0]!.boot({ isAlone: true })
+  balancer.servers = [servers[0]!.url]
   front = { url: balancer.url, token }
 }, 3 * minute)
 afterAll(async () => {
@@ -113,26 +119,21 @@ function transcriptHas(text: string): Promise<boolean> {
   )
 }
 
-const program3000 = `
-const answer = ({ url }) => url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
-Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: (request) => new Response(answer(request)) })
-`
+async function startSession(...commands: string[]): Promise<string> {
+  const body = { model: 'svc-scripted-demo', initial_prompt: script(...commands) }
+  return (await inProject<{ session_id: string }>('POST', '/sessions', body)).session_id
+}
 
-test(
-  'projects are made, filled and read through any server',
-  async () => {
-    const made = []
-    for (const name of ['one', 'two', 'three'])
-      made.push(await ask<{ project_id: string }>('POST', '/v1/projects', { name }))
-    project = made[0]!.project_id
-    expect(await ask<unknown[]>('GET', '/v1/projects')).toHaveLength(3)
-    const seed = await mkdtemp(join(dir, 'seed-'))
-    await git(seed, 'init', '--quiet', '--initial-branch=main')
-    await Bun.write(join(seed, 'server.mjs'), program3000)
-    await Bun.write(join(seed, 'public/index.html'), 'a page of the app')
-    await Bun.write(
-      join(seed, 'svc.toml'),
-      `svc_version = 1
+/** The names of the servers that are the home of a project, each once. */
+function homes(): Promise<string[]> {
+  return withClient(database.url, async (client) => {
+    const { rows } = await client.query<{ home: string }>('select distinct home from projects order by home')
+    return rows.map(({ home }) => home)
+  })
+}
+
+const hookSecret = 'hook-secret-of-this-test'
+const manifest = `svc_version = 1
 [[apps]]
 slug = "site"
 static_dir = "public"
@@ -142,17 +143,61 @@ type = "webhook"
 secret_env = "HOOK_SECRET"
 model = "svc-scripted-demo"
 prompt = "Say hello."
-`,
-    )
+`
+const program3000 = `
+const answer = ({ url }) => url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
+Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: (request) => new Response(answer(request)) })
+`
+
+test(
+  'a server that runs alone has a project with a branch, a secret, a change request and a session',
+  async () => {
+    project = (await ask<{ project_id: string }>('POST', '/v1/projects', { name: 'one' })).project_id
+    const seed = await mkdtemp(join(dir, 'seed-'))
+    await git(seed, 'init', '--quiet', '--initial-branch=main')
+    await Bun.write(join(seed, 'server.mjs'), program3000)
+    await Bun.write(join(seed, 'public/index.html'), 'a page of the app')
+    await Bun.write(join(seed, 'svc.toml'), manifest)
     await git(seed, 'add', '.')
     await git(seed, 'commit', '--quiet', '-m', 'First')
-    await git(seed, 'push', '--quiet', gatewayOf(front, { project_id: project }), 'main')
+    const remote = gatewayOf(front, { project_id: project })
+    await git(seed, 'push', '--quiet', remote, 'main')
+    await git(seed, 'commit', '--quiet', '--allow-empty', '-m', 'Early')
+    await git(seed, 'push', '--quiet', remote, 'HEAD:refs/heads/early')
+    await inProject('POST', '/change-requests', { title: 'Early', head_ref: 'early' })
+    await inProject('POST', '/secrets', { name: 'HOOK_SECRET', value: hookSecret })
+    session = await startSession('echo early > early.txt && echo alone-$((40 + 1))')
+    await transcriptHas('alone-41')
+  },
+  4 * minute,
+)
+
+test(
+  'it becomes the first of three in place: its session goes on, and every server has its data',
+  async () => {
+    const [ada] = servers
+    const before = await inProject<{ sandbox: object }>('GET', `/sessions/${session}`)
+    await ada!.kill('SIGTERM')
+    for (const server of servers) await server.boot()
+    balancer.servers = servers.map(({ url }) => url)
+    await until('the session to be kept', async () => {
+      const read = await inProject<{ status: string; sandbox: object }>('GET', `/sessions/${session}`)
+      return read.status === 'running' && JSON.stringify(read.sandbox) === JSON.stringify(before.sandbox)
+    })
+    await inProject('POST', `/sessions/${session}/prompt`, { text: script('cat early.txt && echo three-$((40 + 3))') })
+    await transcriptHas('three-43')
+    for (const name of ['two', 'three']) await ask('POST', '/v1/projects', { name })
+    expect(await homes()).toEqual(['ada', 'bob', 'cyd'])
     for (let i = 0; i < 6; i++) {
       const { branches } = await inProject<{ branches: { name: string }[] }>('GET', '/branches')
-      expect(branches.map(({ name }) => name)).toEqual(['main'])
+      expect(branches.map(({ name }) => name)).toEqual(expect.arrayContaining(['early', 'main']))
+      const { change_requests } = await inProject<{ change_requests: object[] }>('GET', '/change-requests')
+      expect(change_requests).toHaveLength(1)
+      expect(await ask<unknown[]>('GET', '/v1/projects')).toHaveLength(3)
     }
+    await inProject('POST', `/sessions/${session}/stop`)
   },
-  2 * minute,
+  4 * minute,
 )
 
 test(
@@ -163,15 +208,11 @@ test(
       headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
       signal: reading.signal,
     })
-    const made = await inProject<{ session_id: string }>('POST', '/sessions', {
-      model: 'svc-scripted-demo',
-      initial_prompt: script(
-        'BUN_BE_BUN=1 setsid nohup /usr/local/bin/svc server.mjs > /tmp/server.log 2>&1 &',
-        'echo work > work.txt && git add work.txt && git commit -q -m Work && git push -q && echo pushed',
-        'echo unfinished > left.txt && echo done-$((10 + 2))',
-      ),
-    })
-    session = made.session_id
+    session = await startSession(
+      'BUN_BE_BUN=1 setsid nohup /usr/local/bin/svc server.mjs > /tmp/server.log 2>&1 &',
+      'echo work > work.txt && git add work.txt && git commit -q -m Work && git push -q && echo pushed',
+      'echo unfinished > left.txt && echo done-$((10 + 2))',
+    )
     let seen = ''
     for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {
       seen += chunk
@@ -297,11 +338,7 @@ test(
       sandbox: { sandbox_id: string; generation: number }
     }
     const before = await inProject<Running>('GET', `/sessions/${session}`)
-    const [row] = await withClient(database.url, async (client) => {
-      const found = await client.query<{ home: string }>('select home from projects where project_id = $1', [project])
-      return found.rows
-    })
-    const home = servers.find(({ name }) => name === row!.home)!
+    const [home] = servers as [OneOfThree]
     const others = servers.filter((server) => server !== home)
     await home.kill('SIGKILL')
     for (const other of others)
@@ -359,13 +396,12 @@ test(
   'a webhook starts a session, tools are listed over MCP, and every server took part',
   async () => {
     await inProject('POST', `/sessions/${session}/stop`)
-    await inProject('POST', '/secrets', { name: 'HOOK_SECRET', value: 'hook-secret-of-this-test' })
     await until('the trigger to be known', async () => {
       const { triggers } = await inProject<{ triggers: { slug: string }[] }>('GET', '/triggers')
       return triggers.length === 1
     })
     const body = JSON.stringify({ hello: true })
-    const signature = createHmac('sha256', 'hook-secret-of-this-test').update(body).digest('hex')
+    const signature = createHmac('sha256', hookSecret).update(body).digest('hex')
     const fired = await fetch(`${front.url}/v1/projects/${project}/triggers/hook/webhook`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-svc-signature': `sha256=${signature}` },
