@@ -1,12 +1,11 @@
 /** Measures an idle server: its questions to the database and its CPU, with few rows and with many. */
 import { CountedServer, type Rows } from '../test/e2e/many-rows.ts'
-import { procFile, runningProcesses } from '../test/processes.ts'
 import { median, timed } from './report/figures.ts'
+import { processorMsOf } from './report/processes.ts'
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 60)
 /** After a start or a change the server looks at everything once. */
 const settleSeconds = Number(process.env.BENCH_SETTLE_SECONDS ?? 20)
-const ticksPerSecond = 100
 const promised = { questions: 5, cpu: 1 }
 
 const none: Rows = { projects: 0, externalProjects: 0, changeRequests: 0, endedSessions: 0 }
@@ -37,11 +36,15 @@ try {
     await server.boot()
     await Bun.sleep(settleSeconds * 1000)
     await counted.countStatements()
-    const before = { server: ticksOf(server.pid), postgres: ticksOf(postgres.pid), at: performance.now() }
+    const before = {
+      server: processorMsOf(server.pid),
+      postgres: processorMsOf(postgres.pid),
+      at: performance.now(),
+    }
     await Bun.sleep(seconds * 1000)
     const asked = await counted.countStatements()
     const took = (performance.now() - before.at) / 1000
-    const cpu = (pid: number, since: number) => (((ticksOf(pid) - since) / ticksPerSecond / took) * 100).toFixed(2)
+    const cpu = (pid: number, since: number) => ((processorMsOf(pid) - since) / took / 10).toFixed(2)
     const questions = [...asked.values()].reduce((sum, calls) => sum + calls, 0) / took
     console.log(
       `${what.padEnd(34)}${questions.toFixed(2).padStart(11)}${cpu(server.pid, before.server).padStart(14)}${cpu(postgres.pid, before.postgres).padStart(16)}`,
@@ -60,14 +63,4 @@ try {
   console.log(`\nUsage of an account with 100,000 ended sessions: ${median(times).toFixed(0)} ms`)
 } finally {
   await counted.end()
-}
-
-/** CPU time of a process and of those below it, those that ended included. */
-function ticksOf(pid: number): number {
-  const children = [...runningProcesses()].filter(([, { parent }]) => parent === pid).map(([child]) => child)
-  const stat = procFile(pid, 'stat')
-  if (stat === '') return 0
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const own = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0)
-  return children.reduce((sum, child) => sum + ticksOf(child), own)
 }

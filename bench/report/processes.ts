@@ -63,3 +63,13 @@ function threadsOf(pid: number): string[] {
     return []
   }
 }
+
+/** Processor time so far, in milliseconds, of a process and of all below it, those that ended included. */
+export function processorMsOf(pid: number): number {
+  const children = [...runningProcesses()].filter(([, { parent }]) => parent === pid).map(([child]) => child)
+  const stat = procFile(pid, 'stat')
+  if (stat === '') return 0
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0)
+  return children.reduce((sum, child) => sum + processorMsOf(child), ticks * 10)
+}

@@ -121,7 +121,8 @@ const likeSeed = (table: string, seed: string, changes: string) =>
     cross join projects p where seed.project_id = '${seed}' and p.slug like 'bulk-%' on conflict do nothing`
 const ofProject = `jsonb_build_object('project_id', p.project_id)`
 
-const fillStatements: ((rows: Rows, seed: string) => string)[] = [
+/** In their order. `seed` is a project whose rows the others are copies of. */
+export const fillStatements: ((rows: Rows, seed: string) => string)[] = [
   ({ projects, externalProjects }, seed) =>
     `insert into projects select (jsonb_populate_record(seed, jsonb_build_object('project_id', gen_random_uuid(),
       'slug', 'bulk-' || n, 'managed', n <= ${projects}, 'repo_url',

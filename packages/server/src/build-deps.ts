@@ -20,6 +20,7 @@ import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
+import type { StartupHooks } from './startup/banner.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
 import { readPressure } from './sandboxes/pressure.ts'
@@ -36,11 +37,10 @@ export interface Built {
   close(): Promise<void>
 }
 
+type Start = Pick<Deps, 'log' | 'redaction'> & Pick<StartupHooks, 'makeDriver'> & { folderId: string }
+
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
-export async function buildDeps(
-  config: Config,
-  { log, redaction, folderId }: Pick<Deps, 'log' | 'redaction'> & { folderId: string },
-): Promise<Built> {
+export async function buildDeps(config: Config, { log, redaction, folderId, makeDriver }: Start): Promise<Built> {
   const runDir = await makeRunDir(config)
   const embedded =
     config.databaseUrl === null
@@ -61,7 +61,8 @@ export async function buildDeps(
       log,
       dial: exceptThisServer(publicInternet, config),
     })
-    const driver = await chooseDriver(config, runDir, log, keyring.derive('links to sandboxes'))
+    const driver =
+      (await makeDriver?.()) ?? (await chooseDriver(config, runDir, log, keyring.derive('links to sandboxes')))
     const disk = new DiskWatch({ config, log })
     await disk.begin()
     const metrics = new Metrics()

@@ -93,7 +93,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
   const built = await shutdown
-    .wait('the start', buildDeps(config, { log, redaction, folderId: folder.folderId }))
+    .wait('the start', buildDeps(config, { log, redaction, folderId: folder.folderId, makeDriver: hooks.makeDriver }))
     .catch(async (error: unknown) => {
       await listener.close()
       throw error

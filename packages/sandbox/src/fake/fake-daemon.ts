@@ -79,7 +79,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
       runtime_session_id: runtime.sessionId,
       runtime_starts: runtime.starts,
       error: null,
-      runtime_asleep_ms: input.options().asleep?.()?.ms ?? null,
+      runtime_asleep_ms: input.options().asleep?.(spec.sandboxId)?.ms ?? null,
     }
   }
 
@@ -88,7 +88,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     if (typeof text !== 'string' || text.trim() === '')
       throw new Refusal(400, 'invalid', '"text" must be a non-empty string.')
     if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
-    await input.options().asleep?.()?.wake()
+    await input.options().asleep?.(spec.sandboxId)?.wake()
     const id = typeof promptId === 'string' ? promptId : null
     const given = {
       ...{ sandboxId: spec.sandboxId, text, promptId: id },
@@ -196,7 +196,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
       throw new Refusal(502, 'nothing_listens', `Nothing listens on port ${port} in the sandbox.`)
     }
     if (!booted()) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
-    await input.options().asleep?.()?.wake()
+    await input.options().asleep?.(spec.sandboxId)?.wake()
     return (await runtime.questions.answer(url.pathname, req)) ?? runtime.answer(url.pathname)
   }
 

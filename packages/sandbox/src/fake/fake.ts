@@ -42,7 +42,7 @@ export interface FakeDriverOptions {
   /** The behavior of a deployed app; by default it runs. */
   onApp?: OnApp
   /** The idle runtime sleeps; whatever needs it waits for `wake`. Null, and by default: it is awake. */
-  asleep?: () => { ms: number; wake: () => Promise<void> } | null
+  asleep?: (sandboxId: string) => { ms: number; wake: () => Promise<void> } | null
   /** Time from creation to `ready`. */
   bootMs?: number
   /** Delay before each answer of the daemon. */

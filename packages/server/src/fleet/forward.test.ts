@@ -94,9 +94,11 @@ test('an event stream passes through as it is written, and ends at the home when
   await until('the home has ended the stream', async () => (await streamsOf(bob)) === 0)
 }, 60_000)
 
-async function streamsOf(server: FleetServer): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text()
-  return Number(/^svc_http_connections\{kind="stream"\} (\d+)/m.exec(text)?.[1] ?? Number.NaN)
+const streamsOf = (server: FleetServer) => metricOf(server, 'svc_http_connections{kind="stream"}')
+
+async function metricOf(server: FleetServer, series: string): Promise<number> {
+  const lines = (await (await fetch(`${server.url}/metrics`)).text()).split('\n')
+  return Number(lines.find((line) => line.startsWith(`${series} `))?.slice(series.length) ?? Number.NaN)
 }
 
 test('the home records the address of the client, and no client can state one', async () => {
@@ -115,6 +117,18 @@ test('the home records the address of the client, and no client can state one', 
   expect(last!.address).toBe('127.0.0.1')
 }, 60_000)
 
+test('counts what it forwards by server and outcome, and times the answers', async () => {
+  const answered = 'svc_forwarded_requests_total{server="bob",outcome="answered"}'
+  const before = await metricOf(ada, answered)
+  const path = `/v1/projects/${project.project_id}`
+  expect((await at(ada, 'GET', path)).status).toBe(200)
+  expect((await at(ada, 'PATCH', path, { body: { name: 'counted' } })).status).toBe(200)
+  const after = await metricOf(ada, answered)
+  expect(after - before).toBe(2)
+  expect(await metricOf(ada, 'svc_forwarded_request_duration_seconds_count{server="bob"}')).toBe(after)
+  expect(await metricOf(bob, answered)).toBeNaN()
+})
+
 test('never forwards a request that names a server as its sender', async () => {
   const headers = { 'x-svc-peer': 'anything' }
   const refused = await at<{ code: string }>(ada, 'GET', `/v1/projects/${project.project_id}`, { headers })
@@ -131,6 +145,7 @@ test('a home that does not run is named, while lists and accounts answer, and it
   })
   expect(refused.body).toMatchObject({ code: 'unavailable', error: expect.stringContaining('bob') })
   expect(refused.headers.get('retry-after')).not.toBeNull()
+  expect(await metricOf(ada, 'svc_forwarded_requests_total{server="bob",outcome="absent"}')).toBeGreaterThan(0)
   expect((await at<Project[]>(ada, 'GET', '/v1/projects')).body).toHaveLength(4)
   expect((await at(ada, 'GET', '/v1/accounts/me')).status).toBe(200)
   expect((await bob.boot()).url).not.toBeNull()

@@ -3,6 +3,7 @@
  * is read. A request that another server forwarded is answered here or refused, and never forwarded again.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { labelOf, send } from '../http/admission/other-origin.ts'
@@ -10,6 +11,7 @@ import { addressOf, type ListenedRequest } from '../http/connections/client-addr
 import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
 import { replyError } from '../http/reply-error.ts'
+import type { Forwarding } from '../metrics/metrics.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
@@ -59,7 +61,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
           for (let isRetry = false; ; isRetry = true) {
             const to = await homes.destination(located, callerOf(request))
             if (to.kind === 'here') return false
-            if (to.kind === 'absent') return sent(response, answer.absent(request, to))
+            if (to.kind === 'absent') return sent(response, absent(request, to))
             const failure = await passWatched(request, response, to)
             if (failure === null) return true
             if (to.projectId !== null) homes.forget(to.projectId)
@@ -80,17 +82,35 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
           if (claimed.has(request)) return refuseUnlessHome(request, located, write)
           const to = await homes.destination(located, callerOf(request))
           if (to.kind === 'here') return false
-          if (to.kind === 'absent') await write(answer.absent(request, to))
-          else
-            passUpgrade(request, socket, head, {
-              ...reach(to.peer, request),
-              failed: () => void write(answer.silent(request, to)),
-            })
+          if (to.kind === 'absent') await write(absent(request, to))
+          else tunnel(request, socket, head, { to, silent: () => write(answer.silent(request, to)) })
           return true
         },
         (error) => write(answer.failed(request, error)),
       )
     },
+  }
+
+  function absent(request: ListenedRequest, to: Extract<Destination, { kind: 'absent' }>): Response {
+    deps.metrics.forwarded(to.home, 'absent')
+    return answer.absent(request, to)
+  }
+
+  function tunnel(
+    request: ListenedRequest,
+    socket: Duplex,
+    head: Buffer,
+    { to: { peer }, silent }: { to: PeerDestination; silent: () => Promise<void> },
+  ): void {
+    let outcome: Forwarding = 'upgraded'
+    socket.once('close', () => deps.metrics.forwarded(peer.server_name, outcome))
+    passUpgrade(request, socket, head, {
+      ...reach(peer, request),
+      failed() {
+        outcome = 'unreachable'
+        void silent()
+      },
+    })
   }
 
   /** Gives up when the other server dies before it answers: a machine without power leaves its connections open. */
@@ -100,8 +120,17 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       if (!(await homes.isLive(peer.server_name))) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
+    const sentAt = performance.now()
+    let isAnswered = false
+    const began = () => {
+      isAnswered = true
+      deps.metrics.forwardedAnswer(peer.server_name, (performance.now() - sentAt) / 1000)
+    }
     try {
-      return await passRequest(request, response, { ...reach(peer, request), signal: dead.signal })
+      const to = { ...reach(peer, request), signal: dead.signal, began }
+      const failure = await passRequest(request, response, to)
+      if (!isAnswered) deps.metrics.forwarded(peer.server_name, failure ?? 'left')
+      return failure
     } finally {
       clearInterval(looking)
     }

@@ -21,6 +21,8 @@ interface Passed {
   signature: string
   /** Aborted when that server has died while this one waits for its answer. */
   signal: AbortSignal
+  /** Called when that server has begun an answer, which is the client's. */
+  began: () => void
 }
 
 /** Resolves when the answer is complete. */
@@ -52,10 +54,11 @@ const wholeBytesMax = 256 * 1024
 async function passRead(
   request: IncomingMessage,
   response: ServerResponse,
-  { peerUrl, trust, signature, signal }: Passed,
+  { peerUrl, trust, signature, signal, began }: Passed,
 ): Promise<NotPassed | 'not sent' | null> {
   const left = new AbortController()
-  response.once('close', () => left.abort())
+  // Aborting a request that has ended costs a tenth of the hop.
+  response.once('close', () => response.writableFinished || left.abort())
   // fetch would name the encodings that it knows, and the client may know none.
   const encodings = request.headers['accept-encoding'] === undefined ? ['Accept-Encoding', 'identity'] : []
   const { method = 'GET', url = '' } = request
@@ -70,6 +73,7 @@ async function passRead(
   } as RequestInit).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
   if (answer.headers.get(movedHeader) !== null) return 'moved'
+  began()
   response.writeHead(answer.status, answer.statusText, asObject(passedHeaders([...answer.headers].flat(), whole)))
   const length = Number(answer.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
   try {
@@ -102,7 +106,7 @@ function pairsOf(rawHeaders: string[]): [string, string][] {
 function passWhole(
   request: IncomingMessage,
   response: ServerResponse,
-  { peerUrl, trust, signature, signal }: Passed,
+  { peerUrl, trust, signature, signal, began }: Passed,
 ): Promise<NotPassed | null> {
   return new Promise((resolve) => {
     const out = (trust === null ? httpRequest : httpsRequest)({
@@ -131,6 +135,7 @@ function passWhole(
         resolve('moved')
         return
       }
+      began()
       response.writeHead(
         answer.statusCode ?? 200,
         answer.statusMessage,
@@ -172,7 +177,7 @@ export function passUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  { peerUrl, trust, signature, failed }: Omit<Passed, 'signal'> & { failed: () => void },
+  { peerUrl, trust, signature, failed }: Omit<Passed, 'signal' | 'began'> & { failed: () => void },
 ): void {
   const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
   const lines = [...headersOf(request, signature), 'Connection', 'Upgrade', 'Upgrade', upgrade]

@@ -13,12 +13,28 @@ const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
  */
 const lagEveryMs = 1_000
 
+/** How a request ended that another server should answer. `absent`: that server does not run. `left`: the client left before an answer. */
+export type Forwarding = 'answered' | 'upgraded' | 'moved' | 'unreachable' | 'absent' | 'left'
+
 export class Metrics {
   readonly registry = new Registry()
   readonly #requests = new Histogram({
     name: 'svc_http_request_duration_seconds',
     help: 'Time until the response started, by method, route pattern and status.',
     labelNames: ['method', 'route', 'status'],
+    buckets: requestBuckets,
+    registers: [this.registry],
+  })
+  readonly #forwarded = new Counter({
+    name: 'svc_forwarded_requests_total',
+    help: 'Requests for the home of their project on another server, by that server and outcome (answered, upgraded, moved, unreachable, absent, left).',
+    labelNames: ['server', 'outcome'],
+    registers: [this.registry],
+  })
+  readonly #forwardedSeconds = new Histogram({
+    name: 'svc_forwarded_request_duration_seconds',
+    help: 'Time until another server began to answer a request that this one forwarded.',
+    labelNames: ['server'],
     buckets: requestBuckets,
     registers: [this.registry],
   })
@@ -64,6 +80,15 @@ export class Metrics {
 
   request(labels: { method: string; route: string; status: number }, seconds: number): void {
     this.#requests.observe(labels, seconds)
+  }
+
+  forwarded(server: string, outcome: Forwarding): void {
+    this.#forwarded.inc({ server, outcome })
+  }
+
+  forwardedAnswer(server: string, seconds: number): void {
+    this.forwarded(server, 'answered')
+    this.#forwardedSeconds.observe({ server }, seconds)
   }
 
   jobRun(job: string, outcome: 'success' | 'failure', seconds: number): void {

@@ -1,3 +1,4 @@
+import type { SandboxDriver } from '@svc/sandbox'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
@@ -19,6 +20,8 @@ export interface StartupHooks {
   knownSettings: () => Promise<string[]>
   /** Asks the person at the terminal for a model; absent without a terminal. */
   askModel?: AskModel
+  /** In place of the drivers of the product, so that benchmarks measure a whole server without its sandboxes. */
+  makeDriver?: () => Promise<SandboxDriver>
 }
 
 /** Creates the owner at the first start and passes their token to the client. Returns the lines to show at the start. */
