@@ -3,7 +3,7 @@ import { type AccessOptions, readAccess } from './access.ts'
 import { claimsApi } from './claims.ts'
 import { type Client, ClusterError, createClient } from './client.ts'
 import type { PodSettings } from './pod.ts'
-import { applyNetworkPolicy, testWalls, type Walls } from './walls.ts'
+import { applyNetworkPolicy, policyName, testWalls, type Walls } from './walls.ts'
 
 export interface Cluster {
   client: Client
@@ -73,6 +73,8 @@ interface Right {
   verb: string
   group: string
   resource: string
+  /** Of the one object that it is about. */
+  name?: string
 }
 
 const right = (resource: string, verb: string, group = ''): Right => ({ resource, verb, group })
@@ -83,13 +85,14 @@ function neededRights(isInside: boolean): Right[] {
     right('pods/log', 'get'),
     // A port-forward is a GET that becomes a WebSocket; newer clusters also want "create".
     ...(isInside ? [] : [right('pods/portforward', 'get'), right('pods/portforward', 'create')]),
-    ...['create', 'patch'].map((verb) => right('networkpolicies', verb, 'networking.k8s.io')),
+    right('networkpolicies', 'create', 'networking.k8s.io'),
+    { ...right('networkpolicies', 'patch', 'networking.k8s.io'), name: policyName },
   ]
 }
 
-async function isAllowed(client: Client, namespace: string, { verb, group, resource: full }: Right): Promise<boolean> {
-  const [resource, subresource] = full.split('/')
-  const resourceAttributes = { namespace, verb, group, resource, ...(subresource === undefined ? {} : { subresource }) }
+async function isAllowed(client: Client, namespace: string, wanted: Right): Promise<boolean> {
+  const [resource, subresource] = wanted.resource.split('/')
+  const resourceAttributes = { ...wanted, namespace, resource, ...(subresource === undefined ? {} : { subresource }) }
   const { status } = await client.json<{ status: { allowed: boolean } }>(
     'POST',
     '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',

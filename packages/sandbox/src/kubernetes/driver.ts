@@ -116,7 +116,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     if (options.image === null)
       throw new ProblemError(
         'SVC_KUBERNETES_IMAGE is not set: it names the image of the sandboxes.',
-        'svc self-host image --output svc-sandbox.tar',
+        'svc self-host image --output svc-image.tar',
       )
     const settings: PodSettings = { ...options, image: options.image }
     const cluster = await openCluster({ ...options, settings, serverKey: identity.publicKey, labels: ownLabels })
