@@ -54,7 +54,7 @@ describe.skipIf(isMissing)('the chart', () => {
   test('three servers start at once on an empty database', async () => {
     const upstream = await at.cluster.expose(Number(new URL(model.url).port))
     values = {
-      settings: { SVC_LLM_UPSTREAM_URL: `http://${upstream}/v1`, SVC_LLM_UPSTREAM_KEY: 'key', SVC_LLM_MODEL: 'm' },
+      settings: { SVC_LLM_UPSTREAM_URL: `http://${upstream}/v1`, SVC_LLM_UPSTREAM_KEY: 'key', SVC_LLM_MODEL: 'm', SVC_WARM_SANDBOXES: '0' },
     }
     const notes = await at.helm('install', at.values(values))
     expect(notes).toContain('3 servers start in the namespace svc, and sandboxes run in svc-sandboxes.')

@@ -21,7 +21,7 @@ import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
-import { reconcileSessions } from './sessions/jobs.ts'
+import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
@@ -131,7 +131,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
-    await reconcileSessions(deps)
+    await beginSessions(deps)
     await shutdown.requested()
     await Promise.all([
       shutdown.drain('open requests', listener.close()),
