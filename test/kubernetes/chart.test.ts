@@ -54,7 +54,12 @@ describe.skipIf(isMissing)('the chart', () => {
   test('three servers start at once on an empty database', async () => {
     const upstream = await at.cluster.expose(Number(new URL(model.url).port))
     values = {
-      settings: { SVC_LLM_UPSTREAM_URL: `http://${upstream}/v1`, SVC_LLM_UPSTREAM_KEY: 'key', SVC_LLM_MODEL: 'm', SVC_WARM_SANDBOXES: '0' },
+      settings: {
+        SVC_LLM_UPSTREAM_URL: `http://${upstream}/v1`,
+        SVC_LLM_UPSTREAM_KEY: 'key',
+        SVC_LLM_MODEL: 'm',
+        SVC_WARM_SANDBOXES: '0',
+      },
     }
     const notes = await at.helm('install', at.values(values))
     expect(notes).toContain('3 servers start in the namespace svc, and sandboxes run in svc-sandboxes.')
@@ -102,7 +107,7 @@ describe.skipIf(isMissing)('the chart', () => {
       // The default branch takes only the first push.
       await at.git(tree, ['push', '--quiet', at.gateway(project, direct), `main:by-${metadata.name}`], direct)
     }
-    await at.git(tree, ['push', '--quiet', at.gateway(project), 'by-svc-0:main'])
+    await at.git(tree, ['push', '--quiet', at.gateway(project), 'main'])
     const { branches } = await inProject<{ branches: { name: string }[] }>('GET', '/branches')
     expect(branches.map(({ name }) => name).toSorted()).toEqual(['by-svc-0', 'by-svc-1', 'by-svc-2', 'main'])
   })

@@ -131,8 +131,14 @@ export class Installation {
     return fetch(`http://${this.entry}${path}`, { ...init, headers: { ...headers, ...init.headers } })
   }
 
+  /** Tries again while the home of the project is away, as clients do. */
   async send<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const reply = await this.api(path, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const reply = await until(`an answer of ${path}`, async () => {
+      const reply = await this.api(path, options)
+      return reply.status === 503 ? null : reply
+    })
     const text = await reply.text()
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
     return JSON.parse(text) as T

@@ -127,7 +127,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
       forwarder,
     )
-    process.stdout.write(greeting)
+    void showGreeting(greeting, log)
     const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
@@ -149,6 +149,15 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+/** Beside the work, which does not wait for it. */
+async function showGreeting(greeting: () => Promise<string>, log: Deps['log']): Promise<void> {
+  try {
+    process.stdout.write(await greeting())
+  } catch (error) {
+    log.error({ err: error }, 'failed to say at the start that the server is ready; it serves requests')
+  }
 }
 
 /** The reason of a stop that ends sessions, too. */
