@@ -99,15 +99,15 @@ describe.skipIf(isMissing)('the chart', () => {
     project = (await at.send<{ project_id: string }>('POST', '/v1/projects', { name: 'pods' })).project_id
     const tree = await mkdtemp(join(at.folder, 'tree-'))
     await at.git(tree, ['init', '--quiet', '--initial-branch=main'])
+    await at.git(tree, ['commit', '--quiet', '--allow-empty', '-m', 'First'])
+    await at.git(tree, ['push', '--quiet', at.gateway(project), 'main'])
     for (const { metadata, status } of await at.servers()) {
       const direct = await at.cluster.reach(`${status.podIP}:8420`)
       await Bun.write(join(tree, `${metadata.name}.txt`), metadata.name)
       await at.git(tree, ['add', '.'])
       await at.git(tree, ['commit', '--quiet', '-m', `By ${metadata.name}`])
-      // The default branch takes only the first push.
       await at.git(tree, ['push', '--quiet', at.gateway(project, direct), `main:by-${metadata.name}`], direct)
     }
-    await at.git(tree, ['push', '--quiet', at.gateway(project), 'main'])
     const { branches } = await inProject<{ branches: { name: string }[] }>('GET', '/branches')
     expect(branches.map(({ name }) => name).toSorted()).toEqual(['by-svc-0', 'by-svc-1', 'by-svc-2', 'main'])
   })
