@@ -1,4 +1,4 @@
-// `npm run test:kubernetes` tests the kubernetes driver, and sessions, apps and checks on it, with a real cluster: the one that
+// `npm run test:kubernetes` tests the kubernetes driver, sessions, apps and checks on it, and the chart, with a real cluster: the one that
 // KUBECONFIG names (whose nodes have the images that `-- --images FOLDER` writes), or one node that it makes itself from Go modules and Debian's packages.
 // `npm test` skips and counts these tests.
 import {
@@ -23,7 +23,7 @@ import { ensureMachine } from './machine.mjs'
 
 /** test/kubernetes/cluster.ts looks here. Not in node_modules, which every change of the packages makes anew. */
 const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'svc-test-kubernetes')
-const versions = { kubernetes: 'v1.34.4', etcd: 'v3.6.4', agents: 'v0.5.6' }
+const versions = { kubernetes: 'v1.34.4', etcd: 'v3.6.4', agents: 'v0.5.6', helm: 'v3.21.4' }
 const debian = ['containerd', 'runc', 'containernetworking-plugins', 'iptables', 'libip6tc2', 'libnftnl11']
 const buildMs = 3_600_000
 
@@ -45,12 +45,13 @@ await main(async () => {
 async function ensureCluster() {
   mkdirSync(folder, { recursive: true })
   if (!existsSync(join(folder, 'packages'))) await step('Unpacking a container runtime', unpack)
-  const isBuilt = ['kube', 'agent-sandbox-controller', 'crds'].every((name) => existsSync(join(folder, name)))
-  if (isBuilt) return
+  const lacks = (...names) => names.some((name) => !existsSync(join(folder, name)))
+  if (!lacks('kube', 'agent-sandbox-controller', 'crds', 'helm')) return
   if (findProgram('go') === null)
     throw new Error('A cluster is built with Go, which is not installed. Or set KUBECONFIG.')
-  await step('Building a Kubernetes node (once, about 15 minutes of processor time)', buildNode)
-  await step('Building the agent-sandbox controller (once)', buildAgents)
+  if (lacks('kube')) await step('Building a Kubernetes node (once, about 15 minutes of processor time)', buildNode)
+  if (lacks('agent-sandbox-controller', 'crds')) await step('Building the agent-sandbox controller (once)', buildAgents)
+  if (lacks('helm')) await step('Building Helm (once, about 3 minutes of processor time)', buildHelm)
 }
 
 function unpack() {
@@ -87,6 +88,16 @@ function buildNode() {
     await go(['mod', 'tidy'], dir)
     const version = `-X k8s.io/component-base/version.gitVersion=${versions.kubernetes}`
     await go(['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', join(folder, 'kube'), '.'], dir)
+  })
+}
+
+function buildHelm() {
+  return aside(tmpdir(), async (dir) => {
+    const name = 'helm.sh/helm/v3'
+    writeFileSync(join(dir, 'go.mod'), 'module svc.test/helm\n')
+    await go(['get', `${name}/cmd/helm@${versions.helm}`], dir)
+    const flags = `-s -w -X ${name}/internal/version.version=${versions.helm}`
+    await go(['build', '-trimpath', '-ldflags', flags, '-o', join(folder, 'helm'), `${name}/cmd/helm`], dir)
   })
 }
 

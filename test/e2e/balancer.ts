@@ -9,17 +9,21 @@ export interface Balancer {
   counts: number[]
   /** Chooses among these from now on. */
   servers: string[]
+  /** Whether it takes requests for that host. */
+  takes: (host: string) => boolean
   close(): Promise<void>
 }
 
 export async function startBalancer(): Promise<Balancer> {
-  const balancer: Balancer = { url: '', counts: [], servers: [], close: async () => {} }
+  const balancer: Balancer = { url: '', counts: [], servers: [], takes: () => true, close: async () => {} }
   const choose = () => {
     const index = Math.floor(Math.random() * balancer.servers.length)
     balancer.counts[index] = (balancer.counts[index] ?? 0) + 1
     return new URL(balancer.servers[index]!)
   }
   const server = createServer((request, response) => {
+    if (!balancer.takes(request.headers.host ?? '')) return void response.writeHead(404).end()
+    if (balancer.servers.length === 0) return void response.writeHead(503).end()
     const { hostname, port } = choose()
     const headers = { ...request.headers, 'x-forwarded-for': request.socket.remoteAddress ?? '' }
     const out = httpRequest(

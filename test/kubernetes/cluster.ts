@@ -5,7 +5,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -27,6 +27,7 @@ const run = promisify(execFile)
 /** scripts/test-kubernetes.mjs fills this folder. */
 const built = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-test-kubernetes')
 const kube = join(built, 'kube')
+export const helm = join(built, 'helm')
 const packages = join(built, 'packages')
 const readyMs = 240_000
 
@@ -37,10 +38,19 @@ export interface TestCluster {
   isOwn: boolean
   /** The folder of the cluster, with `OPEN` as the switch of the network policies. */
   folder: string
-  api(method: string, path: string, body?: unknown): Promise<Response>
+  /** As the administrator, or with another token. */
+  api(method: string, path: string, body?: unknown, token?: string): Promise<Response>
   importImage(archive: string, reference: string): Promise<void>
+  /** Gives an image another name. */
+  tagImage(reference: string, another: string): Promise<void>
   /** The process id of the namespaces' first process. */
   pid: number
+  /** A command in the network of the cluster and in its folder. */
+  inside(command: string[]): ChildProcess
+  /** An address on this machine's loopback that leads to address:port in the network of the cluster. */
+  reach(address: string): Promise<string>
+  /** The address in the network of the cluster that leads to a port of this machine's loopback. */
+  expose(port: number): Promise<string>
   close(): Promise<void>
 }
 
@@ -82,14 +92,18 @@ export async function startTestCluster({ agents }: { agents: boolean }): Promise
   const server = `https://127.0.0.1:${await port.promise}`
   const ca = readFileSync(join(folder, 'pki/ca.crt'), 'utf8')
   await writeFile(join(folder, 'kubeconfig'), kubeconfig(server, ca, token), { mode: 0o600 })
-  const api = (method: string, path: string, body?: unknown) =>
+  const api = (method: string, path: string, body?: unknown, as = token) =>
     fetch(server + path, {
       method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       tls: { ca },
     })
-  const close = () => end(node, door, folder)
+  const children: ChildProcess[] = []
+  const close = () => {
+    for (const child of children) child.kill('SIGKILL')
+    return end(node, door, folder)
+  }
   const deadline = Date.now() + readyMs
   while (!(await isReady(folder, api))) {
     if (node.exitCode !== null || Date.now() > deadline) {
@@ -101,23 +115,70 @@ export async function startTestCluster({ agents }: { agents: boolean }): Promise
   }
   if (agents) await installAgents(api, folder)
   const pid = Number((await run('pgrep', ['-P', String(node.pid)])).stdout.trim())
+  const images = (args: string[]) => runImages(folder, args)
   return {
     ...{ kubeconfig: join(folder, 'kubeconfig'), isOwn: true, folder, api, pid, close },
+    ...passages({ folder, pid, children }),
     async importImage(archive, reference) {
-      const images = async (args: string[]) =>
-        run(
-          join(packages, 'usr/bin/ctr'),
-          ['--address', join(folder, 'containerd.sock'), '-n', 'k8s.io', 'images', ...args],
-          {
-            env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') },
-          },
-        )
       await images(['import', archive])
       // Each pod has a container that only holds its namespaces; any image that sleeps will do.
       await images(['tag', '--force', reference, pauseImage])
     },
+    tagImage: (reference, another) => images(['tag', '--force', reference, another]),
   }
 }
+
+async function runImages(folder: string, args: string[]): Promise<void> {
+  await run(
+    join(packages, 'usr/bin/ctr'),
+    ['--address', join(folder, 'containerd.sock'), '-n', 'k8s.io', 'images', ...args],
+    { env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') } },
+  )
+}
+
+/** Ways between this machine's network and that of the cluster. They end with the cluster. */
+function passages({
+  folder,
+  pid,
+  children,
+}: {
+  folder: string
+  pid: number
+  children: ChildProcess[]
+}): Pick<TestCluster, 'inside' | 'reach' | 'expose'> {
+  let count = 0
+  const inside = (command: string[]) => {
+    const child = spawn('nsenter', ['--target', String(pid), '--net', ...command], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    return child
+  }
+  const pass = (from: string, to: string) => inside([process.execPath, join(import.meta.dir, 'door.ts'), from, to])
+  return {
+    inside,
+    async reach(address) {
+      const socket = join(folder, `reach-${++count}.sock`)
+      pass(socket, address)
+      const port = Promise.withResolvers<number>()
+      ;(await openDoor(socket, port.resolve)).unref()
+      while (!existsSync(socket)) await Bun.sleep(20)
+      return `127.0.0.1:${await port.promise}`
+    },
+    async expose(port) {
+      const socket = join(folder, `expose-${++count}.sock`)
+      const door = createServer((from) => copyBetween(from, connect({ host: '127.0.0.1', port })))
+      await new Promise<void>((ready) => door.listen(socket, ready))
+      door.unref()
+      const address = `${nodeAddress}:${exposedPorts + count}`
+      pass(address, socket)
+      return address
+    },
+  }
+}
+
+const exposedPorts = 30_000
 
 async function writeConfigs(folder: string, token: string): Promise<void> {
   for (const name of ['pki', 'log', 'cni', 'cni-state', 'pod-logs', 'kubelet', 'containerd'])
@@ -150,9 +211,7 @@ async function writeConfigs(folder: string, token: string): Promise<void> {
 function openDoor(socket: string, listening: (port: number) => void): Promise<Server> {
   const door = createServer((outside) => {
     const inside = connect(socket)
-    inside.pipe(outside).pipe(inside)
-    for (const one of [inside, outside])
-      one.on('error', () => {}).on('close', () => (inside.destroy(), outside.destroy()))
+    copyBetween(outside, inside)
   })
   return new Promise((ready) => {
     door.listen(0, '127.0.0.1', () => {
@@ -160,6 +219,11 @@ function openDoor(socket: string, listening: (port: number) => void): Promise<Se
       ready(door)
     })
   })
+}
+
+function copyBetween(one: Socket, other: Socket): void {
+  one.pipe(other).pipe(one)
+  for (const socket of [one, other]) socket.on('error', () => {}).on('close', () => (one.destroy(), other.destroy()))
 }
 
 async function isReady(folder: string, api: TestCluster['api']): Promise<boolean> {
@@ -231,6 +295,14 @@ function givenCluster(kubeconfig: string): TestCluster {
         tls: access.tls,
       }),
     importImage: async () => {},
+    tagImage: async () => {},
+    inside: ownOnly,
+    reach: ownOnly,
+    expose: ownOnly,
     close: async () => {},
   }
+}
+
+function ownOnly(): never {
+  throw new Error('Only in a cluster that the test made.')
 }

@@ -71,6 +71,8 @@ export const kubeletConfig = (folder: string, controlGroup: string) =>
     failCgroupV1: false,
     makeIPTablesUtilChains: false,
     resolvConf: '',
+    clusterDNS: [nodeAddress],
+    clusterDomain: 'cluster.local',
     podLogsDir: `${folder}/pod-logs`,
     readOnlyPort: 0,
     podPidsLimit: 1024,

@@ -208,6 +208,21 @@ describe.skipIf(isMissing)('with a cluster', () => {
     })
   })
 
+  test.skipIf(!isOwn)(
+    'sandboxes of an earlier server are adopted without the test, which a new one waits for',
+    async () => {
+      await killServer('early', 600)
+      await writeFile(join(clusterFolder, 'OPEN'), '')
+      const next = makeDriver('early', 600)
+      expect((await next.adopt()).map(({ sandboxId }) => sandboxId)).toEqual(['one'])
+      await expect(next.create({ sandboxId: 'two', env: {}, limits: testLimits, relaySocket }, never)).rejects.toThrow(
+        'ignores NetworkPolicy',
+      )
+      await rm(join(clusterFolder, 'OPEN'))
+      await next.stop('one')
+    },
+  )
+
   test('the report says what is weaker', async () => {
     const findings = await makeDriver('report').examine()
     expect(findings.filter(({ state }) => state === 'missing')).toEqual([])

@@ -39,7 +39,8 @@ async function make(path: string, body: unknown): Promise<unknown> {
 /** The role that docs/operate/kubernetes.md gives, without what only a server outside needs. */
 function roleOfTheManual() {
   const text = readFileSync(join(root, 'docs/operate/kubernetes.md'), 'utf8')
-  const role = Bun.YAML.parse(/```yaml\n(.*?)```/s.exec(text)![1]!) as {
+  const [, yaml = ''] = /```yaml\n([^`]*kind: Role\n[^`]*)```/.exec(text)!
+  const role = Bun.YAML.parse(yaml) as {
     rules: { resources: string[] }[]
   }
   return { ...role, rules: role.rules.filter(({ resources }) => !resources.includes('pods/portforward')) }

@@ -57,7 +57,7 @@ part apiserver "$kube" kube-apiserver --etcd-servers http://127.0.0.1:2379 --bin
   --service-cluster-ip-range 10.96.0.0/16 --authorization-mode Node,RBAC --allow-privileged --cert-dir pki/made \
   --kubelet-client-certificate pki/client.crt --kubelet-client-key pki/client.key \
   --kubelet-certificate-authority pki/ca.crt --kubelet-preferred-address-types InternalIP --profiling=false
-part door "$bun" "$scripts/door.ts" api.sock 6443
+part door "$bun" "$scripts/door.ts" api.sock 127.0.0.1:6443
 until "$bun" "$scripts/ready.ts"; do sleep 0.2; done
 part controllers "$kube" kube-controller-manager --kubeconfig inside.kubeconfig --leader-elect=false --profiling=false \
   --service-account-private-key-file pki/accounts.key --root-ca-file pki/ca.crt --use-service-account-credentials=false
@@ -65,7 +65,8 @@ part scheduler "$kube" kube-scheduler --kubeconfig inside.kubeconfig --leader-el
 until debian ctr --address containerd.sock version > /dev/null 2>&1; do sleep 0.2; done
 part kubelet "$kube" kubelet --config kubelet.yaml --kubeconfig inside.kubeconfig --root-dir "$folder/kubelet" \
   --cert-dir pki/kubelet --node-ip "$node_address" --hostname-override node-1
-part policies "$bun" "$scripts/policies.ts" "$packages"
+part network "$bun" "$scripts/network.ts" "$packages"
+part names "$bun" "$scripts/names.ts" "$node_address"
 # Its resources have to be there first.
 agents() {
   until [ -e agents.yes ]; do sleep 0.2; done

@@ -21,7 +21,7 @@ import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
-import { reconcileSessions } from './sessions/jobs.ts'
+import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
@@ -129,11 +129,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]
     for (const each of [listener, peers])
       each?.answerWith((request, env) => app.fetch(request, env), ingress, forwarder)
-    process.stdout.write(greeting)
+    void showGreeting(greeting, log)
     const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
-    await reconcileSessions(deps)
+    await beginSessions(deps)
     await shutdown.requested()
     await Promise.all([
       shutdown.drain('open requests', Promise.all([listener.close(), peers?.close()])),
@@ -151,6 +151,15 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+/** Beside the work, which does not wait for it. */
+async function showGreeting(greeting: () => Promise<string>, log: Deps['log']): Promise<void> {
+  try {
+    process.stdout.write(await greeting())
+  } catch (error) {
+    log.error({ err: error }, 'failed to say at the start that the server is ready; it serves requests')
+  }
 }
 
 /** The reason of a stop that ends sessions, too. */

@@ -1,9 +1,9 @@
-/** Finds out once how to reach the cluster, what the server may do there, and how pods are isolated. */
+/** Finds out how to reach the cluster, what the server may do there, and how pods are isolated. */
 import { type AccessOptions, readAccess } from './access.ts'
 import { claimsApi } from './claims.ts'
 import { type Client, ClusterError, createClient } from './client.ts'
 import type { PodSettings } from './pod.ts'
-import { applyNetworkPolicy, testWalls, type Walls } from './walls.ts'
+import { applyNetworkPolicy, policyName, testWalls, type Walls } from './walls.ts'
 
 export interface Cluster {
   client: Client
@@ -13,8 +13,6 @@ export interface Cluster {
   isInside: boolean
   /** Whether it has the resources of agent-sandbox, and this server may use them. */
   hasClaims: boolean
-  walls: Walls
-  warnings: string[]
 }
 
 /** The steps an operator has to take before sandboxes can start. */
@@ -27,39 +25,35 @@ export class ProblemError extends Error {
   }
 }
 
-interface ClusterOptions {
-  access: AccessOptions
-  namespace: string | null
-  settings: PodSettings
-  serverKey: string
-  labels: Record<string, string>
-}
-
-export async function openCluster(options: ClusterOptions): Promise<Cluster> {
-  const { settings, serverKey, labels } = options
+export async function openCluster(options: { access: AccessOptions; namespace: string | null }): Promise<Cluster> {
   const access = readAccess(options.access)
   const client = createClient(access)
   const namespace = options.namespace ?? access.namespace
   const { gitVersion } = await client.json<{ gitVersion: string }>('GET', '/version')
   await requireRights(client, namespace, access.isInside)
   const hasClaims = await mayClaim(client, namespace)
-  await applyNetworkPolicy(client, namespace, access.isInside)
-  const walls = await testWalls({ client, namespace, settings, serverKey, labels })
+  return { client, namespace, hasClaims, version: gitVersion, server: access.server, isInside: access.isInside }
+}
+
+interface TestOptions {
+  settings: PodSettings
+  serverKey: string
+  labels: Record<string, string>
+}
+
+/** Takes seconds: it starts pods. */
+export async function testCluster({ client, namespace, isInside }: Cluster, options: TestOptions): Promise<Walls> {
+  await applyNetworkPolicy(client, namespace, isInside)
+  const walls = await testWalls({ client, namespace, ...options })
   if (walls.network === 'open')
     throw new ProblemError(
       `The cluster's network plugin ignores NetworkPolicy: a pod that may reach nothing reached another pod or the API server.`,
       'Install a network plugin that enforces NetworkPolicy, such as Cilium or Calico',
     )
-  return {
-    ...{ client, namespace, hasClaims, walls },
-    version: gitVersion,
-    server: access.server,
-    isInside: access.isInside,
-    warnings: warningsOf(walls),
-  }
+  return walls
 }
 
-function warningsOf(walls: Walls): string[] {
+export function warningsOf(walls: Walls): string[] {
   return [
     ...(walls.hasOwnUsers
       ? []
@@ -73,6 +67,8 @@ interface Right {
   verb: string
   group: string
   resource: string
+  /** Of the one object that it is about. */
+  name?: string
 }
 
 const right = (resource: string, verb: string, group = ''): Right => ({ resource, verb, group })
@@ -83,13 +79,14 @@ function neededRights(isInside: boolean): Right[] {
     right('pods/log', 'get'),
     // A port-forward is a GET that becomes a WebSocket; newer clusters also want "create".
     ...(isInside ? [] : [right('pods/portforward', 'get'), right('pods/portforward', 'create')]),
-    ...['create', 'patch'].map((verb) => right('networkpolicies', verb, 'networking.k8s.io')),
+    right('networkpolicies', 'create', 'networking.k8s.io'),
+    { ...right('networkpolicies', 'patch', 'networking.k8s.io'), name: policyName },
   ]
 }
 
-async function isAllowed(client: Client, namespace: string, { verb, group, resource: full }: Right): Promise<boolean> {
-  const [resource, subresource] = full.split('/')
-  const resourceAttributes = { namespace, verb, group, resource, ...(subresource === undefined ? {} : { subresource }) }
+async function isAllowed(client: Client, namespace: string, wanted: Right): Promise<boolean> {
+  const [resource, subresource] = wanted.resource.split('/')
+  const resourceAttributes = { ...wanted, namespace, resource, ...(subresource === undefined ? {} : { subresource }) }
   const { status } = await client.json<{ status: { allowed: boolean } }>(
     'POST',
     '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',

@@ -16,7 +16,7 @@ import { plainLines } from '../output-tail.ts'
 import { aborted, noIsolation } from '../spec.ts'
 import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
-import { type Cluster, openCluster, ProblemError } from './cluster.ts'
+import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
 import { examineCluster } from './examine.ts'
 import {
   containerName,
@@ -29,7 +29,7 @@ import {
   whyPending,
 } from './pod.ts'
 import { followPods } from './pods.ts'
-import { roleLabel, sandboxRole } from './walls.ts'
+import { roleLabel, sandboxRole, type Walls } from './walls.ts'
 
 export interface KubernetesOptions {
   /** A folder of the server, mode 0700, for the sockets of its sandboxes. */
@@ -82,7 +82,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   const owner = hashOf(options.owner, 16)
   const prefix = `svc-${owner.slice(0, 8)}-`
   const ownLabels = { [labels.server]: owner }
-  let opened: Promise<Parts> | null = null
+  const parts = kept(open)
+  const walls = kept(test)
 
   const lifecycle = createLifecycle<Own>({
     runRoot,
@@ -104,23 +105,14 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     sweep,
   })
 
-  /** Once per server: the cluster and what was found out about it. A failure is tried again. */
-  function parts(): Promise<Parts> {
-    opened ??= open().catch((error: unknown) => {
-      opened = null
-      throw error
-    })
-    return opened
-  }
-
   async function open(): Promise<Parts> {
     if (options.image === null)
       throw new ProblemError(
         'SVC_KUBERNETES_IMAGE is not set: it names the image of the sandboxes.',
-        'svc self-host image --output svc-sandbox.tar',
+        'svc self-host image --output svc-image.tar',
       )
     const settings: PodSettings = { ...options, image: options.image }
-    const cluster = await openCluster({ ...options, settings, serverKey: identity.publicKey, labels: ownLabels })
+    const cluster = await openCluster(options)
     const { client, namespace } = cluster
     const path = `/api/v1/namespaces/${namespace}/pods`
     const pods = followPods(
@@ -131,6 +123,12 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     pods.onChange((pod, isGone) => void onPod(pod, isGone))
     const pools = cluster.hasClaims ? poolsOf(client, namespace, prefix, ownLabels) : null
     return { cluster, path, pods, pools, settings }
+  }
+
+  /** Before the first start of a sandbox. Those of an earlier server go on without it. */
+  async function test(): Promise<Walls> {
+    const { cluster, settings } = await parts()
+    return testCluster(cluster, { settings, serverKey: identity.publicKey, labels: ownLabels })
   }
 
   const live = new Map<string, Live>()
@@ -144,25 +142,31 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
 
   async function probe(): Promise<ProbeOutcome> {
     try {
-      const { cluster } = await parts()
-      return { kind: 'ready', warnings: cluster.warnings, missingLimits: [] }
+      return { kind: 'ready', warnings: warningsOf(await walls()), missingLimits: [] }
     } catch (error) {
       if (error instanceof ProblemError) return { kind: 'missing', problem: error.message, install: error.install }
       return { kind: 'missing', problem: `The cluster cannot be used: ${messageOf(error)}`, install: null }
     }
   }
 
+  /** False when it cannot be: `probe` says why. */
+  const isReached = () =>
+    parts().then(
+      () => true,
+      () => false,
+    )
+
   async function examine(): Promise<Finding[]> {
     const probed = await probe()
     if (probed.kind === 'missing') return [missing('cluster', probed.problem, probed.install)]
     const { cluster, settings } = await parts()
-    return examineCluster(cluster, settings)
+    return examineCluster(cluster, { settings, walls: await walls() })
   }
 
   async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
-    const { cluster, pods, settings } = await parts()
+    const { pods, settings } = await parts()
     requireAllowed(spec, settings)
     await pods.start()
     const throwIfStopped = () => {
@@ -180,7 +184,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await entry.link.boot(
       {
         env: { ...baseEnvironment, ...withoutLoaderNames(spec.env) },
-        args: entrypointArguments({ limits: processesOf(spec, cluster) }, lease),
+        args: entrypointArguments({ limits: processesOf(spec, await walls()) }, lease),
         modes: folderModes(spec.limits),
         filters: systemCallFilters,
         relays: [
@@ -325,7 +329,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     const { sandboxId } = entry.spec
     await entry.link?.close()
     // A start that waits for the pod learns that it is stopped.
-    if (opened !== null) (await parts()).pods.wake()
+    if (parts.hasBegun()) (await parts()).pods.wake()
     if (entry.pod !== null || entry.claim !== null) {
       const { cluster, path, pods, pools } = await parts()
       if (entry.claim !== null) await pools?.release(entry.claim)
@@ -343,8 +347,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   }
 
   async function leftBehind() {
-    const outcome = await probe()
-    if (outcome.kind !== 'ready' || leaseSeconds === 0) return []
+    if (leaseSeconds === 0 || !(await isReached())) return []
     const { pods, pools } = await parts()
     await pods.start()
     const claims = new Map(
@@ -395,8 +398,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   }
 
   async function sweep(isLive: (sandboxId: string) => boolean): Promise<void> {
-    const outcome = await probe()
-    if (outcome.kind !== 'ready') return
+    if (!(await isReached())) return
     const { cluster, path, pods, pools, settings } = await parts()
     await pods.start()
     const isLeft = ({ metadata }: Pick<Pod, 'metadata'>) => !isLive(metadata.annotations?.[annotations.sandbox] ?? '')
@@ -423,6 +425,19 @@ function fits(name: string, allowed: string): boolean {
   return allowed.endsWith('*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed
 }
 
+/** Found out once. A failure is tried again. */
+function kept<Result>(find: () => Promise<Result>) {
+  let found: Promise<Result> | null = null
+  const get = () => {
+    found ??= find().catch((error: unknown) => {
+      found = null
+      throw error
+    })
+    return found
+  }
+  return Object.assign(get, { hasBegun: () => found !== null })
+}
+
 interface Parts {
   cluster: Cluster
   /** The path of the pods in the API. */
@@ -436,7 +451,7 @@ interface Parts {
  * The kernel counts the processes of a user on its node, and without user namespaces the agents of all pods are one user:
  * with the limit of one sandbox, a full node would start no process. The limit of one pod is the kubelet's.
  */
-const processesOf = ({ limits: { processesMax } }: SandboxSpec, { walls }: Cluster) => ({
+const processesOf = ({ limits: { processesMax } }: SandboxSpec, walls: Walls) => ({
   processesMax: walls.hasOwnUsers ? processesMax : processesMax * sharedBy,
 })
 const sharedBy = 8

@@ -2,9 +2,12 @@
 import { type Finding, good, weak } from '../finding.ts'
 import type { Cluster } from './cluster.ts'
 import type { PodSettings } from './pod.ts'
+import type { Walls } from './walls.ts'
 
-export function examineCluster(cluster: Cluster, settings: PodSettings): Finding[] {
-  const { walls } = cluster
+export function examineCluster(
+  cluster: Cluster,
+  { settings, walls }: { settings: PodSettings; walls: Walls },
+): Finding[] {
   const way = cluster.isInside ? 'pods are reached by their addresses' : 'pods are reached by port-forwards of the API'
   return [
     good('cluster', `Kubernetes ${cluster.version} at ${cluster.server}, namespace ${cluster.namespace}; ${way}`),

@@ -11,7 +11,7 @@ import { containerName, hopeless, type Pod, podSpec, whyPending, type PodSetting
 /** The policy selects this label. */
 export const roleLabel = 'svc.role'
 export const sandboxRole = 'sandbox'
-const policyName = 'svc-sandboxes'
+export const policyName = 'svc-sandboxes'
 
 /** Nothing in, nothing out. A server that is a pod dials the sandboxes, which ask it to prove itself. */
 export function networkPolicy(isInside: boolean) {

@@ -16,6 +16,12 @@ export async function reconcileSessions(deps: Pick<Deps, 'db' | 'home' | 'sessio
     deps.sessions.enqueue(sessionId)
 }
 
+/** At the start. A database that is away for a moment must not end a server that answers requests: the job tries again. */
+export async function beginSessions(deps: Parameters<typeof reconcileSessions>[0] & Pick<Deps, 'log'>): Promise<void> {
+  const retried = (error: unknown) => deps.log.error({ err: error }, 'reconciling sessions failed; retrying')
+  await reconcileSessions(deps).catch(retried)
+}
+
 /** Delivers accepted prompts that a daemon could not take at once. `again` while there are any. */
 export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'home' | 'sessions'>): Promise<'again' | null> {
   const waiting = await sessionsWithAcceptedPrompts(deps.db, deps.home)

@@ -24,8 +24,11 @@ export interface StartupHooks {
   makeDriver?: () => Promise<SandboxDriver>
 }
 
-/** Creates the owner at the first start and passes their token to the client. Returns the lines to show at the start. */
-export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<string> {
+/**
+ * Creates the owner at the first start and passes their token to the client. Returns a function that answers with the
+ * lines to show: it waits for the test of the sandbox driver, which takes seconds in a cluster.
+ */
+export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<() => Promise<string>> {
   const owner = await ensureOwner(deps)
   const { publicUrl, dataDir, masterKeyFile } = deps.config
   const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
@@ -47,8 +50,8 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       '               (signs you in once, within 24 hours)',
     )
   else lines.push(`  Owner link   ${command} self-host owner-link`)
-  lines.push('', ...(await withoutEffect(deps, hooks)), ...(await nextSteps(deps, command)), '')
-  return lines.join('\n')
+  lines.push('', ...(await withoutEffect(deps, hooks)))
+  return async () => [...lines, ...(await nextSteps(deps, command)), ''].join('\n')
 }
 
 /** Also logged, for operators who do not see the terminal. */

@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 test('the first lines of a server without a driver name the driver it needs and how to get it', async () => {
-  const text = await greet(app.deps, { rememberOwner: async () => null, knownSettings: async () => [] }, './svc')
+  const hooks = { rememberOwner: async () => null, knownSettings: async () => [] }
+  const text = await (await greet(app.deps, hooks, './svc'))()
   expect(text).toContain('Sessions cannot start yet')
   expect(text).toContain('Docker or Podman (SVC_SANDBOX_DRIVER=container): No container engine answers at /nonexistent')
   expect(text).toContain('Install it with: apt-get install -y docker.io')

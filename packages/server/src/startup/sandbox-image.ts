@@ -1,18 +1,20 @@
-/** `svc server --sandbox-image FILE [NAME]`: writes the image of sandboxes for a cluster. Prints one JSON document. */
+/** `svc server --sandbox-image FILE [NAME]`: writes the image of sandboxes and servers for a cluster. Prints one JSON document. */
 import { resolve } from 'node:path'
 import { writeImageArchive } from '@svc/sandbox'
 import type { Config } from '../config.ts'
+import { version } from '../version.ts'
 import { findRuntime } from './choose-driver.ts'
 import { StartupError } from './startup-error.ts'
 
-const nameByDefault = 'svc.local/sandbox:1'
+/** The one that the chart in deploy/chart expects. */
+const nameByDefault = `svc.local/svc:${version}`
 
 export async function writeSandboxImage(
   config: Config,
   [file, name]: string[],
 ): Promise<{ file: string; name: string }> {
   if (file === undefined) throw new StartupError('--sandbox-image needs the name of a file.')
-  if (process.platform !== 'linux') throw new StartupError('Only Linux can write the image of sandboxes.')
+  if (process.platform !== 'linux') throw new StartupError('Only Linux can write the image.')
   const output = resolve(file)
   const reference = name ?? config.kubernetes.image ?? nameByDefault
   await writeImageArchive({ svcBinary: process.execPath, runtimeBinary: findRuntime(config), output, reference })

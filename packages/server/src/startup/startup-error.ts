@@ -1,6 +1,7 @@
 import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 
 /** Why the server cannot start, as the one line its operator reads. */
@@ -30,5 +31,7 @@ export function startupLine(error: unknown, config: { dataDir: string } | null):
     return `${where} cannot be written: ${(error as Error).message}. Set SVC_DATA_DIR to a folder of your own.`
   if (code === 'ECONNREFUSED' || code === '28P01' || code === '3D000' || code === 'ENOTFOUND')
     return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
+  if (isDatabaseUnavailable(error))
+    return `The database does not answer: ${(error as Error).message}. Start again when it does.`
   return null
 }

@@ -13,9 +13,9 @@ interface Written {
 }
 
 export const image = command({
-  summary: 'Write the image of sandboxes for a Kubernetes cluster, from the programs of this machine',
+  summary: 'Write the image of servers and sandboxes for a Kubernetes cluster, from the programs of this machine',
   about: [
-    'The archive (OCI) needs no registry: import it on each node with ctr -n k8s.io images import, or push it to a registry with skopeo. Name the image in SVC_KUBERNETES_IMAGE. Write it again after an upgrade, under a new name.',
+    'The archive (OCI) needs no registry: import it on each node with ctr -n k8s.io images import, or push it to a registry with skopeo. The chart in deploy/chart runs servers and sandboxes from it; a server elsewhere needs its name in SVC_KUBERNETES_IMAGE. Write it again after an upgrade, under a new name.',
   ],
   scope: 'nothing',
   flags: {
@@ -23,12 +23,12 @@ export const image = command({
     name: { kind: 'text', summary: 'Name of the image', value: 'image' },
   },
   examples: [
-    'svc self-host image --output svc-sandbox.tar',
-    'svc self-host image --output svc-sandbox.tar --name registry.example/svc/sandbox:0.7.0',
+    'svc self-host image --output svc-image.tar',
+    'svc self-host image --output svc-image.tar --name registry.example/svc:0.7.0',
   ],
   async run(ctx, { flags }) {
     if (flags.output === undefined)
-      throw new UsageError('--output is missing', { next: ['svc self-host image --output svc-sandbox.tar'] })
+      throw new UsageError('--output is missing', { next: ['svc self-host image --output svc-image.tar'] })
     const more = [resolve(flags.output), ...(flags.name === undefined ? [] : [flags.name])]
     const written = await askServerProgram<Written>(ctx, '--sandbox-image', {
       ...{ ms: imageMs, more },

@@ -1,0 +1,53 @@
+{{- /* The environment of a server. */ -}}
+{{- define "svc.env" -}}
+- name: SVC_SERVER_NAME
+  valueFrom:
+    fieldRef: { fieldPath: metadata.name }
+- name: SVC_PEER_URL
+  value: http://$(SVC_SERVER_NAME).{{ include "svc.name" . }}-peers.{{ .Release.Namespace }}.svc:8420
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "database.existingSecret is required: the Secret with the URL of PostgreSQL." .Values.database.existingSecret }}
+      key: {{ .Values.database.key }}
+{{- with .Values.bootstrapToken.existingSecret }}
+- name: SVC_BOOTSTRAP_TOKEN
+  valueFrom:
+    secretKeyRef: { name: {{ . }}, key: {{ $.Values.bootstrapToken.key }} }
+{{- end }}
+{{- $sandboxes := .Values.sandboxes }}
+{{- $labels := list }}
+{{- range $label, $value := $sandboxes.nodeSelector }}{{ $labels = append $labels (printf "%s=%s" $label $value) }}{{ end }}
+{{- $settings := dict
+  "HOME" "/var/lib/svc/home"
+  "SVC_DATA_DIR" "/var/lib/svc/data"
+  "SVC_MASTER_KEY_FILE" "/etc/svc/master.key"
+  "SVC_HOST" "0.0.0.0"
+  "SVC_PORT" "8420"
+  "SVC_LOG" "json"
+  "SVC_PUBLIC_URL" (required "publicUrl is required: the address that users open." .Values.publicUrl)
+  "SVC_PREVIEW_DOMAIN" (required "previewDomain is required: the domain of previews and apps." .Values.previewDomain)
+  "SVC_TRUSTED_PROXIES" (join "," .Values.trustedProxies)
+  "SVC_SANDBOX_DRIVER" "kubernetes"
+  "SVC_SANDBOX_CPU_MAX" $sandboxes.cpuMax
+  "SVC_SANDBOX_MEMORY_MAX" $sandboxes.memoryMax
+  "SVC_SANDBOX_DISK_MAX" $sandboxes.diskMax
+  "SVC_SANDBOX_LEASE_SECONDS" ($sandboxes.leaseSeconds | int)
+  "SVC_KUBERNETES_NAMESPACE" $sandboxes.namespace
+  "SVC_KUBERNETES_IMAGE" ($sandboxes.image | default (include "svc.image" .))
+  "SVC_KUBERNETES_RUNTIME_CLASS" $sandboxes.runtimeClass
+  "SVC_KUBERNETES_NODE_SELECTOR" (join "," $labels)
+  "SVC_KUBERNETES_WORKSPACE_STORAGE_CLASS" $sandboxes.workspaceStorageClass
+}}
+{{- range $name, $value := merge (deepCopy .Values.settings) $settings }}
+{{- if ne (toString $value) "" }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $from := .Values.secretSettings }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef: { name: {{ $from.secret }}, key: {{ $from.key }} }
+{{- end }}
+{{- end }}
