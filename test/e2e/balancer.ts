@@ -9,18 +9,22 @@ export interface Balancer {
   counts: number[]
   /** Chooses among these from now on. */
   servers: string[]
+  /** Called with the server that a request goes to. */
+  onChoice: ((request: IncomingMessage, server: string) => void) | null
   close(): Promise<void>
 }
 
 export async function startBalancer(): Promise<Balancer> {
-  const balancer: Balancer = { url: '', counts: [], servers: [], close: async () => {} }
-  const choose = () => {
+  const balancer: Balancer = { url: '', counts: [], servers: [], onChoice: null, close: async () => {} }
+  const choose = (request: IncomingMessage) => {
     const index = Math.floor(Math.random() * balancer.servers.length)
     balancer.counts[index] = (balancer.counts[index] ?? 0) + 1
-    return new URL(balancer.servers[index]!)
+    const chosen = balancer.servers[index]!
+    balancer.onChoice?.(request, chosen)
+    return new URL(chosen)
   }
   const server = createServer((request, response) => {
-    const { hostname, port } = choose()
+    const { hostname, port } = choose(request)
     const headers = { ...request.headers, 'x-forwarded-for': request.socket.remoteAddress ?? '' }
     const out = httpRequest(
       { host: hostname, port, method: request.method, path: request.url, headers, setHost: false, agent: false },
@@ -36,7 +40,7 @@ export async function startBalancer(): Promise<Balancer> {
     request.pipe(out)
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const { hostname, port } = choose()
+    const { hostname, port } = choose(request)
     const upstream = connect({ host: hostname, port: Number(port) })
     const lines = []
     for (let i = 0; i < request.rawHeaders.length; i += 2)
