@@ -17,20 +17,14 @@ import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning } from './adopt.ts'
 import { orphanedSandboxes } from './orphans.ts'
+import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
 import { lostLately, lostMax } from './lost-lately.ts'
 import { endedByOperator, lostReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
-import {
-  beginGeneration,
-  getSessionById,
-  lockSession,
-  moveSession,
-  type SessionWithSandbox,
-  updateSession,
-} from '../store.ts'
+import { beginGeneration, getSessionById, lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
 import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { endGeneration, unansweredReason } from './end-generation.ts'
@@ -248,24 +242,8 @@ export class SessionReconciler implements SessionRunner {
       const { sandbox, runtimeSessionId } =
         warm === null ? await boot() : await claimWarm(this.#deps, driver, session, warm)
       const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
-      const begins = firstPrompt !== null
-      const becameRunning = await db.transaction().execute(async (trx) => {
-        await updateSandbox(trx, sandboxId, { status: 'active' })
-        if (firstPrompt !== null)
-          await updateSession(trx, session.session_id, {
-            initial_prompt: this.#deps.redaction.of(session.session_id).text(firstPrompt),
-            initial_prompt_delivered_at: this.#deps.now().toISOString(),
-          })
-        return moveSession(trx, {
-          sessionId: session.session_id,
-          generation: session.generation,
-          from: ['provisioning'],
-          to: 'running',
-          error: null,
-          isBusy: begins,
-        })
-      })
-      if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
+      if (!(await becomeRunning(this.#deps, session, { sandboxId, firstPrompt })))
+        throw new SandboxError('aborted', 'The session was changed while it was starting.')
       // The sandbox may have ended since it was ready, and its exit is reported only once.
       abort.signal.throwIfAborted()
       const { daemonSocket } = sandbox
