@@ -1,41 +1,57 @@
 /** No acknowledged prompt of a session is lost or runs twice, and no saved file is lost. */
-import type { Message } from '@svc/contract'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Message, Session } from '@svc/contract'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import type { LedgerSession, Run } from './run.ts'
+
+/** A prompt is delivered, and its conversation stored, a moment after the session runs. */
+const storedMs = 60_000
+
+interface Prompts {
+  prompts: { prompt_id: string; status: string; error: object | null }[]
+}
 
 interface Work {
   paths: string[]
 }
 
 export async function judgeSession(run: Run, session: LedgerSession): Promise<void> {
-  const { world } = run.fleet
-  const { id, path, prompts, saved } = session
-  const complain = (what: string) => run.problems.push(`session ${id}: ${what}`)
-  // The end of a conversation may die with a process of its sandbox.
-  const isHarmed = (await sandboxesOf(run, id)).some((sandbox) => run.victims.has(sandbox))
+  const deadline = performance.now() + storedMs
+  let problems = await problemsOf(run, session)
+  while (problems.length > 0 && performance.now() < deadline) {
+    await delay(500)
+    problems = await problemsOf(run, session)
+  }
+  run.problems.push(...problems.map((what) => `session ${session.id}: ${what}`))
+}
+
+async function problemsOf(run: Run, { id, path, prompts, saved }: LedgerSession): Promise<string[]> {
   const read = async <Body>(what: string) => {
-    const { status, body } = await world.insist<Body>('GET', `${path}/${what}`, null, `${what}-${id}-${Date.now()}`)
-    if (status !== 200) throw new Error(`${path}/${what}: ${status} ${JSON.stringify(body)}`)
+    const asked = `${path}${what}`
+    const { status, body } = await run.fleet.world.insist<Body>('GET', asked, null, `read-${asked}-${Date.now()}`)
+    if (status !== 200) throw new Error(`${asked}: ${status} ${JSON.stringify(body)}`)
     return body
   }
-  const listed = await read<{ prompts: { prompt_id: string; status: string; error: object | null }[] }>(
-    'prompts?limit=200',
-  )
-  const statusOf = new Map(listed.prompts.map((each) => [each.prompt_id, each]))
-  const { messages } = await read<{ messages: Message[] }>('transcript')
+  // The end of a conversation may die with a process of its sandbox.
+  const isHarmed = (await sandboxesOf(run, id)).some((sandbox) => run.victims.has(sandbox))
+  const isRunning = (await read<Session>('')).status === 'running'
+  const listed = (await read<Prompts>('/prompts?limit=200')).prompts
+  const { messages } = await read<{ messages: Message[] }>('/transcript')
   const texts = messages.filter(({ role }) => role === 'user').map(textOf)
-  for (const prompt of prompts) {
-    const stored = statusOf.get(prompt.id)
-    const times = texts.filter((text) => text === prompt.text).length
-    if (stored === undefined) complain(`the prompt "${prompt.text}" is not stored`)
-    else if (stored.status === 'failed' && stored.error === null) complain(`"${prompt.text}" failed without a reason`)
-    else if (stored.status === 'delivered' && times === 0 && !isHarmed)
-      complain(`"${prompt.text}" was delivered, and is not in the conversation`)
-    if (times > 1) complain(`"${prompt.text}" ran ${times} times`)
-  }
-  const work = await read<Work & { earlier: Work[] }>('wip')
+  const problems = prompts.flatMap(({ id: promptId, text }) => {
+    const stored = listed.find((each) => each.prompt_id === promptId)
+    const times = texts.filter((each) => each === text).length
+    if (times > 1) return [`"${text}" ran ${times} times`]
+    if (stored === undefined) return [`the prompt "${text}" is not stored`]
+    if (stored.status === 'accepted' && isRunning) return [`"${text}" was accepted, and is not delivered`]
+    if (stored.status === 'failed' && stored.error === null) return [`"${text}" failed without a reason`]
+    return stored.status === 'delivered' && times === 0 && !isHarmed
+      ? [`"${text}" was delivered, and is not in the conversation`]
+      : []
+  })
+  const work = await read<Work & { earlier: Work[] }>('/wip')
   const kept = new Set([work, ...work.earlier].flatMap(({ paths }) => paths))
-  for (const file of saved) if (!kept.has(file)) complain(`the saved file ${file} is lost`)
+  return [...problems, ...saved.filter((file) => !kept.has(file)).map((file) => `the saved file ${file} is lost`)]
 }
 
 async function sandboxesOf({ fleet }: Run, sessionId: string): Promise<string[]> {
