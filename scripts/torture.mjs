@@ -16,6 +16,7 @@ const programs = [
   'triggers',
   'events',
   'apps',
+  'fleet',
   'redaction',
 ]
 

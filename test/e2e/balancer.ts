@@ -11,20 +11,27 @@ export interface Balancer {
   servers: string[]
   /** Whether it takes requests for that host. */
   takes: (host: string) => boolean
+  /** Called with the server that a request goes to. */
+  onChoice: ((request: IncomingMessage, server: string) => void) | null
   close(): Promise<void>
 }
 
 export async function startBalancer(): Promise<Balancer> {
-  const balancer: Balancer = { url: '', counts: [], servers: [], takes: () => true, close: async () => {} }
-  const choose = () => {
+  const balancer: Balancer = {
+    ...{ url: '', counts: [], servers: [], takes: () => true, onChoice: null },
+    close: async () => {},
+  }
+  const choose = (request: IncomingMessage) => {
     const index = Math.floor(Math.random() * balancer.servers.length)
     balancer.counts[index] = (balancer.counts[index] ?? 0) + 1
-    return new URL(balancer.servers[index]!)
+    const chosen = balancer.servers[index]!
+    balancer.onChoice?.(request, chosen)
+    return new URL(chosen)
   }
   const server = createServer((request, response) => {
     if (!balancer.takes(request.headers.host ?? '')) return void response.writeHead(404).end()
     if (balancer.servers.length === 0) return void response.writeHead(503).end()
-    const { hostname, port } = choose()
+    const { hostname, port } = choose(request)
     const headers = { ...request.headers, 'x-forwarded-for': request.socket.remoteAddress ?? '' }
     const out = httpRequest(
       { host: hostname, port, method: request.method, path: request.url, headers, setHost: false, agent: false },
@@ -40,7 +47,7 @@ export async function startBalancer(): Promise<Balancer> {
     request.pipe(out)
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const { hostname, port } = choose()
+    const { hostname, port } = choose(request)
     const upstream = connect({ host: hostname, port: Number(port) })
     const lines = []
     for (let i = 0; i < request.rawHeaders.length; i += 2)

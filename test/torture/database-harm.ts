@@ -7,18 +7,22 @@ import { ignoreClosed } from '../ignored.ts'
 
 /**
  * `killed`: the first process, so PostgreSQL has to be restarted. `crashed`: a backend, after which PostgreSQL ends all others
- * and replays its log. `frozen`: everything pauses for a while. `cut`: only the connections that hold a lock of some operation.
+ * and replays its log. `restarted`: it ends its connections and stops. `frozen`: everything pauses for a while. `cut`: only the
+ * connections that hold a lock of some operation.
  */
-export const harms = ['killed', 'crashed', 'frozen', 'cut'] as const
+export const harms = ['killed', 'crashed', 'restarted', 'frozen', 'cut'] as const
 export type Harm = (typeof harms)[number]
 
-const frozenMs = 3_000
-
 /** False when there was nothing to harm because no connection held a lock. */
-export async function doHarm(harm: Harm, database: { dataDir: string; url: string }): Promise<boolean> {
+export async function doHarm(
+  harm: Harm,
+  database: { dataDir: string; url: string },
+  frozenMs = 3_000,
+): Promise<boolean> {
   if (harm === 'cut') return cutLocks(database.url)
   const first = Number((await readFile(join(database.dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
   if (harm === 'killed') return signal(first, 'SIGKILL')
+  if (harm === 'restarted') return signal(first, 'SIGINT')
   const others = await childrenOf(first)
   if (harm === 'frozen') {
     for (const pid of [first, ...others]) signal(pid, 'SIGSTOP')

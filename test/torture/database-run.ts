@@ -38,8 +38,8 @@ export async function tortureDatabase(
   const random = randomFrom(options.seed)
   const enough = new AbortController()
   const problems: string[] = []
-  const harmed = { killed: 0, crashed: 0, frozen: 0, cut: 0 }
-  const took: Record<Harm, number[]> = { killed: [], crashed: [], frozen: [], cut: [] }
+  const harmed = { killed: 0, crashed: 0, restarted: 0, frozen: 0, cut: 0 }
+  const took: Record<Harm, number[]> = { killed: [], crashed: [], restarted: [], frozen: [], cut: [] }
   const clients = startClients(world, { perProject: options.perProject, enough: enough.signal, random })
   const harming = (async () => {
     let done = 0

@@ -17,7 +17,7 @@ test('a server survives a database that dies, crashes, hangs and drops connectio
   const database = { dataDir: join(world.server.dataDir, 'postgres'), url: await world.server.databaseUrl() }
   const report = await tortureDatabase(world, { database, count: 6, seed: 2, perProject: 2 })
   expect(report.problems).toEqual([])
-  expect(report.harmed).toEqual({ killed: 1, crashed: 1, frozen: 1, cut: 3 })
+  expect(report.harmed).toEqual({ killed: 1, crashed: 1, restarted: 0, frozen: 1, cut: 3 })
   expect(report.merged).toBe(report.acknowledged)
   expect(report.merged).toBeGreaterThan(0)
 }, 240_000)

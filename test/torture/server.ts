@@ -21,6 +21,17 @@ export interface TortureServerOptions {
   program?: string
   /** Shifts the server's clock by the milliseconds in this file (moved-clock.ts). Works from source only. */
   clockFile?: string
+  /** One of several servers with repositories of their own. */
+  fleet?: FleetPlace
+}
+
+export interface FleetPlace {
+  name: string
+  /** How this process reaches the server; it says the address of all of them. */
+  url: string
+  /** A command that runs it. */
+  around: string[]
+  settings: Record<string, string>
 }
 
 export class TortureServer extends ServerProcess {
@@ -45,7 +56,7 @@ export class TortureServer extends ServerProcess {
     const token = beside?.token ?? makeToken((count) => randomBytes(count))
     const dataDir = join(dir, beside === undefined ? 'data' : `data-${randomBytes(4).toString('hex')}`)
     const server = new TortureServer({ dir, dataDir, token }, options)
-    if (beside !== undefined) await shareRepositories(beside.dataDir, dataDir)
+    if (beside !== undefined && options.fleet === undefined) await shareRepositories(beside.dataDir, dataDir)
     else if (options.databaseUrl === undefined) await layDatabase(dataDir)
     return server
   }
@@ -55,10 +66,10 @@ export class TortureServer extends ServerProcess {
     options: { failpoints?: string; sandboxes?: boolean; warm?: boolean; leaseSeconds?: number } = {},
   ): Promise<boolean> {
     const began = performance.now()
-    const { program: built, clockFile, databaseUrl, path } = this.#options
+    const { program: built, clockFile, databaseUrl, path, fleet } = this.#options
     const loaded = clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
     const command = built === undefined ? [process.execPath, ...loaded, program] : [built]
-    const isUp = await this.launch([...command, 'server'], {
+    const isUp = await this.launch([...(fleet?.around ?? []), ...command, 'server'], {
       PATH: path ?? process.env.PATH ?? '',
       HOME: this.dir,
       TMPDIR: tmpdir(),
@@ -78,11 +89,13 @@ export class TortureServer extends ServerProcess {
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
       ...(clockFile === undefined ? {} : { TORTURE_CLOCK_FILE: clockFile }),
       ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
+      ...fleet?.settings,
     })
     if (!isUp) {
       if (options.failpoints !== undefined && this.endedBy === 'SIGKILL') return false
       throw new Error(`The server ended at its start:\n${this.output}`)
     }
+    this.url = fleet?.url ?? this.url
     this.#port = new URL(this.url).port
     try {
       await this.#untilReady()
@@ -100,12 +113,18 @@ export class TortureServer extends ServerProcess {
   async #untilReady(): Promise<void> {
     const deadline = performance.now() + startMsMax
     for (;;) {
-      const ready = await fetch(`${this.url}/v1/ready`)
+      const ready = await this.askReady(startMsMax)
       const said = await ready.text()
       if (ready.ok) return
       if (performance.now() > deadline) throw new Error(`Not ready: ${ready.status} ${said}`)
       await delay(100)
     }
+  }
+
+  /** By the name that it serves, wherever it is reached. */
+  askReady(timeoutMs: number): Promise<Response> {
+    const host = new URL(this.#options.fleet?.settings.SVC_PUBLIC_URL ?? this.url).host
+    return fetch(`${this.url}/v1/ready`, { headers: { host }, signal: AbortSignal.timeout(timeoutMs) })
   }
 
   override kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {

@@ -1,11 +1,11 @@
 /** Creates, prompts, stops, restarts and deletes sessions while everything below them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, Session } from '@svc/contract'
-import { type Process, processes, processesInSandboxes } from './sandbox-leaks.ts'
+import { type Process, processesInSandboxes } from './sandbox-leaks.ts'
+import { isOfSandbox, killInSandbox, victimKinds } from './sandbox-victims.ts'
 import { pointsOf } from './scenarios.ts'
 import type { TortureServer } from './server.ts'
 import type { TortureProject, World } from './world.ts'
-import { ignoreEnded } from '../ignored.ts'
 
 /** How long a session may take after the last event that affected it. */
 const settledMs = 60_000
@@ -175,32 +175,16 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
   chaos.disturbedAt = Date.now()
 }
 
-const kinds: Record<string, RegExp> = {
-  runtime: /opencode serve/,
-  daemon: /^svc-agent(?! git)/,
-  'process 1': /^(?:\S*\/)?svc-entrypoint/,
-  driver: /bwrap/,
-}
-const isOfSandbox = ({ command }: Process) => Object.values(kinds).some((kind) => kind.test(command))
-
 async function killInside(chaos: Chaos, random: () => number): Promise<void> {
   const { server, report } = chaos
   while (!chaos.ended) {
     await delay(300 + random() * 1_500)
     if (!server.isRunning || chaos.isCalm) continue
-    const [kind, pattern] = Object.entries(kinds)[Math.floor(random() * 4)]!
-    const found = processesInSandboxes(server.dataDir).filter(({ command }) => pattern.test(command))
-    const victim = found[Math.floor(random() * found.length)]
-    if (victim === undefined) continue
-    // It may have ended meanwhile, and another process may have its number.
-    if (processes().find(({ pid }) => pid === victim.pid)?.command !== victim.command) continue
+    const kind = Object.keys(victimKinds)[Math.floor(random() * 4)]!
+    const victim = killInSandbox(server.dataDir, kind, random)
+    if (victim === null) continue
     report.seen.push(victim)
-    try {
-      process.kill(victim.pid, 'SIGKILL')
-      count(report, kind)
-    } catch {
-      ignoreEnded()
-    }
+    count(report, kind)
   }
 }
 
@@ -208,25 +192,37 @@ function count(report: ChaosReport, what: string): void {
   report.kills[what] = (report.kills[what] ?? 0) + 1
 }
 
-/** Checks that the daemon of every running session responds, then ends all of them, and the server. */
-export async function rest(world: World, report: ChaosReport): Promise<void> {
+/** Checks that the daemon of every running session responds. */
+export async function rest(world: World, report: { problems: string[] }): Promise<void> {
   for (const project of world.projects) {
-    const sessions = `/v1/projects/${project.id}/sessions`
     const deadline = Date.now() + settledMs
-    const list = async () =>
-      (await world.insist<Session[]>('GET', `${sessions}?limit=1000`, null, `list-${Date.now()}`)).body
-    while ((await list()).some(({ status }) => !statusesThatRest.has(status)) && Date.now() < deadline) await delay(200)
-    const problems = new Map<string, string>()
-    do {
-      problems.clear()
-      for (const { session_id, status, error, sandbox_url } of await list()) {
-        if (!statusesThatRest.has(status)) problems.set(session_id, `is ${status}`)
-        else if (status === 'failed' && !error) problems.set(session_id, 'failed without a reason')
-        else if (status === 'running' && !(await fetch(`${sandbox_url}/svc/health`).catch(() => null))?.ok)
-          problems.set(session_id, 'says it runs, and its daemon does not answer')
-      }
-      if (problems.size > 0) await delay(500)
-    } while (problems.size > 0 && Date.now() < deadline)
+    let problems = await unsettled(world, project)
+    while (problems.size > 0 && Date.now() < deadline) {
+      await delay(500)
+      problems = await unsettled(world, project)
+    }
     for (const [id, problem] of problems) report.problems.push(`session ${id} ${problem}`)
   }
+}
+
+export async function sessionsOf(world: World, project: TortureProject): Promise<Session[]> {
+  const path = `/v1/projects/${project.id}/sessions?limit=1000`
+  return (await world.insist<Session[]>('GET', path, null, `list-${Date.now()}`)).body
+}
+
+/** What is wrong with sessions at this moment, by their ids. */
+export async function unsettled(world: World, project: TortureProject): Promise<Map<string, string>> {
+  const problems = new Map<string, string>()
+  for (const { session_id, status, error, sandbox_url } of await sessionsOf(world, project)) {
+    if (!statusesThatRest.has(status)) problems.set(session_id, `is ${status}`)
+    else if (status === 'failed' && !error) problems.set(session_id, 'failed without a reason')
+    else if (status === 'running' && !(await isHealthy(`${sandbox_url}/svc/health`)))
+      problems.set(session_id, 'says it runs, and its daemon does not answer')
+  }
+  return problems
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
+  return answer?.ok === true
 }

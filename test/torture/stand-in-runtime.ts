@@ -39,6 +39,8 @@ function turn(sessionID: string, body: { parts?: { text?: string }[] }): Message
   emit('session.status', { sessionID, status: { type: 'busy' } })
   const text = body.parts?.[0]?.text ?? ''
   if (text === 'Pause at your next start.') writeFileSync(pauseAtStart, '')
+  const [, file] = /^Write (\S+\.txt)$/.exec(text) ?? []
+  if (file !== undefined) writeFileSync(file, `${file}\n`)
   say(sessionID, 'user', text)
   const answer = say(sessionID, 'assistant', text)
   emit('session.status', { sessionID, status: { type: 'idle' } })

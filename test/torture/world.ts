@@ -51,6 +51,10 @@ export class World {
   readonly history: History
   readonly changes: Change[] = []
   projects: TortureProject[] = []
+  /** Where clients send requests instead of the servers in turn. */
+  front: string | null = null
+  /** How long a client waits for an answer before it repeats the request. */
+  requestMs = requestMsMax
   readonly #dir: string
   readonly #repos: TestRepository[] = []
   #host: HttpBackend | null = null
@@ -178,7 +182,7 @@ export class World {
     const name = key ?? `unkeyed-${this.#asked}`
     this.history.write({ kind: 'ask', key: name, method, path, body })
     try {
-      const response = await fetch(server.url + path, {
+      const response = await fetch((this.front ?? server.url) + path, {
         method,
         headers: {
           authorization: `Bearer ${server.token}`,
@@ -186,7 +190,7 @@ export class World {
           ...(body === null ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === null ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(requestMsMax),
+        signal: AbortSignal.timeout(this.requestMs),
       })
       const text = await response.text()
       const answer = (text === '' ? null : JSON.parse(text)) as Body

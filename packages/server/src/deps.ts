@@ -83,6 +83,8 @@ export interface SessionRunner {
     sessionId: string,
   ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null
   daemons(): DaemonAddress[]
+  /** Sessions whose sandbox this server runs, or starts at this moment. */
+  inHand(): string[]
   deliverPrompts(sessionId: string): Promise<void>
   cancelPrompts(sessionId: string): Promise<void>
   deliverAnswers(sessionId: string): Promise<void>

@@ -8,12 +8,14 @@ import { sessionsToReconcile } from './store.ts'
 const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
-/** Reconciles sessions that a lost event or a dead server left in the wrong state. */
-export async function reconcileSessions(deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'heartbeat'>): Promise<void> {
-  await deps.sessions.endOrphans()
-  const staleSeconds = deps.heartbeat.deadAfterSeconds()
-  for (const sessionId of await sessionsToReconcile(deps.db, { staleSeconds, home: deps.home }))
-    deps.sessions.enqueue(sessionId)
+/** Reconciles sessions that a lost event, an error or a dead server left in the wrong state. */
+export async function reconcileSessions(
+  deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'heartbeat' | 'instanceId'>,
+): Promise<void> {
+  const { home, instanceId, sessions } = deps
+  await sessions.endOrphans()
+  const of = { staleSeconds: deps.heartbeat.deadAfterSeconds(), home, instanceId, inHand: sessions.inHand() }
+  for (const sessionId of await sessionsToReconcile(deps.db, of)) sessions.enqueue(sessionId)
 }
 
 /** At the start. A database that is away for a moment must not end a server that answers requests: the job tries again. */

@@ -358,6 +358,31 @@ describe('stopping a session', () => {
     delete app.driver.options.bootMs
   })
 
+  test('stopping at the moment it becomes running leaves its first prompt to the next start', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: 'first' })
+    await until('its sandbox boots', async () => {
+      const { sandbox } = await app.session(body.session_id)
+      return sandbox !== null && (await app.driver.find(sandbox.sandbox_id)) !== null
+    })
+    await app.deps.db.transaction().execute(async (trx) => {
+      await sql`update project_sessions set desired = 'stopped' where session_id = ${body.session_id}`.execute(trx)
+      delete app.driver.options.bootMs
+      await until('the start records it', async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(app.deps.db)
+        return rows.length > 0
+      })
+      app.deps.sessions.interrupt(body.session_id)
+    })
+    await app.deps.sessions.reconcile(body.session_id)
+    expect((await app.session(body.session_id)).status).toBe('stopped')
+    await app.request('POST', app.path(body.session_id, 'prompt'), { body: { text: 'second' } })
+    const again = await app.reaches(body.session_id, 'running')
+    await until('both were delivered', () => promptsOf(again).length === 2)
+    expect(promptsOf(again).map(({ text }) => text)).toEqual(['first', 'second'])
+  })
+
   test('concurrent stops end the session once', async () => {
     const session = await app.running()
     const replies = await Promise.all(

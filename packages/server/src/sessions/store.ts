@@ -193,16 +193,21 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
   return one(withSandbox(db).where('next_sandbox_id', '=', sandboxId))
 }
 
-/** Sessions that are not in their wanted state, or whose server is dead. */
+/**
+ * Sessions that are not in their wanted state, or whose server is dead. `inHand`: sessions that this server runs or
+ * starts. Any other session that has its name lost it to an error, such as a database that was unavailable.
+ */
 export async function sessionsToReconcile(
   db: DbOrTransaction,
-  { staleSeconds, home }: { staleSeconds: number; home: string | null },
+  of: { staleSeconds: number; home: string | null; instanceId: string; inHand: string[] },
 ): Promise<string[]> {
+  const { staleSeconds, home, instanceId, inHand } = of
   const { rows } = await sql<{ session_id: string }>`
     select s.session_id from project_sessions s
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
     where s.status in ('provisioning', 'running') and ${isAtHome(sql.ref('s.project_id'), home)}
-      and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)})
+      and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)}
+        or b.instance_id = ${instanceId} and s.session_id <> all(${inHand}::uuid[]))
     limit 500`.execute(db)
   return rows.map((row) => row.session_id)
 }

@@ -17,27 +17,19 @@ import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning } from './adopt.ts'
 import { orphanedSandboxes } from './orphans.ts'
+import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
+import { lostLately, lostMax } from './lost-lately.ts'
 import { endedByOperator, lostReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
-import {
-  beginGeneration,
-  getSessionById,
-  lockSession,
-  moveSession,
-  type SessionWithSandbox,
-  updateSession,
-} from '../store.ts'
+import { beginGeneration, getSessionById, lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
-import { isRunElsewhere, sandboxesOf, type SandboxRow, setEnded, updateSandbox } from '../../sandboxes/store.ts'
+import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { endGeneration, unansweredReason } from './end-generation.ts'
 
 const starting = 'the session was starting'
-/** A session that loses this many sandboxes within this time has failed. */
-const lostMax = 3
-const lostWithinMs = 10 * 60_000
 /** How long a driver may take to report why a sandbox ended. */
 const exitReportMs = 15_000
 /** A runtime that wakes takes a prompt after seconds. A server that stops waits no longer than this for that. */
@@ -48,6 +40,8 @@ export class SessionReconciler implements SessionRunner {
   readonly #attached = new Map<string, AttachedSandbox>()
   /** Sandboxes whose last save is under way. */
   readonly #ending = new Map<string, WipWatch>()
+  /** Why a sandbox ended, by its id, until the database has it. */
+  readonly #unrecorded = new Map<string, string>()
   /** Starts and adoptions under way. */
   readonly #starting = new Map<string, { sandboxId: string; abort: AbortController }>()
   /** Sessions whose stop was requested after their last reconciliation read the row. */
@@ -107,6 +101,10 @@ export class SessionReconciler implements SessionRunner {
 
   daemons(): DaemonAddress[] {
     return [...this.#attached.values()].map(({ daemon }) => daemon)
+  }
+
+  inHand(): string[] {
+    return [...this.#attached.keys(), ...this.#starting.keys()]
   }
 
   /** Saves the unfinished work of the session. Null unless this server runs the sandbox, or is ending it. */
@@ -201,9 +199,13 @@ export class SessionReconciler implements SessionRunner {
     if (session.sandbox !== null && commit !== undefined)
       return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
     if (session.sandbox !== null) {
-      const lost = this.#lostLately(await sandboxesOf(this.#deps.db, session.session_id))
+      const rows = await sandboxesOf(this.#deps.db, session.session_id)
+      const lost = lostLately(rows, this.#deps.now())
       if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
-      await this.#beginAgain(session)
+      const isOwn = rows.some(
+        (row) => row.generation === session.generation && row.instance_id === this.#deps.instanceId,
+      )
+      await this.#beginAgain(session, isOwn ? 'The start was interrupted.' : undefined)
       const again = await getSessionById(this.#deps.db, session.session_id)
       return again === null ? undefined : this.#provision(again)
     }
@@ -240,24 +242,8 @@ export class SessionReconciler implements SessionRunner {
       const { sandbox, runtimeSessionId } =
         warm === null ? await boot() : await claimWarm(this.#deps, driver, session, warm)
       const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
-      const begins = firstPrompt !== null
-      const becameRunning = await db.transaction().execute(async (trx) => {
-        await updateSandbox(trx, sandboxId, { status: 'active' })
-        if (firstPrompt !== null)
-          await updateSession(trx, session.session_id, {
-            initial_prompt: this.#deps.redaction.of(session.session_id).text(firstPrompt),
-            initial_prompt_delivered_at: this.#deps.now().toISOString(),
-          })
-        return moveSession(trx, {
-          sessionId: session.session_id,
-          generation: session.generation,
-          from: ['provisioning'],
-          to: 'running',
-          error: null,
-          isBusy: begins,
-        })
-      })
-      if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
+      if (!(await becomeRunning(this.#deps, session, { sandboxId, firstPrompt })))
+        throw new SandboxError('aborted', 'The session was changed while it was starting.')
       // The sandbox may have ended since it was ready, and its exit is reported only once.
       abort.signal.throwIfAborted()
       const { daemonSocket } = sandbox
@@ -341,9 +327,9 @@ export class SessionReconciler implements SessionRunner {
   async #endLost(session: SessionWithSandbox, why: string | null): Promise<void> {
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     const current = rows.find((row) => row.generation === session.generation)
-    const reason = why ?? current?.error ?? null
+    const reason = why ?? current?.error ?? this.#unrecorded.get(current?.sandbox_id ?? '') ?? null
     const hasPrompts = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
-    if (hasPrompts && this.#lostLately(rows) < lostMax) {
+    if (hasPrompts && lostLately(rows, this.#deps.now()) < lostMax) {
       await this.#beginAgain(session, reason ?? undefined)
       return this.enqueue(session.session_id)
     }
@@ -378,12 +364,6 @@ export class SessionReconciler implements SessionRunner {
     } finally {
       this.#starting.delete(session_id)
     }
-  }
-
-  /** How many sandboxes ended other than by a stop, including the current one. */
-  #lostLately(rows: SandboxRow[]): number {
-    const since = this.#deps.now().getTime() - lostWithinMs
-    return rows.filter((row) => row.status !== 'stopped' && Date.parse(row.created_at) > since).length
   }
 
   /** The stop reason is not an error of the sandbox. */
@@ -476,10 +456,12 @@ export class SessionReconciler implements SessionRunner {
       // Under the lock of the session, so that a reconciliation finds either the reason or the attached sandbox.
       const write = async () => {
         if (this.#attached.get(sessionId)?.daemon !== daemon) return
+        this.#unrecorded.set(sandboxId, message)
         if (follower.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message })
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
         await updateSandbox(this.#deps.db, sandboxId, { error: message })
+        this.#unrecorded.delete(sandboxId)
       }
       this.#record(sessionId, async () => {
         await this.#deps.localLocks.run(`session ${sessionId}`, write)

@@ -1,0 +1,55 @@
+/** A database that fails in the middle of the work leaves no session in the wrong state. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Session } from '@svc/contract'
+import { sql } from 'kysely'
+import { reconcileSessions } from './jobs.ts'
+import { makeSessionApp, type SessionApp, until } from './testing.ts'
+
+let app: SessionApp
+beforeAll(async () => {
+  app = await makeSessionApp()
+}, 120_000)
+afterAll(() => app.close())
+
+describe('a database that refuses to record it', () => {
+  /** As a database does that ends in the middle of the work. */
+  async function refuseWhile(table: string, session: Session, work: () => Promise<void>): Promise<void> {
+    const { db, sessions } = app.deps
+    // A sequence counts what a transaction that failed did.
+    await sql`create sequence refusals`.execute(db)
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin
+      perform nextval('refusals'); raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
+    await sql`create trigger refuse before update on ${sql.table(table)}
+      for each row execute function refuse()`.execute(db)
+    await work()
+    await until('it was refused, and the server has let go of the session', async () => {
+      const { rows } = await sql<{ is_called: boolean }>`select is_called from refusals`.execute(db)
+      return rows[0]!.is_called && !sessions.inHand().includes(session.session_id)
+    })
+    await sql`drop function refuse cascade`.execute(db)
+    await sql`drop sequence refusals`.execute(db)
+  }
+
+  test('does not leave a session starting forever', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create()
+    const begun = await until('its sandbox boots', async () => {
+      const found = await app.session(body.session_id)
+      return found.sandbox !== null && (await app.driver.find(found.sandbox.sandbox_id)) ? found : null
+    })
+    await refuseWhile('project_sessions', begun, () => app.driver.crash(begun.sandbox!.sandbox_id))
+    delete app.driver.options.bootMs
+    expect((await app.session(begun.session_id)).status).toBe('provisioning')
+    await reconcileSessions(app.deps)
+    expect((await app.reaches(begun.session_id, 'running')).sandbox?.generation).toBe(2)
+  })
+
+  test('does not leave a session running without a sandbox, and the reason is kept', async () => {
+    const session = await app.running()
+    await refuseWhile('session_sandboxes', session, () =>
+      app.driver.crash(session.sandbox!.sandbox_id, 'It ended with signal 9.'),
+    )
+    await reconcileSessions(app.deps)
+    expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
+  })
+})

@@ -1,0 +1,62 @@
+/** Reads every project through the balancer all the time, and keeps how long each answer took. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FleetServer } from './fleet.ts'
+import { count, type Run } from './run.ts'
+
+const probeHeader = 'x-torture-probe'
+const pauseMs = 100
+const answerMsMax = 60_000
+
+export class Probes {
+  readonly #taken: { of: string; ms: number }[] = []
+  /** The kind of this round. Null: nothing counts. */
+  round: string | null = null
+  readonly refused: Record<string, number> = {}
+
+  /** Requests about a harmed home, or that came in at a harmed server, are left out. */
+  async keep({ fleet, harmed, gate }: Run, over: AbortSignal): Promise<void> {
+    const entrances = new Map<string, FleetServer>()
+    fleet.balancer.onChoice = (request, url) => {
+      const probe = request.headers[probeHeader]
+      const server = fleet.servers.find((each) => each.server.url === url)
+      if (typeof probe === 'string' && server !== undefined) entrances.set(probe, server)
+    }
+    const isAffected = (id: string, home: FleetServer) => {
+      const entrance = entrances.get(id)
+      return entrance === undefined || harmed.has(entrance) || harmed.has(home)
+    }
+    const read = async (n: number) => {
+      const project = fleet.projects[n]!
+      for (let asked = 0; !over.aborted; asked++) {
+        await gate.passed
+        const id = `${n}-${asked}`
+        const { round } = this
+        const began = performance.now()
+        const path = `/v1/projects/${project.id}${asked % 2 === 0 ? '' : '/branches'}`
+        const headers = { authorization: `Bearer ${project.home.server.token}`, [probeHeader]: id }
+        const answer = await fetch(fleet.balancer.url + path, {
+          headers,
+          signal: AbortSignal.timeout(answerMsMax),
+        }).then(readWhole, () => 0)
+        const isCounted = round !== null && round === this.round && !isAffected(id, project.home)
+        entrances.delete(id)
+        if (isCounted && answer === 200) this.#taken.push({ of: round, ms: performance.now() - began })
+        else if (isCounted) count(this.refused, round)
+        await delay(pauseMs)
+      }
+    }
+    await Promise.all(fleet.projects.map((_, n) => read(n)))
+  }
+
+  of(round: string): { count: number; p50: number; p99: number } {
+    const sorted = this.#taken.filter(({ of }) => of === round).map(({ ms }) => ms)
+    sorted.sort((a, b) => a - b)
+    const at = (part: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0)
+    return { count: sorted.length, p50: at(0.5), p99: at(0.99) }
+  }
+}
+
+async function readWhole(response: Response): Promise<number> {
+  await response.text()
+  return response.status
+}
