@@ -14,6 +14,7 @@ import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
+import { Replicas } from './projects/replicas/replicas.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -49,7 +50,8 @@ export async function buildDeps(
   let database: Database | null = null
   try {
     await migrate(url)
-    const opened = openDatabase(url, log)
+    const instanceId = randomUUID()
+    const opened = openDatabase(url, log, undefined, `svc ${instanceId}`)
     database = opened
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
     const registered = await registerServer({ db: opened.db, config, log }, folderId)
@@ -67,6 +69,7 @@ export async function buildDeps(
     metrics.watchPools(opened.pools)
     const deps = assembleDeps(opened, {
       ...registered,
+      instanceId,
       config,
       disk,
       keyring,
@@ -117,7 +120,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     randomBytes: (count: number) => randomBytes(count),
     ...own,
   }
-  return withReconcilers(base)
+  return withReconcilers({ ...base, replicas: own.replicas ?? new Replicas(base) })
 }
 
 /** The parts that start work by themselves, each made from the ones before. */

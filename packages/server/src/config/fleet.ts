@@ -8,12 +8,25 @@ export function readFleet(settings: Settings) {
   const name = settings.text('SVC_SERVER_NAME')
   if (name !== null && !serverNamePattern.test(name))
     settings.refuse('SVC_SERVER_NAME', 'has to be up to 63 lowercase letters, digits, dots and hyphens')
+  const peerUrl = readPeerUrl(settings)
   return {
     /** Null: the name that the data folder has, or gets. */
     serverName: name,
     /** How other servers reach this one. Null: this server runs alone. */
-    peerUrl: readPeerUrl(settings),
+    peerUrl,
+    /** Whether a change of a ref waits for the copy on another server. A server that runs alone has none. */
+    replica: readReplica(settings, peerUrl),
   }
+}
+
+export type ReplicaMode = 'sync' | 'async' | 'none'
+
+function readReplica(settings: Settings, peerUrl: string | null): ReplicaMode {
+  const chosen = settings.choice('SVC_REPLICA', ['sync', 'async', 'none'])
+  if (peerUrl !== null) return chosen
+  if (settings.text('SVC_REPLICA') !== null && chosen !== 'none')
+    settings.problems.push('SVC_REPLICA needs SVC_PEER_URL: a copy is on another server of the same database.')
+  return 'none'
 }
 
 function readPeerUrl(settings: Settings): string | null {

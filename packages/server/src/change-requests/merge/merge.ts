@@ -25,7 +25,7 @@ import { withinTime } from '../../projects/within-limits.ts'
 
 export type MergeDeps = Pick<
   Deps,
-  'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
+  'db' | 'home' | 'locks' | 'localLocks' | 'replicas' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
 >
 
 type MergeChangeRequest = BodyOf<typeof mergeChangeRequestRoute> & {
