@@ -63,6 +63,7 @@ export {
   type ReplicaMark,
   tidyReplica,
 } from './mirror/replica.ts'
+export { keepReplicaFiles, looseFiles, packsOfPush, type StoreFile, writeFiles } from './mirror/replica-files.ts'
 export { objectFormat, type ObjectFormat } from './process/object-format.ts'
 export {
   dropKeptRef,
@@ -78,7 +79,7 @@ export {
 export { previewMerge, type MergePreview } from './merge/preview.ts'
 export { diffCommits, streamPatch, type Diff } from './diff/diff.ts'
 export { diffSince } from './diff/diff-since.ts'
-export { landMerge, planMerge, type MergePlan } from './merge/merge.ts'
+export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions } from './merge/merge.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
 export { commitFileOnBranch } from './hosts/commit-file.ts'

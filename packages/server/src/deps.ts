@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Serving } from './apps/serving.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
-import type { Repository } from '@svc/git'
+import type { Repository, StoreFile } from '@svc/git'
 import type { ReplicaMode } from './config/fleet.ts'
 import type { Db, Row } from './db/schema.ts'
 import type { DiskWatch } from './storage/disk-watch.ts'
@@ -99,13 +99,19 @@ export interface RepositoryReplicas {
    * Resolves once the copy of the project has these commits with their history, with the name of its server. Null: no
    * copy is waited for. Throws `unavailable` when one has to be and no server takes it in time.
    */
-  send(project: CopiedProject, store: CopiedStore, commits: string[], waitMs?: number): Promise<string | null>
+  send(project: CopiedProject, store: CopiedStore, commits: string[], how?: HowToSend): Promise<string | null>
   /** These changes are acknowledged. */
   recorded(project: CopiedProject, store: CopiedStore, changes: { ref: string; new: string | null }[]): void
   /** What is known of the copy may be wrong. */
   forget(projectId: string): void
   /** A job: makes the copies that are missing, and sends what they lack. */
   tend(signal: AbortSignal): Promise<'again' | null>
+}
+
+export interface HowToSend {
+  waitMs?: number
+  /** The new commits among the given ones, and the files with all that they need beside what the refs have. Null: unknown. */
+  files?: { commits: string[]; read: () => Promise<StoreFile[] | null> }
 }
 
 type CopiedProject = Pick<Row<'projects'>, 'project_id' | 'home_epoch'>

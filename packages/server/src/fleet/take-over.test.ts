@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { until } from '../testing-until.ts'
 import { FleetProject, takeOver, untilGone } from './testing-work.ts'
 
 let fleet: Fleet
@@ -43,3 +44,20 @@ test('pushes and merges survive the end of the home with its whole data folder',
   expect([diff.status, (await diff.text()).includes('topic.txt')]).toEqual([200, true])
   expect((await project.push(bob, 'HEAD:refs/heads/later')).code).toBe(0)
 }, 120_000)
+
+test('refuses to take over a server that was never there, and a caller who owns nothing here', async () => {
+  const unknown = await fleet.request(bob, 'POST', '/v1/servers/eve/take-over', { body: {} })
+  expect([unknown.status, ((await unknown.json()) as { code: string }).code]).toEqual([404, 'not_found'])
+  const copies = await fleet.request(bob, 'GET', '/v1/copies')
+  expect(((await copies.json()) as { count: number }).count).toBeGreaterThan(0)
+})
+
+test('the old server starts without its projects, and copies what it is not the home of', async () => {
+  expect((await ada.boot()).url).not.toBeNull()
+  const [project] = await fleet.query<{ project_id: string; home: string }>('select project_id, home from projects')
+  expect(project!.home).toBe('bob')
+  await until('a copy at ada', async () => {
+    const rows = await fleet.query('select 1 from project_replicas where server = $1 and epoch = 2', ['ada'])
+    return rows.length === 1
+  })
+}, 60_000)

@@ -15,20 +15,13 @@ export class FleetProject {
     this.work = join(fleet.dir, `work-${id}`)
   }
 
-  /** With a first commit on `main`. */
-  static async make(fleet: Fleet, at: FleetServer, home: FleetServer = at): Promise<FleetProject> {
-    const made = await fleet.request(home, 'POST', '/v1/projects', { body: { name: 'copied' } })
-    const body = (await made.json()) as { project_id: string }
-    if (!made.ok) throw new Error(JSON.stringify(body))
-    await fleet.query('update projects set home = $2 where project_id = $1 and home <> $2', [
-      body.project_id,
-      home.name,
-    ])
-    const project = new FleetProject(fleet, body.project_id)
+  /** At home there, with a first commit on `main`. */
+  static async make(fleet: Fleet, home: FleetServer): Promise<FleetProject> {
+    const project = new FleetProject(fleet, await makeAt(fleet, home))
     await mkdir(project.work)
     await project.git('init', '-q', '-b', 'main')
     await project.commit('a.txt')
-    const pushed = await project.push(at, 'HEAD:refs/heads/main')
+    const pushed = await project.push(home, 'HEAD:refs/heads/main')
     if (pushed.code !== 0) throw new Error(pushed.errors)
     return project
   }
@@ -111,6 +104,20 @@ export class FleetProject {
       return replica?.server === name && replica.epoch === home.home_epoch
     })
   }
+}
+
+/** The server with the fewest projects gets a new one, so the others fill up first. */
+async function makeAt(fleet: Fleet, home: FleetServer): Promise<string> {
+  for (let tries = 0; tries < 20; tries++) {
+    const made = await fleet.request(home, 'POST', '/v1/projects', { body: { name: 'copied' } })
+    const body = (await made.json()) as { project_id: string }
+    if (!made.ok) throw new Error(JSON.stringify(body))
+    const rows = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [
+      body.project_id,
+    ])
+    if (rows[0]!.home === home.name) return body.project_id
+  }
+  throw new Error(`No project was made at ${home.name}.`)
 }
 
 /** Waits until that server counts as gone. */

@@ -45,7 +45,7 @@ export async function acknowledge<T>(
     const commits = changes.flatMap((change) => change.new ?? [])
     await failpoint('refs.before_copy')
     for (;;) {
-      const sending = replicas.send(project, store, commits, mayLag ? lagMs : undefined)
+      const sending = replicas.send(project, store, commits, mayLag ? { waitMs: lagMs } : {})
       const replica = await (mayLag ? sending.catch(whenUncopied) : sending)
       await failpoint('refs.before_record')
       const outcome = await db

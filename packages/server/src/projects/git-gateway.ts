@@ -3,6 +3,7 @@ import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/
 import {
   allowOnlyBranch,
   overBeforehand,
+  packsOfPush,
   type PushGate,
   type PushInspector,
   isZero,
@@ -96,7 +97,8 @@ function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repos
   return {
     prepare: ({ repo, updates }: Parameters<PushInspector>[0]) => {
       const commits = updates.map(({ newSha }) => newSha).filter((sha) => !isZero(sha))
-      return refusalOf(deps.replicas.send(project, repo, commits))
+      const files = { commits, read: () => packsOfPush(repo.dir) }
+      return refusalOf(deps.replicas.send(project, repo, commits, { files }))
     },
     acknowledge: (updates: RefUpdate[]) => {
       const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))

@@ -20,6 +20,8 @@ export interface Planned {
   project: Homed
   cr: ChangeRequestRow
   plan: Extract<MergePlan, { kind: 'up-to-date' | 'fast-forward' | 'merge-commit' }>
+  /** The copy on another server gets the objects of the merge. */
+  begun: Promise<unknown>
   baseSha: string
   headSha: string
   message: string
@@ -49,7 +51,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   const { kind, resultSha } = plan
   // Of an external repository the host keeps the result.
   const commits = [...(repository.remote === null ? [resultSha] : []), baseSha, planned.headSha]
-  const copied = deps.replicas.send(planned.project, repository, commits)
+  const copied = planned.begun.then(() => deps.replicas.send(planned.project, repository, commits))
   // Awaited below, before the branch moves.
   copied.catch(handledElsewhere)
   const intent = Promise.withResolvers<MergeAttempt>()

@@ -47,10 +47,14 @@ export function replicaIngress(app: App, deps: Deps): void {
     path,
     answerServer(deps, ({ projectId }) => heldReplica(deps, projectId)),
   )
-  app.post(
-    `${path}/objects`,
-    answerServer(deps, ({ c, from, projectId }) => keepObjects(deps, { projectId, from, ...bodyOf(c) })),
-  )
+  for (const [name, kind] of [
+    ['objects', 'pack'],
+    ['files', 'files'],
+  ] as const)
+    app.post(
+      `${path}/${name}`,
+      answerServer(deps, ({ c, from, projectId }) => keepObjects(deps, { projectId, from, ...bodyOf(c) }, kind)),
+    )
   app.post(
     `${path}/fill`,
     answerServer(deps, ({ c, from, projectId }) => {

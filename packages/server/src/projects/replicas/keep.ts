@@ -6,6 +6,7 @@ import {
   fillReplica,
   followReplica,
   incompleteCommits,
+  keepReplicaFiles,
   keepReplicaPack,
   listAllRefs,
   type ObjectFormat,
@@ -43,14 +44,30 @@ interface FromHome {
 export async function keepObjects(
   deps: Pick<Deps, 'config'>,
   { projectId, epoch, body, signal }: FromHome,
+  kind: 'pack' | 'files',
 ): Promise<void> {
   const dir = replicaDir(deps, projectId)
   const mark = await readReplicaMark(dir)
   if (mark === null) throw noReplica()
   if (mark.epoch !== epoch) throw otherHome()
   await failpoint('replica.before_objects')
-  await keepReplicaPack(dir, body, { signal })
+  if (kind === 'pack') await keepReplicaPack(dir, body, { signal })
+  else await keepReplicaFiles(dir, await readWhole(body))
   await failpoint('replica.after_objects')
+}
+
+/** More than a home sends as files. */
+const filesBytesMax = 8 * 1024 * 1024
+
+async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > filesBytesMax) throw new ServiceError('body_too_large', 'The files of a change are too large.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 export async function fillFromHome(

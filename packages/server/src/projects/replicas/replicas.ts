@@ -1,9 +1,17 @@
 /** Keeps a copy of each project at home here on another server: makes it, sends it objects, and replaces it. */
 import { ServiceError } from '@svc/contract'
-import { listAllRefs, missingObjects, objectFormat, placeOf, type RefValue, type Repository } from '@svc/git'
+import {
+  listAllRefs,
+  missingObjects,
+  objectFormat,
+  placeOf,
+  type RefValue,
+  type Repository,
+  writeFiles,
+} from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
-import type { Deps, RepositoryReplicas } from '../../deps.ts'
+import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
 import '../../failpoint.ts'
 import { pause } from '../../pause.ts'
 import type { Homed } from '../home-store.ts'
@@ -74,14 +82,14 @@ export class Replicas implements RepositoryReplicas {
     return this.#deps.home === null ? 'none' : this.#deps.config.replica
   }
 
-  async send(project: Homed, store: Store, commits: string[], waitMs = waitMsMax): Promise<string | null> {
+  async send(project: Homed, store: Store, commits: string[], how: HowToSend = {}): Promise<string | null> {
     if (this.mode !== 'sync') return null
-    const until = performance.now() + waitMs
+    const until = performance.now() + (how.waitMs ?? waitMsMax)
     for (;;) {
       try {
         const copy = await this.#copyOf(project)
         if (copy === null) return null
-        await this.#transfer(copy, store, commits)
+        await this.#transfer(copy, store, commits, how.files)
         return copy.keeper.server_name
       } catch (error) {
         if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
@@ -239,22 +247,19 @@ export class Replicas implements RepositoryReplicas {
     return copy
   }
 
-  async #transfer(copy: Copy, store: Store, commits: string[]): Promise<void> {
+  async #transfer(copy: Copy, store: Store, commits: string[], files?: HowToSend['files']): Promise<void> {
     const tips = new Set(copy.tips.values())
     const wants = [...new Set(commits)].filter((sha) => !copy.sent.has(sha) && !tips.has(sha))
     if (wants.length === 0) return
-    const pack = await packOf(
-      store,
-      { wants, has: [...copy.sent.keys(), ...tips].slice(0, hasMax) },
-      { isChecked: true },
-    )
+    const isKnown = wants.every((sha) => files?.commits.includes(sha))
+    const read = isKnown ? ((await files?.read()) ?? null) : null
+    const has = [...copy.sent.keys(), ...tips].slice(0, hasMax)
+    const body =
+      read === null ? packBody('', await packOf(store, { wants, has }, { isChecked: true })) : writeFiles(read)
+    const path = `${replicaPath}/${copy.projectId}/${read === null ? 'objects' : 'files'}?epoch=${copy.epoch}`
     await failpoint('replica.before_send')
-    await this.#ask(copy.keeper, {
-      path: `${replicaPath}/${copy.projectId}/objects?epoch=${copy.epoch}`,
-      method: 'POST',
-      body: packBody('', pack),
-      timeoutMs: pack instanceof Uint8Array ? answerMsMax : fillMsMax,
-    })
+    const timeoutMs = body instanceof Uint8Array ? answerMsMax : fillMsMax
+    await this.#ask(copy.keeper, { path, method: 'POST', body, timeoutMs })
     await failpoint('replica.after_send')
     for (const sha of wants) copy.sent.set(sha, true)
   }
