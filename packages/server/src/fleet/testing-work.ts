@@ -26,6 +26,11 @@ export class FleetProject {
     return project
   }
 
+  /** At home there, with a repository on a git host. */
+  static async adopt(fleet: Fleet, home: FleetServer, repoUrl: string): Promise<FleetProject> {
+    return new FleetProject(fleet, await makeAt(fleet, home, { repo_url: repoUrl }))
+  }
+
   async git(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
     const credential = Buffer.from(`x-access-token:${this.#fleet.token}`).toString('base64')
     const settings = ['user.name=t', 'user.email=t@t.invalid', `http.extraHeader=Authorization: Basic ${credential}`]
@@ -107,9 +112,9 @@ export class FleetProject {
 }
 
 /** The server with the fewest projects gets a new one, so the others fill up first. */
-async function makeAt(fleet: Fleet, home: FleetServer): Promise<string> {
+async function makeAt(fleet: Fleet, home: FleetServer, of: object = {}): Promise<string> {
   for (let tries = 0; tries < 20; tries++) {
-    const made = await fleet.request(home, 'POST', '/v1/projects', { body: { name: 'copied' } })
+    const made = await fleet.request(home, 'POST', '/v1/projects', { body: { name: 'copied', ...of } })
     const body = (await made.json()) as { project_id: string }
     if (!made.ok) throw new Error(JSON.stringify(body))
     const rows = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [

@@ -27,6 +27,7 @@ import {
   lastSeq,
   liveKeepers,
   projectsToCopy,
+  type ReplicaRow,
   setAcknowledged,
   setReplica,
 } from './store.ts'
@@ -178,7 +179,7 @@ export class Replicas implements RepositoryReplicas {
     if (row !== null && kept !== undefined && !this.#isGivenUp(kept)) {
       const held = await this.#ask<HeldReplica>(kept, { path: `${replicaPath}/${project_id}` }).catch(whenRefused)
       if (held !== null && held.epoch === home_epoch && row.epoch === home_epoch)
-        return this.#knows(project_id, kept, { ...held, refs: await this.#withLater(project_id, held) })
+        return this.#knows(project_id, kept, { ...held, refs: await this.#withLater(row, held) })
       return this.#fill(project, kept, held)
     }
     if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server }))
@@ -189,9 +190,14 @@ export class Replicas implements RepositoryReplicas {
     return null
   }
 
-  async #withLater(project_id: string, held: HeldReplica): Promise<HeldReplica['refs']> {
+  /** The copy has objects ahead of its refs, but only of what it acknowledged. */
+  async #withLater(row: ReplicaRow, held: HeldReplica): Promise<HeldReplica['refs']> {
     const refs = new Map(held.refs.map(({ ref, sha }) => [ref, sha]))
-    for (const change of await changesAfter(this.#deps.db, { projectId: project_id, after: held.seq }))
+    for (const change of await changesAfter(this.#deps.db, {
+      projectId: row.project_id,
+      after: held.seq,
+      upTo: row.acknowledged_seq,
+    }))
       if (change.new_sha === null) refs.delete(change.ref)
       else refs.set(change.ref, change.new_sha)
     return [...refs].map(([ref, sha]) => ({ ref, sha }))
