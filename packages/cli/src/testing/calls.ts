@@ -134,6 +134,8 @@ export const elsewhere = new Set([
     'self-host rotate-key',
     'self-host image',
     'self-host owner-link',
+    'self-host take-over',
+    'self-host copies',
   ],
 ])
 

@@ -18,13 +18,14 @@ beforeEach(async () => {
 afterEach(() => fleet.close())
 
 /** `isMerged`: whether it was recorded before the pause. */
-for (const [point, isMerged] of [
+test.each([
   ['merge.before_push', false],
   ['merge.after_push', false],
   ['refs.before_record', false],
   ['refs.after_record', true],
-] as const)
-  test(`paused at ${point}`, async () => {
+] as const)(
+  'merges once when its home is paused at %s and taken over',
+  async (point, isMerged) => {
     const file = join(fleet.dir, 'paused')
     expect((await ada.boot()).url).not.toBeNull()
     const project = await FleetProject.make(fleet, ada)
@@ -59,4 +60,6 @@ for (const [point, isMerged] of [
     expect((await project.git('merge-base', '--is-ancestor', head, 'FETCH_HEAD')).code).toBe(0)
     // What the old home says now comes from the new one.
     expect((await project.tips(ada))['refs/heads/main']).toBe((await project.tips(bob))['refs/heads/main']!)
-  }, 120_000)
+  },
+  120_000,
+)

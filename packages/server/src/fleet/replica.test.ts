@@ -74,8 +74,9 @@ test('without a server for the copy a merge changes nothing and says why', async
   await until('the copy to follow', () => mirrored(project, bob))
 }, 180_000)
 
-for (const point of ['replica.before_objects', 'replica.after_objects', 'replica.before_refs'])
-  test(`a push is accepted although the server with the copy dies at ${point}`, async () => {
+test.each(['replica.before_objects', 'replica.after_objects', 'replica.before_refs'])(
+  'a push is accepted although the server with the copy dies at %s',
+  async (point) => {
     const project = await FleetProject.make(fleet, ada)
     await bob.kill('SIGTERM')
     if (point === 'replica.before_refs') await rm(join(fleet.dir, 'bob/replicas'), { recursive: true })
@@ -86,7 +87,9 @@ for (const point of ['replica.before_objects', 'replica.after_objects', 'replica
     expect((await bob.boot()).url).not.toBeNull()
     expect(await pushing).toMatchObject({ code: 0 })
     await until('the copy to follow', () => mirrored(project, bob))
-  }, 120_000)
+  },
+  120_000,
+)
 
 test('another server gets the copy when the one with it does not come back, and the old one is removed', async () => {
   const project = await FleetProject.make(fleet, ada)
