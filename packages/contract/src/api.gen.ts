@@ -40,6 +40,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/copies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the projects without a current copy of their repository
+         * @description With several servers, another server keeps a copy of each repository. Only owners of the instance may read this. At most 200 projects are listed; `count` has all.
+         */
+        get: operations["listUncopiedProjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{serverName}/take-over": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over the projects of a server that is gone for good
+         * @description Each project gets a new home with the copy of its repository. Refused with `conflict` while that server runs. Only owners of the instance may do this. Repeat the request while `remaining` is not 0.
+         */
+        post: operations["takeOverServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/{accountId}/members": {
         parameters: {
             query?: never;
@@ -2483,6 +2523,30 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
+        TakenProject: {
+            /** Format: uuid */
+            project_id: string;
+            slug: string;
+            /**
+             * @description `taken`: it has a new home. `would-lose`: its copy lacks acknowledged changes. `no-copy`: no server has a copy. `copy-not-running`: start the server `server` first.
+             * @enum {string}
+             */
+            outcome: "taken" | "would-lose" | "no-copy" | "copy-not-running";
+            /** @description The new home, or the server with the copy. */
+            server: string | null;
+            /** @description Acknowledged changes that the new home does not have, or would not have. */
+            missing: components["schemas"]["MissingRef"][];
+            /** @description The copy is from before the last move of the project. */
+            is_stale: boolean;
+        };
+        MissingRef: {
+            /** @description Full name of the branch or hidden ref. */
+            ref: string;
+            /** @description The commit that was acknowledged last. */
+            acknowledged: string;
+            /** @description The commit that the copy has. Null: it has none. */
+            copy: string | null;
+        };
         Member: {
             /** Format: uuid */
             user_id: string;
@@ -3902,6 +3966,7 @@ export interface components {
         };
     };
     parameters: {
+        serverName: string;
         /** @description The id of the account. */
         accountId: string;
         /** @description The user id of the member, or the id of a pending invitation. */
@@ -3942,6 +4007,8 @@ export interface components {
 }
 export type Error = components['schemas']['Error'];
 export type ErrorCode = components['schemas']['ErrorCode'];
+export type TakenProject = components['schemas']['TakenProject'];
+export type MissingRef = components['schemas']['MissingRef'];
 export type Member = components['schemas']['Member'];
 export type Ok = components['schemas']['Ok'];
 export type Account = components['schemas']['Account'];
@@ -4087,6 +4154,87 @@ export interface operations {
                             /** @enum {string} */
                             connectors: "mcp" | "none";
                         };
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    listUncopiedProjects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description `SVC_REPLICA` of the server that answers.
+                         * @enum {string}
+                         */
+                        mode: "sync" | "async" | "none";
+                        count: number;
+                        projects: {
+                            /** Format: uuid */
+                            project_id: string;
+                            slug: string;
+                            home: string | null;
+                            /** @description The server with an earlier copy. */
+                            replica: string | null;
+                            /** @description Acknowledged changes that the copy lacks. Null: there is no current copy. */
+                            behind: number | null;
+                        }[];
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    takeOverServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                serverName: components["parameters"]["serverName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Also take projects whose copy lacks acknowledged changes.
+                     * @default false
+                     */
+                    accept_loss?: boolean;
+                    /**
+                     * Format: uuid
+                     * @description Continue behind this project, the last one of the reply before.
+                     */
+                    after?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server: string;
+                        projects: components["schemas"]["TakenProject"][];
+                        /** @description Projects that this request did not get to. */
+                        remaining: number;
                     };
                 };
             };

@@ -15,8 +15,10 @@ export { isDiskFull } from './process/disk-full.ts'
 export { GitError } from './process/git.ts'
 export {
   isSha,
+  isZero,
   type CallOptions,
   type RefUpdate,
+  type RefValue,
   type GitHubApi,
   type Remote,
   type Repository,
@@ -43,15 +45,41 @@ export { fetchObjects } from './mirror/repair.ts'
 export { runningFetch } from './process/fetch-progress.ts'
 export { laneLoads } from './process/child-queue.ts'
 export { removeOrphanedLocks } from './refs/orphaned-locks.ts'
-export { sweepScratch } from './process/scratch.ts'
+export { placeOf, sweepScratch } from './process/scratch.ts'
 export { endPooledGit } from './process/pooled-git.ts'
 export { noteReplacedWork, pruneReplacedWork } from './mirror/replaced-work.ts'
 export { bundleWork, keepWork, listKeptWork } from './mirror/kept-work.ts'
-export { dropKeptRef, isAncestor, keepCommits, keepRef, mergeBase } from './refs/refs.ts'
+export {
+  followReplica,
+  fillReplica,
+  incompleteCommits,
+  keepFromFolder,
+  keepReplicaPack,
+  listAllRefs,
+  packForReplica,
+  readReplicaMark,
+  removeReplicaMark,
+  setHead,
+  type ReplicaMark,
+  tidyReplica,
+} from './mirror/replica.ts'
+export { keepReplicaFiles, looseFiles, packsOfPush, type StoreFile, writeFiles } from './mirror/replica-files.ts'
+export { objectFormat, type ObjectFormat } from './process/object-format.ts'
+export {
+  dropKeptRef,
+  isAncestor,
+  keepCommits,
+  keepRef,
+  keptCommitRefs,
+  keptRefName,
+  mergeBase,
+  putRefs,
+  readRefValue,
+} from './refs/refs.ts'
 export { previewMerge, type MergePreview } from './merge/preview.ts'
 export { diffCommits, streamPatch, type Diff } from './diff/diff.ts'
 export { diffSince } from './diff/diff-since.ts'
-export { landMerge, planMerge, type MergePlan } from './merge/merge.ts'
+export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions } from './merge/merge.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
 export { commitFileOnBranch } from './hosts/commit-file.ts'

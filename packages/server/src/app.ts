@@ -16,6 +16,8 @@ import { connectorRoutes } from './connectors/routes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
+import { promoteIngress } from './fleet/promote-ingress.ts'
+import { serverRoutes } from './fleet/routes.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/admission/host-allow-list.ts'
@@ -35,6 +37,7 @@ import { docsRoutes } from './page/docs.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { replicaIngress } from './projects/replicas/ingress.ts'
 import { questionRoutes } from './questions/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
 import { secretRoutes } from './secrets/routes.ts'
@@ -60,6 +63,7 @@ export function buildApp(deps: Deps): App {
   })
   mount(app, deps, [
     ...systemRoutes(deps),
+    ...serverRoutes(deps),
     ...accountRoutes(deps),
     ...invitationRoutes(deps),
     ...noticeRoutes(deps),
@@ -84,6 +88,8 @@ export function buildApp(deps: Deps): App {
     inspect: (...of) => inspectPushes(deps, ...of),
     unfinishedBytes: (projectId) => unfinishedBytesOf(deps.db, projectId),
   })
+  replicaIngress(app, deps)
+  promoteIngress(app, deps)
   triggerIngress(app, deps)
   hostWebhookIngress(app, deps)
   channelIngressRoutes(app, deps)

@@ -15,6 +15,7 @@ import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
 import { PeerTls } from './fleet/peer-tls.ts'
+import { Replicas } from './projects/replicas/replicas.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -50,7 +51,8 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
   let database: Database | null = null
   try {
     await migrate(url)
-    const opened = openDatabase(url, log)
+    const instanceId = randomUUID()
+    const opened = openDatabase(url, log, undefined, `svc ${instanceId}`)
     database = opened
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
     const registered = await registerServer({ db: opened.db, config, log }, folderId)
@@ -71,6 +73,7 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
     const deps = assembleDeps(opened, {
       ...registered,
       peerTls,
+      instanceId,
       config,
       disk,
       keyring,
@@ -121,7 +124,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     randomBytes: (count: number) => randomBytes(count),
     ...own,
   }
-  return withReconcilers(base)
+  return withReconcilers({ ...base, replicas: own.replicas ?? new Replicas(base) })
 }
 
 /** The parts that start work by themselves, each made from the ones before. */

@@ -5,7 +5,9 @@ import type pg from 'pg'
 import type { Serving } from './apps/serving.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
-import type { Db } from './db/schema.ts'
+import type { Repository, StoreFile } from '@svc/git'
+import type { ReplicaMode } from './config/fleet.ts'
+import type { Db, Row } from './db/schema.ts'
 import type { DiskWatch } from './storage/disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
 import type { EventNotifier } from './events/notifier.ts'
@@ -41,6 +43,7 @@ export interface Deps {
   sessions: SessionRunner
   apps: Deployer
   checks: CheckRunner
+  replicas: RepositoryReplicas
   /** Unix socket on which this server answers the requests of sandboxes. */
   relaySocket: string
   /** Identifies this run of the server. */
@@ -93,6 +96,31 @@ export interface SessionRunner {
   /** Resolves with the number of sessions that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }
+
+/** The copies that this server keeps on others of the projects at home here. Implemented by projects/replicas/replicas.ts. */
+export interface RepositoryReplicas {
+  readonly mode: ReplicaMode
+  /**
+   * Resolves once the copy of the project has these commits with their history, with the name of its server. Null: no
+   * copy is waited for. Throws `unavailable` when one has to be and no server takes it in time.
+   */
+  send(project: CopiedProject, store: CopiedStore, commits: string[], how?: HowToSend): Promise<string | null>
+  /** These changes are acknowledged. */
+  recorded(project: CopiedProject, store: CopiedStore, changes: { ref: string; new: string | null }[]): void
+  /** What is known of the copy may be wrong. */
+  forget(projectId: string): void
+  /** A job: makes the copies that are missing, and sends what they lack. */
+  tend(signal: AbortSignal): Promise<'again' | null>
+}
+
+export interface HowToSend {
+  waitMs?: number
+  /** The new commits among the given ones, and the files with all that they need beside what the refs have. Null: unknown. */
+  files?: { commits: string[]; read: () => Promise<StoreFile[] | null> }
+}
+
+type CopiedProject = Pick<Row<'projects'>, 'project_id' | 'home_epoch'>
+type CopiedStore = Pick<Repository, 'dir' | 'group'>
 
 export interface WarmSandboxes {
   readonly isOn: boolean

@@ -192,6 +192,8 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     unit: leaf(async () => (await import('../commands/self-host/self-host.ts')).unit),
     doctor: leaf(async () => (await import('../commands/self-host/self-host.ts')).doctor),
     'owner-link': leaf(async () => (await import('../commands/self-host/self-host.ts')).ownerLink),
+    'take-over': leaf(async () => (await import('../commands/self-host/servers.ts')).takeOver),
+    copies: leaf(async () => (await import('../commands/self-host/servers.ts')).copies),
     image: leaf(async () => (await import('../commands/self-host/image.ts')).image),
     'rotate-key': leaf(async () => (await import('../commands/self-host/self-host.ts')).rotateKey),
   }),

@@ -104,12 +104,13 @@ export const given: Record<string, Call> = {
   'secrets unset': { args: ['NAME'] },
   'hosts use': { args: ['local-dev'] },
   'hosts add': { args: ['work', '--url', 'https://svc.example.com/v1'] },
+  'self-host take-over': { args: ['server-1', '--yes'] },
   'hosts rm': { args: ['work', '--yes'] },
 }
 
 /** Commands that send no request. */
 const silent =
-  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(self-host|alias|hosts) \S+)$/
+  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(alias|hosts) \S+|self-host (?!take-over|copies)\S+)$/
 
 /** Commands that need special responses or a repository; their own tests cover them. */
 export const elsewhere = new Set([
@@ -133,6 +134,8 @@ export const elsewhere = new Set([
     'self-host rotate-key',
     'self-host image',
     'self-host owner-link',
+    'self-host take-over',
+    'self-host copies',
   ],
 ])
 

@@ -4,11 +4,14 @@ import { git, gitLine } from '../process/git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
 import type { Person } from '../refs/refs.ts'
 
-/** Writes one file of the root folder on a new branch that starts at `parent`, without a work tree. */
+/**
+ * Writes one file of the root folder on a new branch that starts at `parent`, without a work tree. Calls `made` with the
+ * commit before the branch exists.
+ */
 export async function commitFileOnBranch(
   repo: Repository,
   input: { parent: Sha; branch: string; name: string; content: string; message: string; author: Person; at: Date },
-  options: CallOptions = {},
+  { made, ...options }: CallOptions & { made?: (sha: Sha) => Promise<unknown> } = {},
 ): Promise<CreateBranchOutcome & { sha: Sha }> {
   if (!/^[\w.-]+$/.test(input.name)) throw new TypeError(`Not a file of the root folder: ${JSON.stringify(input.name)}`)
   const parent = requireSha(input.parent)
@@ -34,6 +37,7 @@ export async function commitFileOnBranch(
     },
   })
   const cut = { branch: input.branch, sha: requireSha(sha) }
+  await made?.(cut.sha)
   // A host's API creates branches only at commits it has, and this commit is new, so it is pushed.
   const { remote } = repo
   const outcome = remote

@@ -26,8 +26,13 @@ export interface MergeInput {
   date: Date
 }
 
+export interface PlanOptions extends CallOptions {
+  /** Called with the result and everything that was written for it, before the result is verified. */
+  written?: (resultSha: Sha, objects: Sha[]) => void
+}
+
 /** Computes a merge and writes its objects; moves no ref. The same input gives the same id on any machine. */
-export async function planMerge(repo: Repository, input: MergeInput, options: CallOptions = {}): Promise<MergePlan> {
+export async function planMerge(repo: Repository, input: MergeInput, options: PlanOptions = {}): Promise<MergePlan> {
   requireSha(input.baseSha)
   requireSha(input.headSha)
   options.signal?.throwIfAborted()
@@ -35,17 +40,23 @@ export async function planMerge(repo: Repository, input: MergeInput, options: Ca
     const ancestor = await mergeBase(repo, input.baseSha, input.headSha, options)
     if (ancestor === input.headSha) return { kind: 'up-to-date' }
     if (ancestor === input.baseSha) return { kind: 'fast-forward', resultSha: input.headSha }
-    return planMergeCommit(repo, input, ancestor)
+    return planMergeCommit(repo, input, ancestor, options)
   })
 }
 
-async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sha | null): Promise<MergePlan> {
+async function planMergeCommit(
+  repo: Repository,
+  input: MergeInput,
+  ancestor: Sha | null,
+  { written }: PlanOptions,
+): Promise<MergePlan> {
   const { baseSha, headSha } = input
   let resultSha = ''
   // Written to a separate folder first; all objects enter the repository together.
   const keep = async (treeSha: Sha, objectsDir: string) => {
     resultSha = await writeMergeCommit(repo, treeSha, input, objectsDir)
-    await keepLooseObjects(repo, objectsDir, resultSha)
+    const objects = await keepLooseObjects(repo, objectsDir, resultSha)
+    written?.(resultSha, objects)
   }
   const first = (await mergeInPooledGit(repo, input, keep)) ?? (await mergeInScratch(repo, input, keep))
   if (first.kind === 'conflicted') return first

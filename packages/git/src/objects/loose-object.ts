@@ -32,8 +32,9 @@ export async function writeCommit(repo: Repository, text: string, objectsDir: st
  * Moves new objects from a separate folder into the repository, and `tip`, which references all others, last. In a
  * managed repository every object must be on the disk before it is visible: after a power cut git would take an empty
  * file for the object and never write it again. All objects are synced together; git would sync them one by one.
+ * Returns their ids.
  */
-export async function keepLooseObjects(repo: Repository, from: string, tip: Sha): Promise<void> {
+export async function keepLooseObjects(repo: Repository, from: string, tip: Sha): Promise<Sha[]> {
   const folders = readdirSync(from).filter((name) => /^[0-9a-f]{2}$/.test(name))
   const files = folders.flatMap((folder) =>
     readdirSync(join(from, folder)).flatMap((name) => (/^[0-9a-f]{38,62}$/.test(name) ? [`${folder}/${name}`] : [])),
@@ -45,6 +46,7 @@ export async function keepLooseObjects(repo: Repository, from: string, tip: Sha)
   await moveInto(join(from, last), join(to, last))
   // Keeps the folder small for later lookups. Not awaited.
   for (const folder of folders) rmdir(join(from, folder)).catch(folderInUse)
+  return files.map((file) => file.replace('/', ''))
 }
 
 /** Another merge has put an object into the folder, which then stays. */

@@ -62,7 +62,7 @@ export interface KeptCommits {
   head: Sha
 }
 
-function keptRefs({ number, base, head }: KeptCommits): RefValue[] {
+export function keptCommitRefs({ number, base, head }: KeptCommits): RefValue[] {
   if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`Not a change request number: ${number}`)
   return [
     { ref: `refs/svc/cr/${number}/base`, sha: base },
@@ -72,7 +72,7 @@ function keptRefs({ number, base, head }: KeptCommits): RefValue[] {
 
 /** Does nothing when they are already kept, as after a merge in this repository. */
 export async function keepCommits(repo: Repository, kept: KeptCommits): Promise<void> {
-  const refs = keptRefs(kept)
+  const refs = keptCommitRefs(kept)
   const now = await Promise.all(refs.map(({ ref }) => readRef(repo.dir, ref)))
   if (refs.some(({ sha }, at) => now[at] !== sha)) await setRefs(repo, refs)
 }
@@ -88,11 +88,16 @@ export async function dropKeptRef(repo: Repository, name: string): Promise<void>
   if (outcome.kind === 'failed' && (await readKeptRef(repo, name)) !== null) throw outcome.error
 }
 
+/** The value of a ref by its full name. Null: there is none. */
+export async function readRefValue({ dir }: Pick<Repository, 'dir'>, ref: string): Promise<Sha | null> {
+  return readRef(dir, requireRef(ref))
+}
+
 export async function readKeptRef(repo: Repository, name: string): Promise<Sha | null> {
   return readRef(repo.dir, keptRefName(name))
 }
 
-function keptRefName(name: string): string {
+export function keptRefName(name: string): string {
   const ref = `refs/svc/${name}`
   if (!isRefName(ref)) throw new TypeError(`Not a name for a kept ref: ${JSON.stringify(name.slice(0, 200))}`)
   return ref
@@ -110,6 +115,16 @@ async function setRefs(repo: Repository, refs: RefValue[]): Promise<void> {
     if (outcome.kind === 'failed') throw outcome.error
   }
   await syncRefFolders(repo, refs)
+}
+
+/** Gives refs these values whatever their old ones; zeros delete a ref. All or none. */
+export async function putRefs(repo: Repository, values: RefValue[]): Promise<void> {
+  if (values.length === 0) return
+  const line = ({ ref, sha }: RefValue) =>
+    isZero(sha) ? `delete ${requireRef(ref)}\0\0` : keepLine({ ref: requireRef(ref), sha })
+  const outcome = await runUpdate(repo, values.map(line).join(''))
+  if (outcome.kind === 'failed') throw outcome.error
+  await syncRefFolders(repo, values)
 }
 
 export type MoveOutcome =
@@ -145,7 +160,7 @@ export async function moveRefs(
 ): Promise<MoveOutcome> {
   // Awaited below; this prevents an unhandled rejection before that.
   before?.catch(awaitedBelow)
-  const kept = keep ? keptRefs(keep) : []
+  const kept = keep ? keptCommitRefs(keep) : []
   const values = [...kept, ...updates.map(({ ref, newSha }) => ({ ref, sha: newSha }))]
   const input = [...kept.map(keepLine), ...updates.map(updateLine)].join('')
   const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
@@ -184,8 +199,13 @@ async function syncRefFolders(repo: Repository, refs: RefValue[]): Promise<void>
   )
 }
 
-function updateLine({ ref, oldSha, newSha }: RefUpdate): string {
+function requireRef(ref: string): string {
   if (!isRefName(ref)) throw new TypeError(`Not a full ref name: ${JSON.stringify(ref.slice(0, 200))}`)
+  return ref
+}
+
+function updateLine({ ref, oldSha, newSha }: RefUpdate): string {
+  requireRef(ref)
   requireSha(oldSha)
   requireSha(newSha)
   if (isZero(newSha)) return `delete ${ref}\0${oldSha}\0`

@@ -12,7 +12,7 @@ import { keepAlivePkt, writeReport, type PushReport } from '../receive/push-repo
 import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
 import { receivePush } from '../receive/receive.ts'
 import type { Person } from '../refs/refs.ts'
-import type { Repository } from '../repository.ts'
+import type { RefUpdate, Repository } from '../repository.ts'
 import { makeScratch, removeScratch } from '../process/scratch.ts'
 
 export interface GitRequest {
@@ -38,11 +38,13 @@ export interface ServeOptions {
   quota?: PushQuota
   /** Called when refs may have moved, before the pusher gets its result. It must not throw. */
   landed?: () => Promise<void>
+  /** Called with the received objects before any ref moves; a sentence refuses the push. */
+  prepare?: PushInspector
   /**
-   * Called after that. A sentence tells the pusher that nothing was accepted, although refs of this copy have moved:
-   * another copy has taken its place.
+   * Called after `landed` with what has moved. A sentence tells the pusher that nothing was accepted, although refs of
+   * this store have moved: another one has taken its place.
    */
-  acknowledge?: () => Promise<string | null>
+  acknowledge?: (updates: RefUpdate[]) => Promise<string | null>
 }
 
 const requestBytesMax = 64 * 1024 * 1024
@@ -167,7 +169,8 @@ async function servePush(
       good.length === 0 ||
       (push.capabilities.has('atomic') && good.length < push.updates.length)
     if (failed) return reply(received)
-    const objection = (await options.inspect?.({ repo: { dir: room, remote: null }, updates: good })) ?? null
+    const seen = { repo: { dir: room, remote: null, group: repo.group }, updates: good }
+    const objection = (await options.inspect?.(seen)) ?? (await options.prepare?.(seen)) ?? null
     if (objection !== null) return reply(refuseAll(push, objection))
     landing = true
     const atomic = push.capabilities.has('atomic')
@@ -177,7 +180,8 @@ async function servePush(
       await Promise.all([options.landed?.(), removeScratch(room)])
     })
     const reported = landed.then(async (report) => {
-      const objection = (await options.acknowledge?.()) ?? null
+      const moved = good.filter(({ ref }) => report.refs.get(ref) === null)
+      const objection = (await options.acknowledge?.(moved)) ?? null
       return objection === null ? report : refuseAll({ updates: good }, objection)
     })
     return answer(contentType, reportStream(received, reported, push.capabilities))

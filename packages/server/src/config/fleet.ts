@@ -8,11 +8,24 @@ export function readFleet(settings: Settings) {
   const name = settings.text('SVC_SERVER_NAME')
   if (name !== null && !serverNamePattern.test(name))
     settings.refuse('SVC_SERVER_NAME', 'has to be up to 63 lowercase letters, digits, dots and hyphens')
+  const peer = readPeer(settings)
   return {
     /** Null: the name that the data folder has, or gets. */
     serverName: name,
-    ...readPeer(settings),
+    ...peer,
+    /** Whether a change of a ref waits for the copy on another server. A server that runs alone has none. */
+    replica: readReplica(settings, peer.peerUrl),
   }
+}
+
+export type ReplicaMode = 'sync' | 'async' | 'none'
+
+function readReplica(settings: Settings, peerUrl: string | null): ReplicaMode {
+  const chosen = settings.choice('SVC_REPLICA', ['sync', 'async', 'none'])
+  if (peerUrl !== null) return chosen
+  if (settings.text('SVC_REPLICA') !== null && chosen !== 'none')
+    settings.problems.push('SVC_REPLICA needs SVC_PEER_URL: a copy is on another server of the same database.')
+  return 'none'
 }
 
 /** Where only other servers connect. */

@@ -28,12 +28,19 @@ export interface Database {
 }
 
 /** A caller that waits longer than `connectMsMax` for a connection gets the error that the database is unavailable. */
-export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Database {
+export function openDatabase(
+  url: string,
+  log: Logger,
+  connectMsMax = 5_000,
+  /** By which others find the connections of this server. */
+  applicationName?: string,
+): Database {
   let lostAt = Number.NEGATIVE_INFINITY
   let isClosing = false
   const make = (max: number, statementMs: number) => {
     const pool = new pg.Pool({
       connectionString: url,
+      ...(applicationName === undefined ? {} : { application_name: applicationName }),
       max,
       types,
       connectionTimeoutMillis: connectMsMax,

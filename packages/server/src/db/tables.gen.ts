@@ -519,6 +519,14 @@ export interface Schema {
     wanted_at: Timestamp
     next_poll_at: Timestamp | null
   }
+  project_replicas: {
+    project_id: string
+    server: string
+    epoch: number
+    acknowledged_seq: number
+    applied_seq: number
+    filled_at: Now
+  }
   project_sessions: {
     session_id: string
     account_id: string
@@ -586,6 +594,19 @@ export interface Schema {
     found_by: 'api' | 'push'
     found_at: Timestamp
   }
+  ref_changes: {
+    project_id: string
+    seq: number
+    ref: string
+    old_sha: string | null
+    new_sha: string | null
+    epoch: number
+    at: Now
+  }
+  ref_counters: {
+    project_id: string
+    seq: number
+  }
   root_keys: {
     root_key_id: string
     master_key_id: string
@@ -632,6 +653,8 @@ export interface Schema {
     data_folder: string
     peer_url: string | null
     started_at: Now
+    keeps_replicas: Generated<boolean>
+    taken_over_at: Timestamp | null
   }
   session_attachments: {
     attachment_id: string

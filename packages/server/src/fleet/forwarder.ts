@@ -15,7 +15,16 @@ import type { Forwarding } from '../metrics/metrics.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
-import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
+import {
+  movedHeader,
+  peerHeader,
+  readForward,
+  readOwn,
+  removePeerHeaders,
+  serverHeader,
+  serverKeyPurpose,
+  signForward,
+} from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import type { Peer } from './store.ts'
 
@@ -30,6 +39,7 @@ const claimed = new WeakSet<IncomingMessage>()
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
+  const ownKey = deps.keyring.derive(serverKeyPurpose)
   const homes = new Homes(deps)
   const reach = (peer: Peer, request: ListenedRequest) => ({
     peerUrl: peer.peer_url,
@@ -51,6 +61,11 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       removePeerHeaders(request)
       claimed.add(request)
       return forwarded
+    },
+    isFromServer({ method = '', url = '', headers }) {
+      const header = headers[serverHeader]
+      const own = { serverName: deps.serverName, now: deps.now().getTime() }
+      return typeof header === 'string' && readOwn(ownKey, { method, path: url, header }, own) !== null
     },
     request(request, response) {
       const located = locate(deps.config, request)

@@ -40,8 +40,42 @@ export function readForward(
 }
 
 function mac(key: Buffer, { method, url, headers }: IncomingMessage, { to, at, fromSandbox, address }: Signed): string {
-  const text = JSON.stringify([to, at, fromSandbox, address, method, url, headers.host ?? ''])
-  return createHmac('sha256', key).update(text).digest('base64url')
+  return macOf(key, [to, at, fromSandbox, address, method, url, headers.host ?? ''])
+}
+
+function macOf(key: Buffer, parts: unknown[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+}
+
+/** The header of a request that a server makes itself. It has a key of its own, so no forwarded request can have it. */
+export const serverHeader = 'x-svc-server'
+export const serverKeyPurpose = 'requests of servers'
+
+interface Between {
+  from: string
+  to: string
+}
+
+export function signOwn(
+  key: Buffer,
+  { method, path }: { method: string; path: string },
+  { from, to }: Between,
+  at: number,
+) {
+  return [from, to, at, macOf(key, [from, to, at, method, path])].join(' ')
+}
+
+/** The name of the server that signed this request for this server within the last minute. Null: none did. */
+export function readOwn(
+  key: Buffer,
+  { method, path, header }: { method: string; path: string; header: string | undefined },
+  own: { serverName: string; now: number },
+): string | null {
+  const [, from = '', to = '', at = '', given = ''] = /^(\S+) (\S+) (\d{1,16}) ([\w-]{43})$/.exec(header ?? '') ?? []
+  if (given === '') return null
+  const expected = macOf(key, [from, to, Number(at), method, path])
+  const isValid = timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+  return isValid && to === own.serverName && Math.abs(own.now - Number(at)) <= ageMsMax ? from : null
 }
 
 /** Removes the headers of servers, so that no handler, log or program sees them. */

@@ -70,6 +70,12 @@ export class PeerTls {
   }
 }
 
+/** The options of a `fetch` to another server. With a function that compares names, Bun would not pool the connections. */
+export function fetchTrust(tls: PeerTls | null, peer: Parameters<PeerTls['trust']>[0]) {
+  const trust = tls?.trust(peer) ?? null
+  return trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }
+}
+
 /** Never a name of the DNS or of an account, whatever the server is called. */
 function certifiedName(serverName: string): string {
   return `${serverName}.svc-server.internal`

@@ -42,7 +42,17 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
   if (named !== null && named.data_folder !== folderId)
     log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
   keepServerName(config, serverName)
-  await recordServer(db, { server_name: serverName, data_folder: folderId, peer_url: config.peerUrl })
+  if (named?.taken_over_at != null)
+    log.warn(
+      { server_name: serverName, at: named.taken_over_at },
+      'the projects of this server were taken over by others; it starts without them',
+    )
+  await recordServer(db, {
+    server_name: serverName,
+    data_folder: folderId,
+    peer_url: config.peerUrl,
+    keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
+  })
   if (config.roles.worker) {
     const taken = await takeProjects(db, {
       serverName,

@@ -1,7 +1,7 @@
 /** SQL on the servers of a database, and on what leads from a request to its project. */
 import { sql } from 'kysely'
 import { isRecent } from '../db/live-instance.ts'
-import { findRow, firstRow } from '../db/rows.ts'
+import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 
 export interface Peer {
@@ -15,14 +15,14 @@ export function findServer(db: DbOrTransaction, where: Partial<Pick<Row<'servers
 
 export async function recordServer(
   db: DbOrTransaction,
-  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url'>,
+  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url' | 'keeps_replicas'>,
 ): Promise<void> {
-  const { data_folder, peer_url } = row
+  const { server_name: _, ...facts } = row
   await db
     .insertInto('servers')
     .values(row)
     .onConflict((conflict) =>
-      conflict.column('server_name').doUpdateSet({ data_folder, peer_url, started_at: sql<string>`now()` }),
+      conflict.column('server_name').doUpdateSet({ ...facts, taken_over_at: null, started_at: sql<string>`now()` }),
     )
     .execute()
 }
@@ -45,15 +45,15 @@ export async function liveOthers(db: DbOrTransaction, input: { folderId: string;
 /** Null while that server does not run, or cannot be reached. */
 export function livePeer(
   db: DbOrTransaction,
-  input: { serverName: string; deadAfterSeconds: number },
+  input: { serverName: string; deadAfterSeconds: number; anyRole?: boolean },
 ): Promise<Peer | null> {
-  const { serverName, deadAfterSeconds } = input
+  const { serverName, deadAfterSeconds, anyRole = false } = input
   return firstRow(
     db
       .selectFrom('server_instances')
       .select(['server_name', 'peer_url'])
       .where('server_name', '=', serverName)
-      .where('peer_url', 'is not', null)
+      .where((eb) => (anyRole ? eb.lit(true) : eb('peer_url', 'is not', null)))
       .where(isRecent(deadAfterSeconds))
       .orderBy('started_at', 'desc')
       .$narrowType<Peer>(),
@@ -72,6 +72,21 @@ export async function emptiestPeer(
     order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
       server_name = ${input.serverName} desc, random() limit 1`.execute(db)
   return rows[0] ?? null
+}
+
+/** From then on its name is known as that of a server without projects, until it starts again. */
+export async function markTakenOver(db: DbOrTransaction, serverName: string): Promise<void> {
+  await updateRows(db, 'servers', { server_name: serverName }, { taken_over_at: new Date(), keeps_replicas: false })
+}
+
+/**
+ * Ends the connections of a server that does not run: a paused process, or a machine that is gone without closing them,
+ * keeps its locks.
+ */
+export async function endConnections(db: DbOrTransaction, serverName: string): Promise<void> {
+  await sql`select pg_terminate_backend(a.pid) from pg_stat_activity a
+    join server_instances i on a.application_name = 'svc ' || i.instance_id::text
+    where i.server_name = ${serverName} and a.pid <> pg_backend_pid() and a.datname = current_database()`.execute(db)
 }
 
 /** When that server was last seen. Null: it stopped by itself, or never ran. */

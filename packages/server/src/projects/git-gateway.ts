@@ -3,10 +3,13 @@ import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/
 import {
   allowOnlyBranch,
   overBeforehand,
+  packsOfPush,
   type PushGate,
   type PushInspector,
+  isZero,
   type PushQuota,
   readTips,
+  type RefUpdate,
   type Repository,
   serveGateway,
 } from '@svc/git'
@@ -22,6 +25,7 @@ import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
+import { acknowledge } from './acknowledge.ts'
 import { requireHome } from './home-store.ts'
 import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
 import { requestPoll } from './poll-store.ts'
@@ -78,16 +82,34 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
           'failed to request a poll after a push; a later poll finds its branches',
         ),
       ),
-    ...(deps.home === null ? {} : { acknowledge: () => refusalAfterMove(deps, project) }),
+    ...(deps.home === null ? {} : acknowledging(deps, project, repository)),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
 }
 
-/** A server that was paused while its project moved must not report a push as accepted: the new home does not have it. */
-async function refusalAfterMove(deps: Deps, project: AuthorizedProject): Promise<string | null> {
+/**
+ * The copy on another server gets the objects before a branch moves, so a push that it does not get changes nothing. A
+ * server that was paused while its project moved must not report a push as accepted: the new home does not have it.
+ */
+function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repository) {
+  if (repository.remote !== null) return { acknowledge: () => refusalOf(requireHome(deps, project)) }
+  return {
+    prepare: ({ repo, updates }: Parameters<PushInspector>[0]) => {
+      const commits = updates.map(({ newSha }) => newSha).filter((sha) => !isZero(sha))
+      const files = { commits, read: () => packsOfPush(repo.dir) }
+      return refusalOf(deps.replicas.send(project, repo, commits, { files }))
+    },
+    acknowledge: (updates: RefUpdate[]) => {
+      const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))
+      return refusalOf(acknowledge(deps, { project, store: repository, refs }, async () => {}))
+    },
+  }
+}
+
+async function refusalOf(done: Promise<unknown>): Promise<string | null> {
   try {
-    await requireHome(deps, project)
+    await done
     return null
   } catch (error) {
     if (error instanceof ServiceError) return `${error.message} Push again.`

@@ -1,7 +1,7 @@
 /** SQL on the home of a project: the server that keeps its repository, sessions and apps. */
 import { ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
-import { findRow, hasRow } from '../db/rows.ts'
+import { findRow, hasRow, listRows, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from './store.ts'
@@ -58,7 +58,8 @@ export async function holdHome(
 ): Promise<void> {
   if (home === null) return
   const mine = trx.selectFrom('projects').select('project_id')
-  if (!(await hasRow(mine.where((eb) => eb.and({ project_id, home, home_epoch })).forShare()))) throw hasMoved()
+  if (!(await hasRow(mine.where((eb) => eb.and({ project_id, home, home_epoch })).forShare())))
+    throw await hasMoved(trx, { home }, { project_id })
 }
 
 /** Runs `write` in a transaction that has checked the home. A server that runs alone needs neither. */
@@ -79,9 +80,38 @@ export function requireHome(deps: Pick<Deps, 'db' | 'home'>, project: Homed): Pr
   return writeAtHome(deps, project, async () => {})
 }
 
-function hasMoved(): ServiceError {
-  return new ServiceError('unavailable', 'This project moved to another server while the request was running.', {
-    hint: 'Nothing was recorded. Send the request again.',
-    detail: { retry_after_seconds: 1 },
-  })
+/** Says where the project is by now, and whether an operator declared this server gone. */
+export async function hasMoved(
+  db: DbOrTransaction,
+  { home }: Pick<Deps, 'home'>,
+  { project_id }: Pick<Homed, 'project_id'>,
+): Promise<ServiceError> {
+  const now = await homeOf(db, project_id)
+  const own = home === null ? null : await findRow(db, 'servers', { server_name: home })
+  const takenOver = own?.taken_over_at
+  const where = now == null || now === home ? '' : ` Its home is ${now} now.`
+  const why = takenOver == null ? '' : ` The projects of ${home} were taken over at ${takenOver}.`
+  return new ServiceError(
+    'unavailable',
+    `This project moved to another server while the request was running.${where}${why}`,
+    {
+      hint: 'Nothing was recorded. Send the request again.',
+      detail: { retry_after_seconds: 1 },
+    },
+  )
+}
+
+/** False when the home has changed since, or the project is gone. */
+export async function moveHome(
+  trx: DbOrTransaction,
+  { project_id, home_epoch }: Homed,
+  { from, to }: { from: string; to: string },
+): Promise<boolean> {
+  const set = { home: to, home_epoch: home_epoch + 1 }
+  return (await updateRows(trx, 'projects', { project_id, home: from, home_epoch }, set)) > 0
+}
+
+/** Projects whose home has that name, deleted ones included until they are purged. */
+export async function projectsAt(db: DbOrTransaction, home: string): Promise<ProjectRow[]> {
+  return listRows(db, 'projects', { home }, 'created_at', 'project_id')
 }

@@ -87,6 +87,13 @@ export async function setEnded(db: DbOrTransaction, sandboxId: string, reason: s
   await updateRows(db, 'session_sandboxes', alive, { status: 'stopped', error: reason, updated_at: new Date() })
 }
 
+/** The sandboxes of a project whose server is gone for good. */
+export async function endOfProject(trx: DbOrTransaction, projectId: string, reason: string): Promise<void> {
+  await sql`update session_sandboxes b set status = 'stopped', error = ${reason}, updated_at = now()
+    from project_sessions s where s.session_id = b.session_id and s.project_id = ${projectId}
+      and b.status in ('provisioning', 'active')`.execute(trx)
+}
+
 /** How many of the sessions of these sandboxes have changes that are not saved. */
 export async function countUnsaved(db: DbOrTransaction, sandboxIds: string[]): Promise<number> {
   if (sandboxIds.length === 0) return 0

@@ -19,6 +19,8 @@ import { deleteOldKeys } from '../http/idempotency-store.ts'
 import { reconcileOrphaned } from '../models/usage/budget.ts'
 import { upstreamsOf } from '../models/upstreams/upstreams.ts'
 import { evictMirrors } from '../projects/mirrors/evict-mirrors.ts'
+import { followRefs, sweepReplicas } from '../projects/replicas/keep.ts'
+import { deleteOldRefChanges } from '../projects/replicas/store.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { endDeletedProjects } from '../sessions/delete-project.ts'
@@ -150,6 +152,8 @@ function jobsOfRepositories(deps: Deps): Job[] {
       idleMs: 60_000,
       run: (signal) => followHostLandings(deps, signal),
     },
+    { name: 'copy repositories', scope: 'home', everyMs: 2_000, run: (signal) => deps.replicas.tend(signal) },
+    { name: 'follow refs', scope: 'own disk', everyMs: 5_000, run: (signal) => followRefs(deps, signal) },
     { name: 'evict mirrors', scope: 'own disk', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     {
       name: 'detect checks',
@@ -306,6 +310,13 @@ function cleanups(deps: Deps): Job[] {
         await sweepRepositories(deps, signal, few)
         isFirst = false
       },
+    },
+    { name: 'sweep copies', scope: 'own disk', everyMs: 600_000, run: (signal) => sweepReplicas(deps, signal) },
+    {
+      name: 'delete old ref changes',
+      scope: 'any server',
+      everyMs: 3_600_000,
+      run: () => deleteOldRefChanges(deps.db),
     },
     {
       name: 'reclaim storage',

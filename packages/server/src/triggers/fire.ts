@@ -16,6 +16,8 @@ export type FireDeps = Pick<
   | 'home'
   | 'disk'
   | 'keyring'
+  | 'localLocks'
+  | 'replicas'
   | 'redaction'
   | 'now'
   | 'newId'

@@ -7,6 +7,7 @@ import { notFound } from '../auth/allow.ts'
 import { mergeChangeRequest, type MergeDeps } from '../change-requests/merge/merge.ts'
 import { openChangeRequest } from '../change-requests/open/open.ts'
 import { presentChangeRequest } from '../change-requests/store.ts'
+import { acknowledge } from '../projects/acknowledge.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -36,6 +37,8 @@ export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
       ? `Requested by ${user.name}.`
       : `Requested by the agent of session ${sessionId}, for ${user.name}.`
   const branch = `svc/${input.enabled ? 'enable' : 'disable'}-${slug}-${crId.slice(0, 8)}`
+  const isManaged = edit.repository.remote === null
+  const copied = async (sha: string) => (isManaged ? deps.replicas.send(project, edit.repository, [sha]) : undefined)
   const made = await commitFileOnBranch(
     edit.repository,
     {
@@ -47,11 +50,13 @@ export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
       author,
       at: deps.now(),
     },
-    { signal: input.signal },
+    { signal: input.signal, made: (sha) => copied(sha) },
   )
   if (made.kind === 'unreachable') throw unreachable(made.reason)
   if (made.kind === 'rejected')
     throw new ServiceError('conflict', `The repository refused the branch ${branch}: ${made.reason}`)
+  const refs = [{ ref: `refs/heads/${branch}`, old: null }]
+  if (isManaged) await acknowledge(deps, { project, store: edit.repository, refs }, async () => {})
   const cr = await openChangeRequest(deps, {
     project,
     caller,

@@ -141,16 +141,22 @@ WantedBy=default.target
 
 const doctorMs = 60_000
 
+interface Finding {
+  name: string
+  state: 'good' | 'weak' | 'missing'
+  says: string
+  mend: string | null
+}
+
 interface Report {
   driver: string | null
   ready: boolean
-  drivers: {
-    name: string
-    findings: { name: string; state: 'good' | 'weak' | 'missing'; says: string; mend: string | null }[]
-  }[]
+  drivers: { name: string; findings: Finding[] }[]
+  /** Undefined: a server of an earlier version. */
+  copies?: Finding | null
 }
 
-const marks: Record<Report['drivers'][number]['findings'][number]['state'], Styled> = {
+const marks: Record<Finding['state'], Styled> = {
   good: green('✓ '),
   weak: yellow('! '),
   missing: red('✗ '),
@@ -171,10 +177,12 @@ export const doctor = command({
     else {
       for (const { name, findings } of report.drivers) {
         out.line(bold(name), name === report.driver ? dim('  what sessions get') : '')
-        for (const { name: part, state, says, mend } of findings) {
-          out.line('  ', marks[state], `${part}: ${says}`)
-          if (mend !== null) out.line('      ', dim(mend))
-        }
+        for (const finding of findings) showFinding(ctx, finding)
+        out.line()
+      }
+      if (report.copies != null) {
+        out.line(bold('servers'))
+        showFinding(ctx, report.copies)
         out.line()
       }
     }
@@ -183,6 +191,11 @@ export const doctor = command({
     throw new Refusal('not_available', `Sessions can't start on this machine. ${why}`)
   },
 })
+
+function showFinding({ out }: Context, { name, state, says, mend }: Finding): void {
+  out.line('  ', marks[state], `${name}: ${says}`)
+  if (mend !== null) out.line('      ', dim(mend))
+}
 
 /** A thousand projects take a second; starting the database first takes longer. */
 const rotateMs = 600_000

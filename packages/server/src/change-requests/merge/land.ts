@@ -4,21 +4,24 @@ import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import type { Homed } from '../../projects/home-store.ts'
+import { handledElsewhere } from '../../deadline.ts'
 import { forgetProtection, recordProtection } from '../../projects/protection-store.ts'
 import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } from './attempt-store.ts'
 import { saveHostLanding } from './host-landing-store.ts'
 import { requireMove } from '../moves.ts'
 import { pullRequestRemote } from './pull-request.ts'
-import { type Merged, recordMerge } from './record.ts'
+import { type Merged, type RecordDeps, recordMerge } from './record.ts'
 import { contains, reconcileAttempt } from './reconcile.ts'
 import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 
-type LandDeps = Pick<Deps, 'db' | 'home' | 'now' | 'newId' | 'log'>
+type LandDeps = RecordDeps & Pick<Deps, 'newId' | 'log'>
 
 export interface Planned {
   project: Homed
   cr: ChangeRequestRow
   plan: Extract<MergePlan, { kind: 'up-to-date' | 'fast-forward' | 'merge-commit' }>
+  /** The copy on another server gets the objects of the merge. */
+  begun: Promise<unknown>
   baseSha: string
   headSha: string
   message: string
@@ -46,15 +49,26 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     return merged(await intend(deps, planned, late ?? { kind: plan.kind, base_sha: baseSha, result_sha: baseSha }))
   }
   const { kind, resultSha } = plan
+  // Of an external repository the host keeps the result.
+  const commits = [...(repository.remote === null ? [resultSha] : []), baseSha, planned.headSha]
+  const copied = planned.begun.then(() => deps.replicas.send(planned.project, repository, commits))
+  // Awaited below, before the branch moves.
+  copied.catch(handledElsewhere)
   const intent = Promise.withResolvers<MergeAttempt>()
   const outcome = await landMerge(repository, {
     baseRef: cr.base_ref,
     baseSha,
     resultSha,
     keep: { number: cr.number, base: baseSha, head: planned.headSha },
-    // Writes the intent while git prepares the update. The branch does not move before the row is on disk.
+    // Writes the intent while git prepares the update. The branch does not move before the row is on disk, and the
+    // objects are on the server with the copy.
     async before() {
-      intent.resolve(await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha }))
+      const attempt = await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha })
+      intent.resolve(attempt)
+      await copied.catch(async (error: Error) => {
+        await abandon(deps, attempt, error.message)
+        throw error
+      })
       await failpoint('merge.before_push')
     },
   })

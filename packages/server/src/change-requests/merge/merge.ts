@@ -1,5 +1,14 @@
 import { type BodyOf, type mergeChangeRequestRoute, ServiceError } from '@svc/contract'
-import { type MergePlan, planMerge, readTips, type Repository, type TipsOutcome } from '@svc/git'
+import {
+  looseFiles,
+  type MergeInput,
+  type MergePlan,
+  planMerge,
+  type PlanOptions,
+  readTips,
+  type Repository,
+  type TipsOutcome,
+} from '@svc/git'
 import { getUser } from '../../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../../auth/actor.ts'
 import { handledElsewhere } from '../../deadline.ts'
@@ -25,7 +34,7 @@ import { withinTime } from '../../projects/within-limits.ts'
 
 export type MergeDeps = Pick<
   Deps,
-  'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
+  'db' | 'home' | 'locks' | 'localLocks' | 'replicas' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
 >
 
 type MergeChangeRequest = BodyOf<typeof mergeChangeRequestRoute> & {
@@ -165,14 +174,22 @@ async function plan(
   const message = mergeMessage(cr, user, input.message)
   // git stores seconds, and the row has to hold exactly the commit's date.
   const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
-  const made = await planVerified(deps, repository, { baseSha, headSha, message, date, signal })
+  let begun: Promise<unknown> = Promise.resolve()
+  // Begins while the result is verified.
+  const written = (resultSha: string, objects: string[]) => {
+    if (repository.remote !== null) return
+    const files = { commits: [resultSha], read: () => looseFiles(repository.dir, objects) }
+    begun = deps.replicas.send(input.project, repository, [resultSha], { files })
+    begun.catch(handledElsewhere)
+  }
+  const made = await planVerified(deps, repository, { baseSha, headSha, message, date, signal, written })
   await failpoint('merge.after_plan')
   if (made.kind === 'conflicted')
     throw new ServiceError('merge_conflict', 'Merge failed', {
       hint: `Merge ${JSON.stringify(cr.base_ref)} into ${JSON.stringify(cr.head_ref)}, resolve the conflicts, push, and try again.`,
       detail: { conflicts: made.files },
     })
-  return { plan: made, baseSha, headSha, message, date }
+  return { plan: made, begun, baseSha, headSha, message, date }
 }
 
 /** The live tips, provided they are those the caller expects. */
@@ -200,9 +217,9 @@ function expectedTips(outcome: TipsOutcome, cr: ChangeRequestRow, input: MergeCh
 async function planVerified(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
-  { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
+  { signal, written, ...wanted }: MergeInput & Required<Pick<PlanOptions, 'written'>> & { signal: AbortSignal },
 ): Promise<Exclude<MergePlan, { kind: 'unverified' }>> {
-  const plan = await planMerge(repository, wanted, { signal })
+  const plan = await planMerge(repository, wanted, { signal, written })
   if (plan.kind !== 'unverified') return plan
   const facts = { base_sha: wanted.baseSha, head_sha: wanted.headSha }
   deps.log.error({ dir: repository.dir, ...facts, reason: plan.reason }, 'a merge failed its verification')

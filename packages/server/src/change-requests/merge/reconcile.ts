@@ -7,9 +7,9 @@ import { openRepository, unreachable } from '../../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempt-store.ts'
 import { inTurn } from './lock.ts'
-import { type Merged, recordMerge } from './record.ts'
+import { type Merged, type RecordDeps, recordMerge } from './record.ts'
 
-export type ReconcileDeps = Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
+export type ReconcileDeps = RecordDeps & Pick<Deps, 'locks' | 'config' | 'keyring' | 'log'>
 
 /** Bases per pass; far more than are ever merged into at once. */
 const basesMax = 1_000
@@ -51,7 +51,7 @@ export type ReconciledAttempt = { kind: 'landed'; merged: Merged } | Exclude<Fat
 
 /** Reads the branch and records the outcome of an attempt: it landed, or it did not and nothing changed. */
 export async function reconcileAttempt(
-  deps: Pick<Deps, 'db' | 'home' | 'now' | 'log'>,
+  deps: RecordDeps & Pick<Deps, 'log'>,
   repository: Repository,
   { attempt, project }: { attempt: MergeAttempt; project: Homed },
 ): Promise<ReconciledAttempt> {

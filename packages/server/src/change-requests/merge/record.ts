@@ -1,10 +1,11 @@
-import { keepCommits, type Repository } from '@svc/git'
+import { keepCommits, keptCommitRefs, type Repository } from '@svc/git'
 import { auditPerRow } from '../../audit/record.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { eventPerRow } from '../../events/record.ts'
 import '../../failpoint.ts'
-import { holdHome, type Homed, writeAtHome } from '../../projects/home-store.ts'
+import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
+import type { Homed } from '../../projects/home-store.ts'
 import { markLanded, type MergeAttempt } from './attempt-store.ts'
 import { auditOf } from '../audit.ts'
 import { requireMove } from '../moves.ts'
@@ -17,12 +18,14 @@ export interface Merged {
   attempt: MergeAttempt
 }
 
+export type RecordDeps = AcknowledgeDeps & Pick<Deps, 'now'>
+
 /**
  * Records that the result of `attempt` is on the branch: attempt, change request, audit and event in one statement.
  * The caller holds the lock of the base. `found` is the change request as the lock's holder last read it.
  */
 export async function recordMerge(
-  deps: Pick<Deps, 'db' | 'home' | 'now'>,
+  deps: RecordDeps,
   repository: Repository,
   { attempt, project, found = null }: { attempt: MergeAttempt; project: Homed; found?: ChangeRequestRow | null },
 ): Promise<Merged> {
@@ -30,13 +33,16 @@ export async function recordMerge(
   found ??= await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
   await failpoint('merge.before_keep')
   // Keep the commits before the row says merged, so that its diff always stays readable.
-  if (found.status !== 'merged') await keepCommits(repository, { number: found.number, base: base_sha, head: head_sha })
+  const kept = { number: found.number, base: base_sha, head: head_sha }
+  if (found.status !== 'merged') await keepCommits(repository, kept)
   await failpoint('merge.after_keep')
   await failpoint('merge.before_row')
   const open = found
-  const cr =
-    (await writeAtHome(deps, project, (db) => mark(db, deps, attempt, open))) ??
-    (await markAsFound(deps, project, attempt))
+  const moved = repository.remote === null ? [{ ref: `refs/heads/${attempt.base_ref}`, old: base_sha }] : []
+  const refs = [...moved, ...keptCommitRefs(kept).map(({ ref }) => ({ ref, old: null }))]
+  const cr = await acknowledge(deps, { project, store: repository, refs }, async (db) => {
+    return (await mark(db, deps, attempt, open)) ?? markAsFound(db, deps, attempt)
+  })
   await failpoint('merge.after_row')
   return { cr, attempt }
 }
@@ -61,13 +67,8 @@ function mark(db: DbOrTransaction, deps: Pick<Deps, 'now'>, attempt: MergeAttemp
  * Handles one that was edited or merged meanwhile: a lock can be lost with its connection, and another server may
  * then have recorded the merge or abandoned it too early.
  */
-async function markAsFound(
-  deps: Pick<Deps, 'db' | 'home' | 'now'>,
-  project: Homed,
-  attempt: MergeAttempt,
-): Promise<ChangeRequestRow> {
-  return deps.db.transaction().execute(async (trx) => {
-    await holdHome(trx, deps, project)
+async function markAsFound(db: DbOrTransaction, deps: RecordDeps, attempt: MergeAttempt): Promise<ChangeRequestRow> {
+  return withinTransaction(db, async (trx) => {
     const now = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
     if (now.status === 'merged') {
       await markLanded(trx, attempt.attempt_id, deps.now())
@@ -78,4 +79,9 @@ async function markAsFound(
     if (after === null) throw new Error(`The change request ${attempt.cr_id} is open, but was not marked as merged.`)
     return after
   })
+}
+
+/** A server that runs alone has none yet. */
+function withinTransaction<T>(db: DbOrTransaction, work: (trx: DbOrTransaction) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work)
 }

@@ -13,7 +13,7 @@ import { recordChangeRequestEvent } from '../record-event.ts'
 
 /** Closing a closed change request changes nothing. */
 export async function closeChangeRequest(
-  deps: Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>,
+  deps: Pick<Deps, 'db' | 'home' | 'locks' | 'localLocks' | 'replicas' | 'config' | 'keyring' | 'now' | 'log'>,
   input: { project: ProjectRow; caller: Caller; crId: string },
 ): Promise<ChangeRequestRow> {
   const found = await requireChangeRequest(deps.db, input.project.project_id, input.crId)

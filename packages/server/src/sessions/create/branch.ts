@@ -1,6 +1,8 @@
 import { ServiceError } from '@svc/contract'
 import { createBranch, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
+import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
+import type { Homed } from '../../projects/home-store.ts'
 import { unreachable } from '../../projects/repository.ts'
 
 export async function baseTip(repository: Repository, baseRef: string): Promise<string> {
@@ -20,25 +22,36 @@ export async function baseTip(repository: Repository, baseRef: string): Promise<
   return sha
 }
 
+type BranchDeps = AcknowledgeDeps & Pick<Deps, 'log'>
+
+interface OfProject {
+  project: Homed
+  repository: Repository
+}
+
 /** Creates the branch of a session unless it exists. An existing branch may hold work, so it stays unchanged. */
 export async function ensureSessionBranch(
-  deps: Pick<Deps, 'log'>,
-  repository: Repository,
+  deps: BranchDeps,
+  { project, repository }: OfProject,
   session: { branch_name: string; base_ref: string },
 ): Promise<void> {
   const tips = await readTips(repository, [session.branch_name], {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
   if (tips.tips.has(session.branch_name)) return
   const sha = await baseTip(repository, session.base_ref)
-  await cutSessionBranch(deps, repository, { branch: session.branch_name, sha })
+  await cutSessionBranch(deps, { project, repository }, { branch: session.branch_name, sha })
 }
 
 export async function cutSessionBranch(
-  deps: Pick<Deps, 'log'>,
-  repository: Repository,
+  deps: BranchDeps,
+  { project, repository }: OfProject,
   cut: { branch: string; sha: string },
 ): Promise<void> {
+  if (repository.remote === null) await deps.replicas.send(project, repository, [cut.sha])
   const outcome = await createBranch(repository, cut)
+  const refs = [{ ref: `refs/heads/${cut.branch}`, old: null }]
+  if (repository.remote === null && outcome.kind === 'created')
+    await acknowledge(deps, { project, store: repository, refs }, async () => {})
   switch (outcome.kind) {
     case 'created':
     case 'exists':

@@ -44,6 +44,8 @@ type CreateDeps = Pick<
   | 'home'
   | 'disk'
   | 'keyring'
+  | 'localLocks'
+  | 'replicas'
   | 'redaction'
   | 'now'
   | 'log'
@@ -105,7 +107,7 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
   const { sessionId, isWarm } = row
   await failpoint('session.create.after_row')
   try {
-    if (!isCut) await cutSessionBranch(deps, repository, { branch: sessionId, sha })
+    if (!isCut) await cutSessionBranch(deps, { project, repository }, { branch: sessionId, sha })
   } catch (error) {
     await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
     throw error

@@ -33,6 +33,8 @@ export type ProvisionDeps = Pick<
   | 'log'
   | 'relaySocket'
   | 'egress'
+  | 'home'
+  | 'replicas'
 >
 
 /** A boot that takes longer is stuck; a large clone takes longest. */
@@ -62,7 +64,7 @@ export async function provision(
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session was deleted.')
   const repository = await openRepository(deps, project)
-  await journal.run('branch', () => ensureSessionBranch(deps, repository, session))
+  await journal.run('branch', () => ensureSessionBranch(deps, { project, repository }, session))
   await failpoint('session.provision.after_branch')
   const { env, settings, image, inForce } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   dropKeptRef,
+  keptRefName,
   listKeptWork,
   missingObjects,
   noteReplacedWork,
@@ -11,7 +12,8 @@ import {
 import { isHomeOf } from '../../db/home.ts'
 import { withLock } from '../../db/lock.ts'
 import type { Deps } from '../../deps.ts'
-import { getProjectOrDeleted } from '../../projects/store.ts'
+import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { deleteSnapshots, hasUnsavedWork, snapshotCommits } from './snapshot-store.ts'
 import { deletedBefore } from './store.ts'
 import { sessionOfWork, storeOf } from './wip.ts'
@@ -31,7 +33,7 @@ const graceMs = 30 * 86_400_000
  * ago. The newest snapshots of an existing session always stay.
  */
 export async function pruneWip(
-  deps: Pick<Deps, 'db' | 'home' | 'disk' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
+  deps: AcknowledgeDeps & Pick<Deps, 'disk' | 'locks' | 'config' | 'now' | 'log'>,
   signal: AbortSignal,
   rotation: Rotation = new Rotation(),
 ): Promise<void> {
@@ -43,7 +45,7 @@ export async function pruneWip(
     const store = storeOf(deps, project)
     try {
       await withLock(deps, `prune ${projectId}`, async () => {
-        const dropped = await releaseDeleted(deps, projectId, store)
+        const dropped = await releaseDeleted(deps, project, store)
         if (dropped > 0) deps.log.info({ project_id: projectId, dropped }, 'released the work of deleted sessions')
         const rest = (await hasUnsavedWork(deps.db, projectId)) ? shortRestMs : restMs
         const removed = await pruneReplacedWork(store, new Date(deps.now().getTime() - rest), signal)
@@ -64,11 +66,15 @@ async function forgetGone(deps: Pick<Deps, 'db'>, projectId: string, store: Repo
 }
 
 /** Their objects are removed a day later, like those of any replaced snapshot. */
-async function releaseDeleted(deps: Pick<Deps, 'db' | 'now'>, projectId: string, store: Repository): Promise<number> {
+async function releaseDeleted(
+  deps: AcknowledgeDeps & Pick<Deps, 'now'>,
+  project: ProjectRow,
+  store: Repository,
+): Promise<number> {
   const stored = await listKeptWork(store)
   const sessionIds = [...new Set(stored.flatMap(({ name }) => sessionOfWork(name) ?? []))]
   const before = new Date(deps.now().getTime() - graceMs)
-  const deleted = await deletedBefore(deps.db, { projectId, sessionIds, before })
+  const deleted = await deletedBefore(deps.db, { projectId: project.project_id, sessionIds, before })
   const theirs = stored.filter(({ name }) => deleted.has(sessionOfWork(name) ?? ''))
   // In this order, a crash in between only repeats the note.
   await noteReplacedWork(
@@ -77,6 +83,8 @@ async function releaseDeleted(deps: Pick<Deps, 'db' | 'now'>, projectId: string,
     deps.now(),
   )
   for (const { name } of theirs) await dropKeptRef(store, name)
+  const refs = theirs.map(({ name, commit }) => ({ ref: keptRefName(name), old: commit }))
+  await acknowledge(deps, { project, store, refs }, async () => {})
   return theirs.length
 }
 

@@ -1,4 +1,5 @@
 /** Saves the unfinished work of one running sandbox: at the end of every turn, soon after the agent used a tool, every minute, and before the sandbox ends. */
+import { ServiceError } from '@svc/contract'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
@@ -8,7 +9,10 @@ import type { SaveOutcome } from './save-outcome.ts'
 import { setUnsavedWork } from './snapshot-store.ts'
 import { saveWip } from './wip.ts'
 
-type WatchDeps = Pick<Deps, 'db' | 'home' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
+type WatchDeps = Pick<
+  Deps,
+  'db' | 'home' | 'localLocks' | 'replicas' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'
+>
 
 const afterToolMs = 5_000
 const saveMsMax = 120_000
@@ -84,6 +88,7 @@ export class WipWatch {
     this.#savedAt = null
     this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), { isLast }).catch(
       (error: unknown): SaveOutcome => {
+        if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
         this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
         return { kind: 'failed', reason: 'An internal error occurred; see the server log.' }
       },

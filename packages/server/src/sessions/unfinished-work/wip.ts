@@ -6,12 +6,13 @@ import {
   hasObjects,
   isSha,
   keepRef,
+  keptRefName,
   keepWork,
   noteReplacedWork,
   type Repository,
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { writeAtHome } from '../../projects/home-store.ts'
+import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
 import { quotasOf } from '../../projects/quotas.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { getProjectOrDeleted, getProject, type ProjectRow } from '../../projects/store.ts'
@@ -23,7 +24,7 @@ import { branchesNow, pushedCommits, recount } from './unpushed.ts'
 import type { SaveOutcome } from './save-outcome.ts'
 import { deleteWip, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
 
-type WipDeps = Pick<Deps, 'db' | 'config' | 'home' | 'disk' | 'keyring' | 'now' | 'log'>
+type WipDeps = AcknowledgeDeps & Pick<Deps, 'config' | 'disk' | 'keyring' | 'now' | 'log'>
 
 type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
 
@@ -41,6 +42,9 @@ const findsMax = 3
 
 const refOf = (sessionId: string) => `wip/${sessionId}`
 const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
+
+/** A hidden ref as it is recorded. Its value before is of no use to anybody. */
+const hidden = (name: string) => ({ ref: keptRefName(name), old: null })
 
 export function sessionOfWork(name: string): string | null {
   return /^wip(?:-earlier)?\/([0-9a-f-]{36})(?:\/\d+)?$/.exec(name)?.[1] ?? null
@@ -91,12 +95,12 @@ async function save(
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
-  if (head.commit === null) return nothingUnfinished(deps, store, daemon, rows)
+  if (head.commit === null) return nothingUnfinished(deps, { project, store }, daemon, rows)
   // The last save has only seconds, so it does not ask the git host. Readers recount.
   const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
   if (head.files === 0 && (await count()) === 0) {
     request.abort()
-    return nothingUnfinished(deps, store, daemon, rows)
+    return nothingUnfinished(deps, { project, store }, daemon, rows)
   }
   if (have.includes(head.commit)) {
     await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
@@ -105,9 +109,8 @@ async function save(
   const { project_id, session_id } = session
   const space = await spaceFor(deps, { project, sessionId: session_id, isLast })
   if (space.kind === 'none') return { kind: 'no-space', reason: space.reason }
-  for (const row of rows)
-    if (row.generation !== daemon.generation && row.recovered_at === null)
-      await keepRef(store, earlierRefOf(row), row.commit_sha)
+  const earlier = rows.filter((row) => row.generation !== daemon.generation && row.recovered_at === null)
+  for (const row of earlier) await keepRef(store, earlierRefOf(row), row.commit_sha)
   const stored = await keepWork(store, {
     name: refOf(session.session_id),
     commit: head.commit,
@@ -118,13 +121,15 @@ async function save(
   if (stored.kind === 'too-large') return { kind: 'no-space', reason: space.reason }
   if (stored.kind === 'refused') return { kind: 'failed', reason: stored.reason }
   const snapshot = { project_id, session_id, commit_sha: head.commit, bytes: stored.bytes }
-  await writeAtHome(deps, project, (db) => insertSnapshot(db, snapshot))
+  const refs = [...earlier.map(earlierRefOf), refOf(session_id)].map(hidden)
+  await acknowledge(deps, { project, store, refs, mayLag: isLast }, (db) => insertSnapshot(db, snapshot))
   await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
   // Snapshots that can no longer be requested. The first save of a generation also replaces recovered ones.
   const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
   for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
     await dropKeptRef(store, earlierRefOf(row))
     await deleteWip(deps.db, row.session_id, row.generation)
+    await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
     replaced.push(row)
   }
   await noteReplaced(deps, store, replaced)
@@ -169,7 +174,7 @@ async function counterOf(
 /** Deletes the saved work of this generation. Work of earlier ones stays until it is recovered. */
 async function nothingUnfinished(
   deps: WipDeps,
-  store: Repository,
+  { project, store }: { project: ProjectRow; store: Repository },
   daemon: DaemonAddress,
   rows: WipRow[],
 ): Promise<SaveOutcome> {
@@ -177,6 +182,7 @@ async function nothingUnfinished(
   const earlier = rows.find((row) => row.generation !== daemon.generation && row.recovered_at === null)
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
+  await acknowledge(deps, { project, store, refs: [hidden(refOf(daemon.sessionId))] }, async () => {})
   const mine = rows.filter((row) => row.generation === daemon.generation)
   await noteReplaced(deps, store, mine)
   return { kind: 'clean' }

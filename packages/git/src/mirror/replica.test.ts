@@ -1,0 +1,96 @@
+import { afterAll, expect, test } from 'bun:test'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commit, makeRepo, tempDir } from '../testing.ts'
+import { git } from '../process/git.ts'
+import { keepRef, readRefValue } from '../refs/refs.ts'
+import { zeroSha } from '../repository.ts'
+import {
+  fillReplica,
+  followReplica,
+  incompleteCommits,
+  keepReplicaPack,
+  listAllRefs,
+  packForReplica,
+  readReplicaMark,
+  tidyReplica,
+} from './replica.ts'
+import { keepReplicaFiles, looseFiles, writeFiles } from './replica-files.ts'
+
+const temp = await tempDir()
+const dir = temp.path
+afterAll(() => temp.remove())
+let count = 0
+
+async function filled(files: Record<string, string> = { 'a.txt': 'a' }) {
+  const repo = await makeRepo({ main: files })
+  const copy = join(dir, `copy-${++count}.git`)
+  const refs = await listAllRefs(repo.dir)
+  const pack = (await packForReplica(repo, { wants: refs.map(({ sha }) => sha), has: [] })) as never
+  await fillReplica(copy, { epoch: 1, seq: 4, refs, format: 'sha1', pack })
+  return { repo, copy, tip: refs[0]!.sha }
+}
+
+test('a replica has all refs, hidden ones too, and says as of which change', async () => {
+  const { repo, copy, tip } = await filled()
+  expect(await listAllRefs(copy)).toEqual(await listAllRefs(repo.dir))
+  expect(await readReplicaMark(copy)).toEqual({ epoch: 1, seq: 4 })
+  await keepRef(repo, 'wip/one', tip)
+  const refs = await listAllRefs(repo.dir)
+  await fillReplica(copy, { epoch: 2, seq: 5, refs, format: 'sha1', pack: null })
+  expect(await listAllRefs(copy)).toEqual(refs)
+})
+
+test('a thin pack arrives ahead of its ref, which follows only forwards', async () => {
+  const { repo, copy, tip } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b' })
+  await keepReplicaPack(copy, (await packForReplica(repo, { wants: [next], has: [tip] })) as never)
+  expect(await incompleteCommits(copy, [next])).toEqual([])
+  expect(await readRefValue({ dir: copy }, 'refs/heads/main')).toBe(tip)
+  const values = [{ ref: 'refs/heads/main', sha: next }]
+  expect(await followReplica(copy, values, { epoch: 1, seq: 5 })).toBe(true)
+  expect(await followReplica(copy, [{ ref: 'refs/heads/main', sha: tip }], { epoch: 1, seq: 5 })).toBe(false)
+  expect(await readRefValue({ dir: copy }, 'refs/heads/main')).toBe(next)
+  expect(await followReplica(copy, [{ ref: 'refs/heads/main', sha: zeroSha(next) }], { epoch: 1, seq: 6 })).toBe(true)
+  expect(await readRefValue({ dir: copy }, 'refs/heads/main')).toBe(null)
+})
+
+test('refuses refs whose objects did not arrive, and has no mark then', async () => {
+  const { repo, copy } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b' })
+  const refs = [{ ref: 'refs/heads/main', sha: next }]
+  await expect(fillReplica(copy, { epoch: 1, seq: 5, refs, format: 'sha1', pack: null })).rejects.toThrow(
+    'lacks objects',
+  )
+  expect(await readReplicaMark(copy)).toBe(null)
+  expect(await incompleteCommits(copy, [next])).toEqual([next])
+})
+
+test('loose objects arrive as files, and a damaged one is refused', async () => {
+  const { repo, copy } = await filled()
+  const { stdout } = await git(repo.dir, ['hash-object', '-w', '--stdin'], { input: 'new' })
+  const sha = stdout.toString().trim()
+  const files = (await looseFiles(repo.dir, [sha]))!
+  await keepReplicaFiles(copy, writeFiles(files))
+  expect((await git(copy, ['cat-file', '-p', sha])).stdout.toString()).toBe('new')
+  const other = { name: `${'0'.repeat(2)}/${'1'.repeat(38)}`, bytes: files[0]!.bytes }
+  await expect(keepReplicaFiles(copy, writeFiles([other]))).rejects.toThrow('damaged')
+  const outside = Buffer.from('../../x 1\nx')
+  await expect(keepReplicaFiles(copy, outside)).rejects.toThrow('not framed')
+  expect(await looseFiles(repo.dir, ['1'.repeat(40)])).toBe(null)
+})
+
+test('tidying keeps objects that wait for their ref', async () => {
+  const { repo, copy, tip } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b' })
+  await keepReplicaPack(copy, (await packForReplica(repo, { wants: [next], has: [tip] })) as never)
+  await tidyReplica(copy)
+  expect(await incompleteCommits(copy, [next])).toEqual([])
+})
+
+test('a mark that was cut off means that there is no replica', async () => {
+  const { copy } = await filled()
+  const whole = await readFile(join(copy, 'svc-replica'), 'utf8')
+  await writeFile(join(copy, 'svc-replica'), whole.slice(0, 3))
+  expect(await readReplicaMark(copy)).toBe(null)
+})

@@ -1,0 +1,207 @@
+/**
+ * A replica: the objects and refs of a repository on another server, as a bare repository. Its objects arrive ahead of
+ * the refs that need them, so nothing here removes an object that no ref reaches yet.
+ */
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { durable, syncPaths } from '../objects/durable.ts'
+import { orIfAbsent } from '../process/absent.ts'
+import { streamChild } from '../process/child-stream.ts'
+import { explainEnd, git, gitLines, startGit } from '../process/git.ts'
+import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
+import { withLock } from '../process/keyed-lock.ts'
+import { putRefs } from '../refs/refs.ts'
+import { fetchRefspecs, makeBare } from './mirror.ts'
+import { packFiles } from '../objects/open-packs.ts'
+import { requireBranchName } from '../refs/branch-name.ts'
+import {
+  isSha,
+  requireSha,
+  zeroSha,
+  type CallOptions,
+  type RefValue,
+  type Repository,
+  type Sha,
+} from '../repository.ts'
+
+const fileName = 'svc-replica'
+
+/** What a replica holds: the refs as of change `seq` of the home with this epoch. */
+export interface ReplicaMark {
+  epoch: number
+  seq: number
+}
+
+/** Null: there is no replica, or it was not filled completely. */
+export async function readReplicaMark(dir: string): Promise<ReplicaMark | null> {
+  const text = await readFile(join(dir, fileName), 'utf8').catch(orIfAbsent(''))
+  const [, epoch, seq] = /^(\d+) (\d+)\n$/.exec(text) ?? []
+  return epoch === undefined ? null : { epoch: Number(epoch), seq: Number(seq) }
+}
+
+async function writeMark(dir: string, { epoch, seq }: ReplicaMark): Promise<void> {
+  const path = join(dir, `${fileName}.new`)
+  await writeFile(path, `${epoch} ${seq}\n`)
+  await syncPaths([path])
+  await rename(path, join(dir, fileName))
+  await syncPaths([dir])
+}
+
+/** The repository is one of its home from now on. */
+export async function removeReplicaMark(dir: string): Promise<void> {
+  await rm(join(dir, fileName), { force: true })
+}
+
+/** All refs of a repository, also the hidden ones. */
+export async function listAllRefs(dir: string, prefix = 'refs/'): Promise<RefValue[]> {
+  const lines = await gitLines(dir, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
+  return lines.map((line) => ({ sha: requireSha(line.split(' ')[0] ?? ''), ref: line.split(' ')[1] ?? '' }))
+}
+
+/**
+ * The objects that these commits need beyond those that the replica has, as a thin pack. `has` may name commits that
+ * this repository lacks only after `missingObjects` was asked.
+ */
+export async function packForReplica(
+  repo: Repository,
+  { wants, has }: { wants: Sha[]; has: Sha[] },
+  { signal, isUrgent = false }: CallOptions & { isUrgent?: boolean } = {},
+): Promise<ReadableStream<Uint8Array>> {
+  const args = ['pack-objects', '--revs', '--thin', '--stdout', '--quiet', '--delta-base-offset']
+  const child = await startGit(repo.dir, args, {
+    lane: 'serve',
+    group: repo.group,
+    isUrgent,
+    ...(signal ? { signal } : {}),
+  })
+  child.stdin.end([...wants.map(requireSha), ...has.map((sha) => `^${requireSha(sha)}`), ''].join('\n'))
+  return streamChild(child, { args })
+}
+
+/** Stores a pack of `packForReplica`. Resolves once it is on the disk. */
+export async function keepReplicaPack(
+  dir: string,
+  pack: AsyncIterable<Uint8Array>,
+  options: CallOptions = {},
+): Promise<void> {
+  const repo: Repository = { dir, remote: null }
+  const args = ['index-pack', '--stdin', '--fix-thin']
+  const child = await startGit(dir, args, { ...options, lane: 'push', isUrgent: true, config: durable(repo) })
+  const fed = pipeline(Readable.from(pack), child.stdin).then(
+    () => null,
+    (error: Error) => error,
+  )
+  child.stdout.resume()
+  const end = await child.ended
+  const failure = explainEnd(args, end, [0])
+  if (failure !== null) throw failure
+  const broken = await fed
+  if (broken !== null) throw broken
+  await syncPaths([join(dir, 'objects/pack')])
+}
+
+interface Filled extends ReplicaMark {
+  refs: RefValue[]
+  format: ObjectFormat
+  /** Null when the replica needs no more objects. */
+  pack: AsyncIterable<Uint8Array> | null
+}
+
+/** Makes or completes a replica, which has exactly these refs afterwards. Until then it has no mark. */
+export async function fillReplica(dir: string, filled: Filled, options: CallOptions = {}): Promise<void> {
+  await withLock(dir, async () => {
+    const found = await objectFormat(dir).catch(() => null)
+    if (found !== filled.format) {
+      await rm(dir, { recursive: true, force: true })
+      await mkdir(dirname(dir), { recursive: true })
+      await rename(await makeBare(dir, 'main', filled.format), dir)
+    }
+    await rm(join(dir, fileName), { force: true })
+    if (filled.pack !== null) await keepReplicaPack(dir, filled.pack, options)
+    await requireWhole(
+      dir,
+      filled.refs.map(({ sha }) => sha),
+    )
+    const wanted = new Set(filled.refs.map(({ ref }) => ref))
+    const before = await listAllRefs(dir)
+    const gone = before.filter(({ ref }) => !wanted.has(ref)).map(({ ref, sha }) => ({ ref, sha: zeroSha(sha) }))
+    const repo: Repository = { dir, remote: null }
+    // In this order, so that `a` can make room for `a/b`.
+    await putRefs(repo, gone)
+    await putRefs(repo, filled.refs)
+    await writeMark(dir, filled)
+  })
+}
+
+/** Brings the refs of a replica to a later change. The caller knows that it has their objects. */
+export async function followReplica(dir: string, values: RefValue[], mark: ReplicaMark): Promise<boolean> {
+  return withLock(dir, async () => {
+    const now = await readReplicaMark(dir)
+    if (now === null || now.epoch > mark.epoch || (now.epoch === mark.epoch && now.seq >= mark.seq)) return false
+    const repo: Repository = { dir, remote: null }
+    const isGone = ({ sha }: RefValue) => /^0+$/.test(sha)
+    await putRefs(repo, values.filter(isGone))
+    await putRefs(
+      repo,
+      values.filter((value) => !isGone(value)),
+    )
+    await writeMark(dir, mark)
+    return true
+  })
+}
+
+/** Those of these commits whose history is not complete here. */
+export async function incompleteCommits(dir: string, shas: Sha[]): Promise<Sha[]> {
+  const wanted = [...new Set(shas)].filter((sha) => isSha(sha) && !/^0+$/.test(sha))
+  if (wanted.length === 0 || (await isWhole(dir, wanted))) return []
+  const incomplete: Sha[] = []
+  for (const sha of wanted) if (!(await isWhole(dir, [sha]))) incomplete.push(sha)
+  return incomplete
+}
+
+async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
+  // 128: an object is missing.
+  const walked = await git(dir, ['rev-list', '--objects', '--quiet', '--stdin'], {
+    input: `${shas.map(requireSha).join('\n')}\n`,
+    lane: 'network',
+    accept: [0, 128],
+  })
+  return walked.code === 0
+}
+
+async function requireWhole(dir: string, shas: Sha[]): Promise<void> {
+  if (shas.length > 0 && !(await isWhole(dir, shas))) throw new Error('The replica lacks objects of its refs.')
+}
+
+/** Fewer packs; objects that no ref has reached for two days go. A save of work that is under way has younger ones. */
+export async function tidyReplica(dir: string, options: CallOptions = {}): Promise<void> {
+  const repack = ['repack', '-d', '--cruft', '--cruft-expiration=2.days.ago', '--quiet', '--no-write-bitmap-index']
+  const call = { ...options, lane: 'network' as const, config: durable({ dir, remote: null }) }
+  await withLock(dir, async () => {
+    await git(dir, repack, call)
+    await git(dir, ['pack-refs', '--all'], call)
+  })
+}
+
+/** Takes the hidden refs of a folder, with their objects, into a mirror. */
+export async function keepFromFolder(mirrorDir: string, from: string): Promise<void> {
+  await withLock(mirrorDir, async () => {
+    const source: Repository = {
+      dir: mirrorDir,
+      remote: { url: `file://${from}`, credential: null, allowProtocols: ['file'] },
+    }
+    if ((await objectFormat(mirrorDir)) !== (await objectFormat(from)) && (await packFiles(mirrorDir)).length === 0) {
+      const made = await makeBare(mirrorDir, 'main', await objectFormat(from))
+      await rm(mirrorDir, { recursive: true, force: true })
+      await rename(made, mirrorDir)
+    }
+    const failed = await fetchRefspecs(source, ['+refs/svc/*:refs/svc/*'], {})
+    if (failed !== null) throw new Error(`The copy could not be read: ${failed.reason}`)
+  })
+}
+
+export async function setHead(dir: string, branch: string): Promise<void> {
+  await git(dir, ['symbolic-ref', 'HEAD', `refs/heads/${requireBranchName(branch)}`])
+}

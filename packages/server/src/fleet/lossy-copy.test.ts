@@ -1,0 +1,86 @@
+/** A copy that lies behind is never used for a take-over without saying so. */
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commit, type HttpBackend, makeRepo, serveHttpBackend } from '@svc/git/testing'
+import { until } from '../testing-until.ts'
+import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+
+let fleet: Fleet
+let ada: FleetServer
+let bob: FleetServer
+let host: HttpBackend | null = null
+beforeEach(async () => {
+  fleet = await makeFleet(['ada', 'bob'], { SVC_REPLICA: 'async' })
+  ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
+  expect((await ada.boot()).url).not.toBeNull()
+  expect((await bob.boot()).url).not.toBeNull()
+}, 60_000)
+afterEach(async () => {
+  await fleet.close()
+  await host?.close()
+})
+
+test('with async a push that the copy never got is listed, and its project is taken only with consent', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  await until('the first push to be copied', async () => (await project.replica())!.acknowledged_seq >= 1)
+  await ada.kill('SIGTERM')
+  const file = join(fleet.dir, 'paused')
+  expect((await ada.boot({ SVC_FAILPOINTS: `replica.before_send=pause:${file}` })).url).not.toBeNull()
+  const before = await project.tips(ada)
+  const lost = await project.commit('lost.txt')
+  expect(await project.push(ada, 'HEAD:refs/heads/lost')).toMatchObject({ code: 0 })
+  await until('the copy to be about to get it', () => existsSync(file))
+  await ada.kill('SIGKILL')
+  await rm(join(fleet.dir, 'ada'), { recursive: true })
+  await untilGone(fleet, 'ada')
+
+  const refused = await takeOver(fleet, bob, 'ada')
+  const missing = [{ ref: 'refs/heads/lost', acknowledged: lost, copy: null }]
+  expect(refused.projects).toMatchObject([{ project_id: project.id, outcome: 'would-lose', missing }])
+  expect((await project.home()).home).toBe('ada')
+  const taken = await takeOver(fleet, bob, 'ada', { accept_loss: true })
+  expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing }])
+  expect(await project.tips(bob)).toEqual(before)
+}, 180_000)
+
+test('a project is not taken while the server with its copy does not run, and without any copy', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  await ada.kill('SIGKILL')
+  await untilGone(fleet, 'ada')
+  await rm(join(fleet.dir, 'bob/replicas'), { recursive: true })
+  const left = await takeOver(fleet, bob, 'ada', { accept_loss: true })
+  expect(left.projects).toMatchObject([{ project_id: project.id, outcome: 'no-copy' }])
+  expect((await project.home()).home).toBe('ada')
+}, 120_000)
+
+test('an external project goes on from its host, with the kept commits of its merges from the copy', async () => {
+  const repo = await makeRepo({ main: { 'a.txt': 'a' } })
+  host = await serveHttpBackend(repo.dir)
+  const project = await FleetProject.adopt(fleet, ada, host.url)
+  await commit(repo, 'topic', { 'b.txt': 'b' })
+  const opened = { title: 'topic', head_ref: 'topic' }
+  const { cr_id } = await project.ask<{ cr_id: string }>(ada, 'POST', '/change-requests', opened)
+  await project.ask(ada, 'POST', `/change-requests/${cr_id}/merge`)
+  await project.replicaIsAt('bob')
+  await until('the merge to be copied', async () => (await project.replica())!.acknowledged_seq >= 2)
+  await ada.kill('SIGKILL')
+  await rm(join(fleet.dir, 'ada'), { recursive: true })
+  await untilGone(fleet, 'ada')
+  const taken = await takeOver(fleet, bob, 'ada')
+  expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing: [] }])
+  const diff = await project.request(bob, 'GET', `/change-requests/${cr_id}/diff`)
+  expect([diff.status, (await diff.text()).includes('b.txt')]).toEqual([200, true])
+  const refs = Bun.spawn([
+    'git',
+    '--git-dir',
+    join(fleet.dir, 'bob/mirrors', `${project.id}.git`),
+    'for-each-ref',
+    'refs/svc',
+  ])
+  expect(await new Response(refs.stdout).text()).toContain('refs/svc/cr/1/head')
+}, 180_000)

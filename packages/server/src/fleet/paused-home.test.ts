@@ -1,0 +1,65 @@
+/** A home that is paused in the middle of a merge, and taken over: the merge happens once, and is told once. */
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../testing-until.ts'
+import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+
+let fleet: Fleet
+let ada: FleetServer
+let bob: FleetServer
+beforeEach(async () => {
+  fleet = await makeFleet(['ada', 'bob'])
+  ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
+  expect((await bob.boot()).url).not.toBeNull()
+}, 60_000)
+afterEach(() => fleet.close())
+
+/** `isMerged`: whether it was recorded before the pause. */
+test.each([
+  ['merge.before_push', false],
+  ['merge.after_push', false],
+  ['refs.before_record', false],
+  ['refs.after_record', true],
+] as const)(
+  'merges once when its home is paused at %s and taken over',
+  async (point, isMerged) => {
+    const file = join(fleet.dir, 'paused')
+    expect((await ada.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada)
+    const { cr_id, head } = await project.changeRequest(ada, 'topic')
+    await ada.kill('SIGTERM')
+    expect((await ada.boot({ SVC_FAILPOINTS: `${point}=pause:${file}` })).url).not.toBeNull()
+    const merge = `/change-requests/${cr_id}/merge`
+    const merging = project.request(ada, 'POST', merge)
+    await until(`${point} is reached`, () => existsSync(file))
+    await ada.kill('SIGSTOP')
+    await untilGone(fleet, 'ada')
+    const taken = await takeOver(fleet, bob, 'ada')
+    expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing: [] }])
+    const read = async () =>
+      (await project.ask<{ change_request: { status: string } }>(bob, 'GET', `/change-requests/${cr_id}`))
+        .change_request
+    expect((await read()).status).toBe(isMerged ? 'merged' : 'open')
+
+    await rm(file)
+    await ada.kill('SIGCONT')
+    const answer = await merging
+    const text = await answer.text()
+    if (isMerged) expect(answer.status).toBe(200)
+    else expect([answer.status, text]).toEqual([503, expect.stringContaining('taken over')])
+
+    const again = await project.ask<{ change_request: { status: string } }>(bob, 'POST', merge).catch(String)
+    if (!isMerged) expect(again).toMatchObject({ change_request: { status: 'merged' } })
+    expect((await read()).status).toBe('merged')
+    await project.git('fetch', '-q', `${bob.url}/v1/projects/${project.id}/git`, 'main')
+    const log = await project.git('log', '--format=%P', '--first-parent', 'FETCH_HEAD')
+    expect(log.output.split('\n').filter((parents) => parents.endsWith(head)).length).toBeLessThanOrEqual(1)
+    expect((await project.git('merge-base', '--is-ancestor', head, 'FETCH_HEAD')).code).toBe(0)
+    // What the old home says now comes from the new one.
+    expect((await project.tips(ada))['refs/heads/main']).toBe((await project.tips(bob))['refs/heads/main']!)
+  },
+  120_000,
+)

@@ -1,0 +1,155 @@
+/** A copy on this server becomes the repository of its project, whose home is gone for good. */
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ServiceError } from '@svc/contract'
+import {
+  followReplica,
+  incompleteCommits,
+  keepFromFolder,
+  listAllRefs,
+  placeOf,
+  readReplicaMark,
+  removeReplicaMark,
+  setHead,
+} from '@svc/git'
+import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
+import { moveHome } from '../projects/home-store.ts'
+import { finalValues, replicaDir } from '../projects/replicas/keep.ts'
+import { changesAfter, deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
+import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
+import { endOfProject } from '../sandboxes/store.ts'
+
+/** A ref whose last acknowledged value the copy does not have. */
+export interface MissingRef {
+  ref: string
+  acknowledged: string
+  /** What it is in the copy. Null: it is not there. */
+  copy: string | null
+}
+
+export type Promoted =
+  | { kind: 'taken'; missing: MissingRef[]; is_stale: boolean }
+  /** Nothing was changed, because acknowledged changes would be lost. `is_stale`: the copy is of an earlier home. */
+  | { kind: 'lossy'; missing: MissingRef[]; is_stale: boolean }
+  /** There is no copy here, and the project needs one. */
+  | { kind: 'no-copy' }
+  | { kind: 'moved' }
+
+export interface Promote {
+  projectId: string
+  deadHome: string
+  epoch: number
+  acceptLoss: boolean
+  reason: string
+}
+
+type PromoteDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'localLocks' | 'log' | 'serverName'>
+
+/** May run again after it was interrupted at any step. */
+export function promote(deps: PromoteDeps, input: Promote): Promise<Promoted> {
+  return deps.localLocks.run(`promote ${input.projectId}`, () => promoteOnce(deps, input))
+}
+
+async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted> {
+  const { projectId, deadHome, epoch, acceptLoss } = input
+  const project = await getProjectOrDeleted(deps.db, projectId)
+  if (project === null || project.home !== deadHome || project.home_epoch !== epoch) return { kind: 'moved' }
+  const dir = replicaDir(deps, projectId)
+  await undoInterrupted(deps, project, dir)
+  const row = await findReplica(deps.db, projectId)
+  const hasCopy = row?.server === deps.serverName && (await readReplicaMark(dir)) !== null
+  // An external project has its branches on its host, and nothing else unless a change was recorded.
+  if (!hasCopy && (project.managed || ((await lastSeq(deps.db, projectId)) > 0 && !acceptLoss)))
+    return { kind: 'no-copy' }
+  const missing = hasCopy ? await catchUp(deps, project, dir) : await missingWithout(deps, projectId)
+  // No home has sent it anything since, so what is not recorded any more may be missing, too.
+  const isStale = hasCopy && row.epoch !== epoch
+  if ((missing.length > 0 || isStale) && !acceptLoss) return { kind: 'lossy', missing, is_stale: isStale }
+  await failpoint('promote.before_files')
+  if (hasCopy) await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
+  await failpoint('promote.before_row')
+  const isMoved = await deps.db.transaction().execute(async (trx) => {
+    if (!(await moveHome(trx, project, { from: deadHome, to: deps.serverName }))) return false
+    await deleteReplica(trx, projectId)
+    await endOfProject(trx, projectId, input.reason)
+    return true
+  })
+  await failpoint('promote.after_row')
+  if (!isMoved) {
+    await undoInterrupted(deps, project, dir)
+    return { kind: 'moved' }
+  }
+  await removeReplicaMark(managedDir(deps, projectId))
+  await rm(dir, { recursive: true, force: true })
+  deps.log.warn(
+    { project_id: projectId, from: deadHome, missing },
+    'this server is the home of a project that it took over',
+  )
+  return { kind: 'taken', missing, is_stale: isStale }
+}
+
+/** A repository with the mark of a copy was moved into place before its project was: it is a copy again. */
+async function undoInterrupted(deps: PromoteDeps, project: ProjectRow, dir: string): Promise<void> {
+  const repository = managedDir(deps, project.project_id)
+  if ((await readReplicaMark(repository)) === null || (await placeOf(dir)) !== null) return
+  await rename(repository, dir)
+}
+
+/** Follows everything that was recorded, as far as its objects are here, and compares. */
+async function catchUp(deps: PromoteDeps, { project_id }: ProjectRow, dir: string): Promise<MissingRef[]> {
+  const mark = (await readReplicaMark(dir))!
+  const changes = await changesAfter(deps.db, { projectId: project_id, after: mark.seq })
+  const values = finalValues(changes)
+  const broken = new Set(
+    await incompleteCommits(
+      dir,
+      values.map(({ sha }) => sha),
+    ),
+  )
+  const whole = values.filter(({ sha }) => !broken.has(sha))
+  const seq = changes.at(-1)?.seq ?? mark.seq
+  if (changes.length > 0) await followReplica(dir, whole, { epoch: mark.epoch, seq })
+  const refs = await listAllRefs(dir)
+  const damaged = new Set(
+    await incompleteCommits(
+      dir,
+      refs.map(({ sha }) => sha),
+    ),
+  )
+  const now = new Map(refs.filter(({ sha }) => !damaged.has(sha)).map(({ ref, sha }) => [ref, sha]))
+  const missing: MissingRef[] = []
+  for (const { ref, new_sha } of await lastValues(deps.db, project_id)) {
+    const copy = now.get(ref) ?? null
+    if (new_sha !== null && copy !== new_sha) missing.push({ ref, acknowledged: new_sha, copy })
+  }
+  for (const { ref, sha } of refs)
+    if (damaged.has(sha) && !missing.some((one) => one.ref === ref))
+      missing.push({ ref, acknowledged: sha, copy: null })
+  return missing
+}
+
+async function missingWithout(deps: PromoteDeps, projectId: string): Promise<MissingRef[]> {
+  return (await lastValues(deps.db, projectId)).flatMap(({ ref, new_sha }) =>
+    new_sha === null ? [] : [{ ref, acknowledged: new_sha, copy: null }],
+  )
+}
+
+/** The mark goes last: until then an interrupted promotion is undone. */
+async function becomeRepository(deps: PromoteDeps, project: ProjectRow, dir: string): Promise<void> {
+  const repository = managedDir(deps, project.project_id)
+  await setHead(dir, project.default_branch)
+  // Of an earlier time in which this server was the home.
+  await rm(repository, { recursive: true, force: true })
+  await mkdir(dirname(repository), { recursive: true })
+  await rename(dir, repository)
+}
+
+/** The branches come from the host at the next use. */
+async function intoMirror(deps: PromoteDeps, project: ProjectRow, dir: string): Promise<void> {
+  const mirror = await openRepositoryQuietly(deps, project).catch((error: unknown) => {
+    throw new ServiceError('unavailable', 'The mirror of the project could not be made.', { cause: error })
+  })
+  await keepFromFolder(mirror.dir, dir)
+}

@@ -1,0 +1,139 @@
+/** Gives the projects of a server that is gone for good a new home each, at the server with their copy. */
+import { type BodyOf, ServiceError, type takenProject, type takeOverServerRoute } from '@svc/contract'
+import pLimit from 'p-limit'
+import type { z } from 'zod'
+import { instanceOwnedBy } from '../accounts/store.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
+import type { Caller, UserActor } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { projectsAt } from '../projects/home-store.ts'
+import { askPeer, PeerFailure, replicaPath } from '../projects/replicas/peer.ts'
+import { deleteReplicasOn, findReplica, type Keeper, liveKeepers } from '../projects/replicas/store.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { promote, type Promoted } from './promote.ts'
+import { endConnections, findServer, lastSeen, livePeer, markTakenOver } from './store.ts'
+
+type Taken = z.output<typeof takenProject>
+
+/** An answer has to leave before a proxy in between gives up. */
+const answerMs = 20_000
+const atOnce = 4
+/** The copy of a large repository is verified first. */
+const promoteMsMax = 600_000
+
+interface TakeOver extends BodyOf<typeof takeOverServerRoute> {
+  serverName: string
+  caller: Caller<UserActor>
+}
+
+export async function requireInstanceOwner({ db }: Pick<Deps, 'db'>, userId: string): Promise<string> {
+  const accountId = await instanceOwnedBy(db, userId)
+  if (accountId !== null) return accountId
+  throw new ServiceError('forbidden', "Only owners of this server's first account can manage its servers.")
+}
+
+export async function takeOverServer(deps: Deps, input: TakeOver) {
+  const { serverName, caller, accept_loss } = input
+  const account_id = await requireInstanceOwner(deps, caller.actor.user_id)
+  await requireGone(deps, serverName)
+  const began = performance.now()
+  // It can be paused in the middle of a transaction, or hold the lock of a merge.
+  await endConnections(deps.db, serverName)
+  const all = await projectsAt(deps.db, serverName)
+  const from = input.after === undefined ? 0 : all.findIndex(({ project_id }) => project_id === input.after) + 1
+  const left = all.slice(from)
+  const projects: Taken[] = []
+  for (let at = 0; at < left.length && performance.now() - began < answerMs; at += atOnce)
+    projects.push(
+      ...(await pLimit(atOnce).map(left.slice(at, at + atOnce), (project) =>
+        takeProject(deps, project, { serverName, acceptLoss: accept_loss }),
+      )),
+    )
+  const taken = projects.filter(({ outcome }) => outcome === 'taken').length
+  await recordAudit(deps.db, caller, {
+    ...auditEvent({ account_id }, 'server.take_over', 'server', account_id),
+    after: { server: serverName, projects: taken, accept_loss },
+  })
+  await deleteReplicasOn(deps.db, serverName)
+  if ((await projectsAt(deps.db, serverName)).length === 0) await markTakenOver(deps.db, serverName)
+  return { server: serverName, projects, remaining: left.length - projects.length }
+}
+
+async function requireGone(deps: Deps, serverName: string): Promise<void> {
+  const { db, heartbeat } = deps
+  if ((await findServer(db, { server_name: serverName })) === null)
+    throw new ServiceError('not_found', `No server with the name ${serverName} has ever used this database.`)
+  const deadAfterSeconds = heartbeat.deadAfterSeconds()
+  const isRunning =
+    serverName === deps.serverName || (await livePeer(db, { serverName, deadAfterSeconds, anyRole: true })) !== null
+  if (!isRunning) return
+  const seen = await lastSeen(db, serverName)
+  throw new ServiceError(
+    'conflict',
+    `The server ${serverName} is running: it was last seen at ${seen ?? 'this moment'}.`,
+    {
+      hint: `A server counts as gone ${deadAfterSeconds} seconds after its last heartbeat. Stop it first if it has to go.`,
+      detail: { last_seen: seen },
+    },
+  )
+}
+
+async function takeProject(
+  deps: Deps,
+  project: ProjectRow,
+  { serverName, acceptLoss }: { serverName: string; acceptLoss: boolean },
+): Promise<Taken> {
+  const { project_id, home_epoch } = project
+  const facts = { project_id, slug: project.deleted_slug ?? project.slug, missing: [], is_stale: false }
+  const row = await findReplica(deps.db, project_id)
+  const running = [
+    ...(await liveKeepers(deps.db, { serverName: '', deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })),
+  ]
+  const holder = row === null || row.server === serverName ? null : row.server
+  const target = holder === null ? running[0] : running.find(({ server_name }) => server_name === holder)
+  if (target === undefined)
+    return { ...facts, outcome: holder === null ? 'no-copy' : 'copy-not-running', server: holder }
+  const input = {
+    projectId: project_id,
+    deadHome: serverName,
+    epoch: home_epoch,
+    acceptLoss,
+    reason: `Its server, ${serverName}, is gone, and ${target.server_name} took its project over. Pushed work is on the branch, and \`svc sessions recover\` restores saved work. Send a prompt to continue.`,
+  }
+  const outcome = await promoteAt(deps, target, input)
+  return { ...facts, ...presented(outcome, target, holder) }
+}
+
+function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: string | null) {
+  const server = target.server_name
+  if (outcome instanceof PeerFailure) return { outcome: 'copy-not-running' as const, server }
+  switch (outcome.kind) {
+    case 'taken':
+      return { outcome: 'taken' as const, server, missing: outcome.missing, is_stale: outcome.is_stale }
+    case 'lossy':
+      return { outcome: 'would-lose' as const, server, missing: outcome.missing, is_stale: outcome.is_stale }
+    case 'no-copy':
+      return { outcome: 'no-copy' as const, server: holder }
+    case 'moved':
+      // Another request took it meanwhile.
+      return { outcome: 'taken' as const, server: null }
+    default:
+      return outcome satisfies never
+  }
+}
+
+async function promoteAt(
+  deps: Deps,
+  target: Keeper,
+  input: Parameters<typeof promote>[1],
+): Promise<Promoted | PeerFailure> {
+  if (target.server_name === deps.serverName) return promote(deps, input)
+  const path = `${replicaPath}/${input.projectId}/promote`
+  const body = new TextEncoder().encode(JSON.stringify(input))
+  return askPeer<Promoted>(deps, target, { method: 'POST', path, body, timeoutMs: promoteMsMax }).catch(
+    (error: unknown) => {
+      if (error instanceof PeerFailure) return error
+      throw error
+    },
+  )
+}

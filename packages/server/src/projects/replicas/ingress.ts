@@ -1,0 +1,77 @@
+/** What the homes of projects send to the server that keeps their copies. Only servers of this database may. */
+import { ServiceError } from '@svc/contract'
+import { isUuid } from '../../auth/allow.ts'
+import type { Deps } from '../../deps.ts'
+import { readOwn, serverHeader, serverKeyPurpose } from '../../fleet/peer-header.ts'
+import type { App } from '../../http/mount.ts'
+import { replyError } from '../../http/reply-error.ts'
+import type { AppContext } from '../../http/request-info.ts'
+import { fillFromHome, heldReplica, keepObjects } from './keep.ts'
+import { replicaPath } from './peer.ts'
+
+/** The name of the server that sent the request; throws for everybody else. */
+export function requireServer(deps: Pick<Deps, 'keyring' | 'now' | 'serverName'>, c: AppContext): string {
+  const { pathname, search } = new URL(c.req.url)
+  const from = readOwn(
+    deps.keyring.derive(serverKeyPurpose),
+    { method: c.req.method, path: `${pathname}${search}`, header: c.req.header(serverHeader) },
+    { serverName: deps.serverName, now: deps.now().getTime() },
+  )
+  if (from === null) throw new ServiceError('not_found', 'There is no such route.')
+  return from
+}
+
+/** Answers a request of another server. */
+export function answerServer<T>(
+  deps: Deps,
+  answer: (asked: { c: AppContext; from: string; projectId: string }) => Promise<T>,
+) {
+  return async (c: AppContext): Promise<Response> => {
+    try {
+      const from = requireServer(deps, c)
+      const projectId = c.req.param('id') ?? ''
+      if (!isUuid(projectId)) throw new ServiceError('not_found', 'There is no such project.')
+      const body = await answer({ c, from, projectId })
+      return new Response(body === undefined ? null : JSON.stringify(body), {
+        headers: { 'content-type': 'application/json' },
+      })
+    } catch (error) {
+      return replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
+    }
+  }
+}
+
+export function replicaIngress(app: App, deps: Deps): void {
+  const path = `${replicaPath}/:id`
+  app.get(
+    path,
+    answerServer(deps, ({ projectId }) => heldReplica(deps, projectId)),
+  )
+  for (const [name, kind] of [
+    ['objects', 'pack'],
+    ['files', 'files'],
+  ] as const)
+    app.post(
+      `${path}/${name}`,
+      answerServer(deps, ({ c, from, projectId }) => keepObjects(deps, { projectId, from, ...bodyOf(c) }, kind)),
+    )
+  app.post(
+    `${path}/fill`,
+    answerServer(deps, ({ c, from, projectId }) => {
+      const format = c.req.query('format') === 'sha256' ? 'sha256' : 'sha1'
+      return fillFromHome(deps, { projectId, from, format, seq: numberOf(c, 'seq'), ...bodyOf(c) })
+    }),
+  )
+}
+
+function bodyOf(c: AppContext) {
+  const { body, signal } = c.req.raw
+  if (body === null) throw new ServiceError('invalid', 'The request has no body.')
+  return { epoch: numberOf(c, 'epoch'), body: body as unknown as AsyncIterable<Uint8Array>, signal }
+}
+
+export function numberOf(c: AppContext, name: string): number {
+  const value = Number(c.req.query(name) ?? Number.NaN)
+  if (!Number.isSafeInteger(value) || value < 0) throw new ServiceError('invalid', `The number ${name} is missing.`)
+  return value
+}

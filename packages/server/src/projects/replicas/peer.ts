@@ -1,0 +1,75 @@
+/** Requests to the server that keeps a copy: what it has, more objects, all refs, and the end as a copy. */
+import type { ErrorBody } from '@svc/contract/errors'
+import type { RefValue, ReplicaMark } from '@svc/git'
+import type { Deps } from '../../deps.ts'
+import { serverHeader, serverKeyPurpose, signOwn } from '../../fleet/peer-header.ts'
+import { fetchTrust } from '../../fleet/peer-tls.ts'
+import type { Keeper } from './store.ts'
+
+export const replicaPath = '/v1/replicas'
+
+/** What a server has of a project. */
+export interface HeldReplica extends ReplicaMark {
+  refs: RefValue[]
+}
+
+/** Why an attempt failed. `silent`: the server does not answer, or is busy; `refused`: it has no such copy. */
+export class PeerFailure extends Error {
+  readonly kind: 'silent' | 'refused'
+
+  constructor(kind: 'silent' | 'refused', message: string, cause?: unknown) {
+    super(message, { cause })
+    this.kind = kind
+  }
+}
+
+type PeerDeps = Pick<Deps, 'config' | 'keyring' | 'now' | 'peerTls' | 'serverName'>
+
+interface Asked {
+  method: 'GET' | 'POST'
+  path: string
+  body?: Uint8Array | ReadableStream<Uint8Array>
+  /** For an answer that takes no long work. */
+  timeoutMs: number
+}
+
+/** Null for an answer without a body. Throws `PeerFailure`. */
+export async function askPeer<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeoutMs }: Asked): Promise<T> {
+  const key = deps.keyring.derive(serverKeyPurpose)
+  const between = { from: deps.serverName, to: peer.server_name }
+  const options = {
+    method,
+    headers: {
+      host: new URL(deps.config.publicUrl).host,
+      [serverHeader]: signOwn(key, { method, path }, between, deps.now().getTime()),
+      ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+    },
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+    signal: AbortSignal.timeout(timeoutMs),
+    ...fetchTrust(deps.peerTls, peer),
+  }
+  const answer = await fetch(`${peer.peer_url}${path}`, options as RequestInit).catch((error: unknown) => {
+    throw new PeerFailure('silent', `${peer.server_name} does not answer.`, error)
+  })
+  const text = await answer.text().catch((error: unknown) => {
+    throw new PeerFailure('silent', `${peer.server_name} did not answer completely.`, error)
+  })
+  if (answer.ok) return (text === '' ? null : JSON.parse(text)) as T
+  const refusal = refusalOf(text)
+  const isRefused = ['not_found', 'conflict'].includes(refusal?.code ?? '')
+  const why = refusal?.error ?? `status ${answer.status}`
+  throw new PeerFailure(isRefused ? 'refused' : 'silent', `${peer.server_name} answered: ${why}`)
+}
+
+function refusalOf(text: string): Partial<ErrorBody> | null {
+  try {
+    return JSON.parse(text) as Partial<ErrorBody> | null
+  } catch {
+    return notOurs()
+  }
+}
+
+/** A proxy in between, or a server of an earlier version. */
+function notOurs(): null {
+  return null
+}

@@ -1,0 +1,361 @@
+/** Keeps a copy of each project at home here on another server: makes it, sends it objects, and replaces it. */
+import { ServiceError } from '@svc/contract'
+import {
+  listAllRefs,
+  missingObjects,
+  objectFormat,
+  placeOf,
+  type RefValue,
+  type Repository,
+  writeFiles,
+} from '@svc/git'
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
+import '../../failpoint.ts'
+import { pause } from '../../pause.ts'
+import type { Homed } from '../home-store.ts'
+import { managedDir, mirrorDir } from '../repository.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
+import { packBody, packOf } from './pack-body.ts'
+import { askPeer, type HeldReplica, PeerFailure, replicaPath } from './peer.ts'
+import {
+  changesAfter,
+  findReplica,
+  hasKeepers,
+  type Keeper,
+  lastSeq,
+  liveKeepers,
+  projectsToCopy,
+  type ReplicaRow,
+  setAcknowledged,
+  setReplica,
+} from './store.ts'
+
+/** How long a change waits for its copy. A restart of a server takes two to five seconds. */
+const waitMsMax = 20_000
+/** How long a server with a copy may be silent before another one gets a copy. */
+const silentMsMax = 8_000
+const retryMs = 200
+const answerMsMax = 10_000
+/** A large repository over a slow network. */
+const fillMsMax = 30 * 60_000
+const tendedAtOnce = 4
+const tendedMax = 200
+/** Commits that a pack may build on. More of them cost git more than they save. */
+const hasMax = 500
+
+type ReplicasDeps = Pick<
+  Deps,
+  'config' | 'db' | 'heartbeat' | 'home' | 'keyring' | 'peerTls' | 'localLocks' | 'log' | 'now' | 'serverName'
+>
+type Store = Pick<Repository, 'dir' | 'group'>
+
+/** The copy of a project, as this home knows it. */
+interface Copy {
+  projectId: string
+  keeper: Keeper
+  epoch: number
+  /** Its refs, with the changes that it has yet to follow. */
+  tips: Map<string, string>
+  /** Further commits that it has, for as long as it keeps them without a ref. */
+  sent: LRUCache<string, true>
+}
+
+/** Shorter than a replaced save of work stays in the store. */
+const sentMs = 45 * 60_000
+/** A server that was given up is tried again after this time. */
+const forgivenMs = 60_000
+
+/** No server takes the copy at this moment. */
+class Uncopied extends Error {}
+
+export class Replicas implements RepositoryReplicas {
+  readonly #deps: ReplicasDeps
+  readonly #copies = new LRUCache<string, Copy>({ max: 5_000 })
+  readonly #silentSince = new Map<string, number>()
+
+  constructor(deps: ReplicasDeps) {
+    this.#deps = deps
+  }
+
+  get mode() {
+    return this.#deps.home === null ? 'none' : this.#deps.config.replica
+  }
+
+  async send(project: Homed, store: Store, commits: string[], how: HowToSend = {}): Promise<string | null> {
+    if (this.mode !== 'sync') return null
+    const until = performance.now() + (how.waitMs ?? waitMsMax)
+    for (;;) {
+      try {
+        const copy = await this.#copyOf(project)
+        if (copy === null) return null
+        await this.#transfer(copy, store, commits, how.files)
+        return copy.keeper.server_name
+      } catch (error) {
+        if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
+        this.#failed(project.project_id, error)
+        if (performance.now() + retryMs > until) throw noCopy(error)
+        await pause(retryMs, new AbortController().signal)
+      }
+    }
+  }
+
+  recorded(project: Homed, store: Store, changes: { ref: string; new: string | null }[]): void {
+    const copy = this.#copies.get(project.project_id)
+    if (copy?.epoch === project.home_epoch && this.mode === 'sync')
+      setTips(
+        copy,
+        changes.map((change) => ({ ref: change.ref, new_sha: change.new })),
+      )
+    if (this.mode !== 'async') return
+    const later = (error: unknown) =>
+      this.#deps.log.warn(
+        { err: error, project_id: project.project_id },
+        'failed to send changes to the copy of a project; retrying',
+      )
+    void this.#catchUp(project, store).catch(later)
+  }
+
+  forget(projectId: string): void {
+    this.#copies.delete(projectId)
+  }
+
+  async tend(signal: AbortSignal): Promise<'again' | null> {
+    const { db, serverName, log } = this.#deps
+    if (this.mode === 'none' || !(await hasKeepers(db, serverName))) return null
+    const pending = await projectsToCopy(db, { serverName, deadAfterSeconds: this.#deadAfter(), limit: tendedMax })
+    let done = 0
+    await pLimit(tendedAtOnce).map(pending, async (projectId) => {
+      if (signal.aborted) return
+      try {
+        const project = await getProjectOrDeleted(db, projectId)
+        if (project === null || project.home !== serverName) return
+        this.forget(projectId)
+        if ((await this.#copyOf(project)) === null) return
+        await this.#catchUp(project, storeOf(this.#deps, project))
+        done++
+      } catch (error) {
+        this.#failed(projectId, error)
+        log[error instanceof Uncopied ? 'debug' : 'warn'](
+          { err: error, project_id: projectId },
+          'failed to copy a project to another server; retrying',
+        )
+      }
+    })
+    return done === tendedMax ? 'again' : null
+  }
+
+  #deadAfter(): number {
+    return this.#deps.heartbeat.deadAfterSeconds()
+  }
+
+  #failed(projectId: string, error: unknown): void {
+    if (error instanceof PeerFailure && error.kind === 'refused') this.forget(projectId)
+  }
+
+  /** The current copy, made when it is missing. Null: there is no server to wait for. One at a time per project. */
+  async #copyOf(project: Homed): Promise<Copy | null> {
+    const known = () => {
+      const copy = this.#copies.get(project.project_id)
+      return copy !== undefined && copy.epoch === project.home_epoch && !this.#isGivenUp(copy.keeper) ? copy : null
+    }
+    return (
+      known() ??
+      this.#deps.localLocks.run(`replica ${project.project_id}`, async () => known() ?? this.#findOrMake(project))
+    )
+  }
+
+  async #findOrMake({ project_id, home_epoch }: Homed): Promise<Copy | null> {
+    const { db, serverName } = this.#deps
+    const project = await getProjectOrDeleted(db, project_id)
+    // The fence of the caller refuses the change.
+    if (project === null || project.home !== serverName || project.home_epoch !== home_epoch) return null
+    const row = await findReplica(db, project_id)
+    const keepers = await liveKeepers(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+    const kept = keepers.find(({ server_name }) => server_name === row?.server)
+    if (row !== null && row.server !== serverName && kept === undefined && (await hasKeepers(db, serverName)))
+      this.#noteSilent(row.server)
+    if (row !== null && kept !== undefined && !this.#isGivenUp(kept)) {
+      const held = await this.#ask<HeldReplica>(kept, { path: `${replicaPath}/${project_id}` }).catch(whenRefused)
+      if (held !== null && held.epoch === home_epoch && row.epoch === home_epoch)
+        return this.#knows(project_id, kept, { ...held, refs: await this.#withLater(row, held) })
+      return this.#fill(project, kept, held)
+    }
+    if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server }))
+      throw new Uncopied(`The server with its copy, ${row.server}, is not running.`)
+    const next = keepers.find((keeper) => !this.#isGivenUp(keeper)) ?? keepers[0]
+    if (next !== undefined) return this.#fill(project, next, null)
+    if (await hasKeepers(db, serverName)) throw new Uncopied('No other server that keeps copies is running.')
+    return null
+  }
+
+  /** The copy has objects ahead of its refs, but only of what it acknowledged. */
+  async #withLater(row: ReplicaRow, held: HeldReplica): Promise<HeldReplica['refs']> {
+    const refs = new Map(held.refs.map(({ ref, sha }) => [ref, sha]))
+    for (const change of await changesAfter(this.#deps.db, {
+      projectId: row.project_id,
+      after: held.seq,
+      upTo: row.acknowledged_seq,
+    }))
+      if (change.new_sha === null) refs.delete(change.ref)
+      else refs.set(change.ref, change.new_sha)
+    return [...refs].map(([ref, sha]) => ({ ref, sha }))
+  }
+
+  #knows(projectId: string, keeper: Keeper, { epoch, refs }: Pick<HeldReplica, 'epoch' | 'refs'>): Copy {
+    const copy: Copy = {
+      projectId,
+      keeper,
+      epoch,
+      tips: new Map(refs.map(({ ref, sha }) => [ref, sha])),
+      sent: new LRUCache<string, true>({ max: 2_000, ttl: sentMs }),
+    }
+    this.#copies.set(projectId, copy)
+    return copy
+  }
+
+  /** Sends all refs with the objects that the server lacks. It has an earlier copy when `held` is not null. */
+  async #fill(project: ProjectRow, keeper: Keeper, held: HeldReplica | null): Promise<Copy> {
+    const { db, home, log } = this.#deps
+    const { project_id, home_epoch: epoch } = project
+    const store = storeOf(this.#deps, project)
+    // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
+    const seq = await lastSeq(db, project_id)
+    const refs = await listRefs(store, project)
+    const wants = [...new Set(refs.map(({ sha }) => sha))]
+    const has = (held?.refs ?? []).map(({ sha }) => sha)
+    const pack = await packOf(store, { wants, has }, { isChecked: false })
+    const format = await objectFormat(store.dir).catch(() => 'sha1' as const)
+    await failpoint('replica.before_fill')
+    await this.#ask(keeper, {
+      path: `${replicaPath}/${project_id}/fill?epoch=${epoch}&seq=${seq}&format=${format}`,
+      method: 'POST',
+      body: packBody(JSON.stringify({ refs }), pack),
+      timeoutMs: fillMsMax,
+    })
+    await failpoint('replica.after_fill')
+    const copy = this.#knows(project_id, keeper, { epoch, refs })
+    for (let upTo = seq; ;) {
+      const row = { project_id, epoch, server: keeper.server_name, home: home!, applied: seq }
+      if (await setReplica(db, { ...row, seq: upTo })) break
+      const later = await changesAfter(db, { projectId: project_id, after: upTo })
+      if (later.length === 0) throw new Uncopied('The project moved while its copy was made.')
+      await this.#transfer(
+        copy,
+        store,
+        later.flatMap(({ new_sha }) => new_sha ?? []),
+      )
+      upTo = later.at(-1)!.seq
+      setTips(copy, later)
+    }
+    log.info({ project_id, server: keeper.server_name, refs: refs.length }, 'copied a project to another server')
+    return copy
+  }
+
+  async #transfer(copy: Copy, store: Store, commits: string[], files?: HowToSend['files']): Promise<void> {
+    const tips = new Set(copy.tips.values())
+    const wants = [...new Set(commits)].filter((sha) => !copy.sent.has(sha) && !tips.has(sha))
+    if (wants.length === 0) return
+    const isKnown = wants.every((sha) => files?.commits.includes(sha))
+    const read = isKnown ? ((await files?.read()) ?? null) : null
+    const has = [...copy.sent.keys(), ...tips].slice(0, hasMax)
+    const body =
+      read === null ? packBody('', await packOf(store, { wants, has }, { isChecked: true })) : writeFiles(read)
+    const path = `${replicaPath}/${copy.projectId}/${read === null ? 'objects' : 'files'}?epoch=${copy.epoch}`
+    await failpoint('replica.before_send')
+    const timeoutMs = body instanceof Uint8Array ? answerMsMax : fillMsMax
+    await this.#ask(copy.keeper, { path, method: 'POST', body, timeoutMs })
+    await failpoint('replica.after_send')
+    for (const sha of wants) copy.sent.set(sha, true)
+  }
+
+  /** Sends what was acknowledged before the copy had it. */
+  async #catchUp(project: Homed, store: Store): Promise<void> {
+    const { db, localLocks } = this.#deps
+    await localLocks.run(`changes for the replica ${project.project_id}`, async () => {
+      const copy = await this.#copyOf(project)
+      const row = await findReplica(db, project.project_id)
+      if (copy === null || row === null) return
+      const changes = await changesAfter(db, { projectId: project.project_id, after: row.acknowledged_seq })
+      const last = changes.at(-1)
+      if (last === undefined) return
+      // A later save may have replaced one, whose objects are gone.
+      const commits = changes.flatMap(({ new_sha }) => new_sha ?? [])
+      const gone = new Set(await missingObjects({ dir: store.dir, remote: null }, commits))
+      await this.#transfer(
+        copy,
+        store,
+        commits.filter((sha) => !gone.has(sha)),
+      )
+      setTips(copy, changes)
+      await setAcknowledged(db, { ...row, seq: last.seq })
+    })
+  }
+
+  async #ask<T>(
+    keeper: Keeper,
+    asked: {
+      path: string
+      method?: 'GET' | 'POST'
+      body?: Uint8Array | ReadableStream<Uint8Array>
+      timeoutMs?: number
+    },
+  ): Promise<T> {
+    try {
+      const answer = await askPeer<T>(this.#deps, keeper, { method: 'GET', timeoutMs: answerMsMax, ...asked })
+      this.#silentSince.delete(keeper.server_name)
+      return answer
+    } catch (error) {
+      if (error instanceof PeerFailure && error.kind === 'silent') this.#noteSilent(keeper.server_name)
+      throw error
+    }
+  }
+
+  #noteSilent(server: string): void {
+    if (!this.#silentSince.has(server)) this.#silentSince.set(server, performance.now())
+  }
+
+  #isGivenUp({ server_name }: Pick<Keeper, 'server_name'>): boolean {
+    const since = this.#silentSince.get(server_name)
+    if (since === undefined) return false
+    const ms = performance.now() - since
+    if (ms > forgivenMs) this.#silentSince.delete(server_name)
+    return ms > silentMsMax && ms <= forgivenMs
+  }
+}
+
+function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null }[]): void {
+  for (const { ref, new_sha } of changes)
+    if (new_sha === null) tips.delete(ref)
+    else tips.set(ref, new_sha)
+}
+
+/** The server has no such copy, or one of another home. */
+function whenRefused(error: unknown): null {
+  if (error instanceof PeerFailure && error.kind === 'refused') return null
+  throw error
+}
+
+function storeOf(deps: Pick<Deps, 'config'>, { project_id, managed, account_id }: ProjectRow): Store {
+  return { dir: managed ? managedDir(deps, project_id) : mirrorDir(deps, project_id), group: account_id }
+}
+
+/** The branches of an external repository are on its host. */
+async function listRefs({ dir }: Store, { managed }: ProjectRow): Promise<RefValue[]> {
+  // A mirror is made at its first use.
+  if ((await placeOf(dir)) === null) return []
+  return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
+}
+
+function noCopy(cause: Error): ServiceError {
+  return new ServiceError(
+    'unavailable',
+    `Nothing was acknowledged: the copy of this project on another server could not be written. ${cause.message}`,
+    {
+      hint: 'Try again in a moment. The operator of this service can start another server, or choose SVC_REPLICA=async.',
+      detail: { retry_after_seconds: 5 },
+      cause,
+    },
+  )
+}

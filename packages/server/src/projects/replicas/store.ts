@@ -1,0 +1,220 @@
+/** SQL on copies of repositories, and on the changes of refs that they follow. */
+import { sql } from 'kysely'
+import { isRecent } from '../../db/live-instance.ts'
+import { deleteRows, findRow, listRows } from '../../db/rows.ts'
+import type { DbOrTransaction, Row } from '../../db/schema.ts'
+
+export type ReplicaRow = Row<'project_replicas'>
+
+/** Null: the ref does not exist on that side. */
+export interface RefChange {
+  ref: string
+  old: string | null
+  new: string | null
+}
+
+export interface Recorded {
+  project_id: string
+  home: string
+  home_epoch: number
+  changes: RefChange[]
+  /** The server whose copy has the objects. Null: no copy has to. */
+  replica: string | null
+}
+
+/**
+ * Numbers and records changes of refs, provided that this server is still the home and the copy still the current one;
+ * otherwise nothing must be committed. The home stays as it is until the transaction ends.
+ */
+export async function insertRefChanges(trx: DbOrTransaction, input: Recorded): Promise<'recorded' | 'moved' | 'other'> {
+  const { project_id, home, home_epoch, changes, replica } = input
+  const count = changes.length
+  const column = (of: (change: RefChange) => string | null) => sql`${changes.map(of)}::text[]`
+  const { rows } = await sql<{ is_home: boolean; is_held: boolean }>`
+    with home as materialized (
+      select project_id from projects
+      where project_id = ${project_id} and home = ${home} and home_epoch = ${home_epoch} for share),
+    counted as (
+      insert into ref_counters (project_id, seq) select project_id, ${count}::bigint from home
+      on conflict (project_id) do update set seq = ref_counters.seq + ${count}::bigint returning seq),
+    held as (
+      update project_replicas r set acknowledged_seq = counted.seq from counted
+      where r.project_id = ${project_id} and r.server = ${replica}::text and r.epoch = ${home_epoch} returning 1),
+    written as (
+      insert into ref_changes (project_id, seq, ref, old_sha, new_sha, epoch)
+      select ${project_id}, counted.seq - ${count}::bigint + n, ref, old_sha, new_sha, ${home_epoch}
+      from counted, unnest(${column((one) => one.ref)}, ${column((one) => one.old)}, ${column((one) => one.new)})
+        with ordinality as given (ref, old_sha, new_sha, n)
+      returning 1)
+    select exists (select from home) as is_home, exists (select from held) as is_held`.execute(trx)
+  const { is_home, is_held } = rows[0]!
+  if (!is_home) return 'moved'
+  return replica === null || is_held ? 'recorded' : 'other'
+}
+
+export function findReplica(db: DbOrTransaction, projectId: string): Promise<ReplicaRow | null> {
+  return findRow(db, 'project_replicas', { project_id: projectId })
+}
+
+/** Also when the home has changed nothing yet. */
+export async function lastSeq(db: DbOrTransaction, projectId: string): Promise<number> {
+  return (await findRow(db, 'ref_counters', { project_id: projectId }))?.seq ?? 0
+}
+
+/** In their order. */
+export function changesAfter(
+  db: DbOrTransaction,
+  { projectId, after, upTo }: { projectId: string; after: number; upTo?: number },
+): Promise<Row<'ref_changes'>[]> {
+  const seq = upTo === undefined ? sql`> ${after}` : sql`between ${after + 1} and ${upTo}`
+  return listRows(db, 'ref_changes', { project_id: projectId, seq }, 'seq')
+}
+
+/** False when a change was recorded after `seq`, or this server is not the home any more. */
+export async function setReplica(
+  db: DbOrTransaction,
+  row: Pick<ReplicaRow, 'project_id' | 'server' | 'epoch'> & { home: string; seq: number; applied: number },
+): Promise<boolean> {
+  const { project_id, server, epoch, home, seq, applied } = row
+  return db.transaction().execute(async (trx) => {
+    // A change waits for this row, so none is recorded between the check and the insert.
+    await sql`insert into ref_counters (project_id, seq) values (${project_id}, 0)
+      on conflict (project_id) do update set seq = ref_counters.seq`.execute(trx)
+    const { rows } = await sql`
+      insert into project_replicas (project_id, server, epoch, acknowledged_seq, applied_seq)
+      select p.project_id, ${server}, p.home_epoch, ${seq}, ${applied} from projects p join ref_counters c using (project_id)
+      where p.project_id = ${project_id} and p.home = ${home} and p.home_epoch = ${epoch} and c.seq = ${seq}
+      on conflict (project_id) do update set server = excluded.server, epoch = excluded.epoch, filled_at = now(),
+        acknowledged_seq = excluded.acknowledged_seq, applied_seq = excluded.applied_seq
+      returning 1`.execute(trx)
+    return rows.length > 0
+  })
+}
+
+/** The copy has the objects of all changes up to `seq`. */
+export async function setAcknowledged(
+  db: DbOrTransaction,
+  { project_id, server, epoch, seq }: Pick<ReplicaRow, 'project_id' | 'server' | 'epoch'> & { seq: number },
+): Promise<void> {
+  await sql`update project_replicas set acknowledged_seq = greatest(acknowledged_seq, ${seq})
+    where project_id = ${project_id} and server = ${server} and epoch = ${epoch}`.execute(db)
+}
+
+export async function setApplied(
+  db: DbOrTransaction,
+  { project_id, server, seq }: Pick<ReplicaRow, 'project_id' | 'server'> & { seq: number },
+): Promise<void> {
+  await sql`update project_replicas set applied_seq = greatest(applied_seq, ${seq})
+    where project_id = ${project_id} and server = ${server}`.execute(db)
+}
+
+/** Copies on this server whose refs can follow further. */
+export async function replicasBehind(db: DbOrTransaction, server: string, limit: number): Promise<ReplicaRow[]> {
+  const behind = { server, applied_seq: sql`< acknowledged_seq` }
+  return (await listRows(db, 'project_replicas', behind, 'project_id')).slice(0, limit)
+}
+
+export interface Keeper {
+  server_name: string
+  peer_url: string
+}
+
+const keepers = (deadAfterSeconds: number) => sql`
+  select i.server_name, max(i.peer_url) as peer_url from server_instances i join servers s using (server_name)
+  where i.peer_url is not null and s.keeps_replicas and s.taken_over_at is null and ${isRecent(deadAfterSeconds)}
+  group by i.server_name`
+
+/** Running servers that may keep copies, those with the fewest first, without this one. */
+export async function liveKeepers(
+  db: DbOrTransaction,
+  { serverName, deadAfterSeconds }: { serverName: string; deadAfterSeconds: number },
+): Promise<Keeper[]> {
+  const { rows } = await sql<Keeper>`
+    select k.server_name, k.peer_url from (${keepers(deadAfterSeconds)}) k where k.server_name <> ${serverName}
+    order by (select count(*) from project_replicas r where r.server = k.server_name), random()`.execute(db)
+  return rows
+}
+
+/** Whether another server could keep a copy, running or not. */
+export async function hasKeepers(db: DbOrTransaction, serverName: string): Promise<boolean> {
+  const other = { server_name: sql`<> ${serverName}`, keeps_replicas: true, taken_over_at: null }
+  return (await findRow(db, 'servers', other)) !== null
+}
+
+/** Projects of this home without a current copy on a running server, deleted ones included until they are purged. */
+export async function projectsToCopy(
+  db: DbOrTransaction,
+  { serverName, deadAfterSeconds, limit }: { serverName: string; deadAfterSeconds: number; limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ project_id: string }>`
+    select p.project_id from projects p left join project_replicas r using (project_id)
+    where p.home = ${serverName} and (r.project_id is null or r.epoch <> p.home_epoch
+      or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
+      or r.acknowledged_seq < (select seq from ref_counters c where c.project_id = p.project_id))
+    order by p.created_at desc limit ${limit}`.execute(db)
+  return rows.map((row) => row.project_id)
+}
+
+export interface Uncopied {
+  project_id: string
+  slug: string
+  home: string | null
+  /** The server with the last copy, if any. */
+  replica: string | null
+  behind: number | null
+}
+
+/** Why each lacks a current copy is in these columns. */
+export async function uncopiedProjects(
+  db: DbOrTransaction,
+  { deadAfterSeconds, limit }: { deadAfterSeconds: number; limit: number },
+): Promise<{ count: number; projects: Uncopied[] }> {
+  const { rows } = await sql<Uncopied & { total: number }>`
+    select p.project_id, p.slug, p.home, r.server as replica, count(*) over ()::integer as total,
+      case when r.epoch = p.home_epoch then coalesce(c.seq, 0) - r.acknowledged_seq end as behind
+    from projects p left join project_replicas r using (project_id) left join ref_counters c using (project_id)
+    where p.deleted_at is null and p.home is not null and (r.project_id is null or r.epoch <> p.home_epoch
+      or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
+      or r.acknowledged_seq < coalesce(c.seq, 0))
+    order by p.home, p.slug limit ${limit}`.execute(db)
+  return {
+    count: rows[0]?.total ?? 0,
+    projects: rows.map(({ project_id, slug, home, replica, behind }) => ({
+      ...{ project_id, slug, home, replica },
+      behind: behind === null ? null : Number(behind),
+    })),
+  }
+}
+
+/** Those of these projects whose current copy is on another server. */
+export async function copiedElsewhere(db: DbOrTransaction, projectIds: string[], server: string): Promise<string[]> {
+  if (projectIds.length === 0) return []
+  const { rows } = await sql<{ project_id: string }>`
+    select p.project_id from projects p left join project_replicas r using (project_id)
+    where p.project_id = any(${projectIds}::uuid[])
+      and r.server <> ${server} and r.epoch = p.home_epoch`.execute(db)
+  return rows.map((row) => row.project_id)
+}
+
+export async function deleteReplicasOn(db: DbOrTransaction, server: string): Promise<void> {
+  await deleteRows(db, 'project_replicas', { server })
+}
+
+export async function deleteReplica(db: DbOrTransaction, projectId: string): Promise<void> {
+  await deleteRows(db, 'project_replicas', { project_id: projectId })
+}
+
+/** Those that every copy has followed for a week. */
+export async function deleteOldRefChanges(db: DbOrTransaction): Promise<void> {
+  await sql`delete from ref_changes c where at < now() - interval '7 days'
+    and not exists (select from project_replicas r where r.project_id = c.project_id and r.applied_seq < c.seq)`.execute(
+    db,
+  )
+}
+
+/** The newest recorded value of each ref, as far as it is kept. */
+export async function lastValues(db: DbOrTransaction, projectId: string): Promise<Row<'ref_changes'>[]> {
+  const { rows } = await sql<Row<'ref_changes'>>`
+    select distinct on (ref) * from ref_changes where project_id = ${projectId} order by ref, seq desc`.execute(db)
+  return rows
+}

@@ -1,0 +1,134 @@
+/** A server that is gone for good, with its data: its sessions go on at another one with their unfinished work. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
+import { migrate } from '../../packages/server/src/db/migrate.ts'
+import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
+import { gatewayOf, git, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+
+const minute = 60_000
+
+class OneOfTwo extends ServerProcess {
+  readonly name: string
+  readonly env: Record<string, string>
+
+  constructor(dir: string, name: string, env: Record<string, string>) {
+    super(dir)
+    this.name = name
+    this.env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
+  }
+
+  async boot(): Promise<void> {
+    const port = String(await freePort())
+    const own = { SVC_PORT: port, SVC_PEER_URL: `http://127.0.0.1:${port}` }
+    if (!(await this.launch([program, 'server'], { ...this.env, ...own }))) throw new Error(this.output)
+    this.url = own.SVC_PEER_URL
+    this.token = this.env.SVC_BOOTSTRAP_TOKEN!
+  }
+}
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let dir: string
+let ada: OneOfTwo
+let bob: OneOfTwo
+
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'two', prepare: migrate })
+  dir = await mkdtemp(join(tmpdir(), 'svc-two-'))
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    DATABASE_URL: database.url,
+    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
+    SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
+    SVC_LOG: 'json',
+    SVC_WARM_SANDBOXES: '0',
+    SVC_SANDBOX_LEASE_SECONDS: '30',
+  }
+  ada = new OneOfTwo(dir, 'ada', env)
+  bob = new OneOfTwo(dir, 'bob', env)
+  await ada.boot()
+  await bob.boot()
+}, 3 * minute)
+afterAll(async () => {
+  await bob?.kill('SIGTERM')
+  await run([program, 'server', '--end-sandboxes'], { env: bob.env, cwd: dir })
+  await database?.drop()
+  await removeFolder(dir)
+}, minute)
+
+const script = (...commands: string[]) => ['Do this.', '', '```svc-script', ...commands, '```'].join('\n')
+
+interface Session {
+  session_id: string
+  status: string
+  error: string | null
+}
+
+test(
+  'a session stops with the reason, and starts at the new home with its unfinished work',
+  async () => {
+    const { project_id } = await ada.send<{ project_id: string }>('POST', '/v1/projects', { name: 'survivor' })
+    const path = `/v1/projects/${project_id}`
+    const seed = await mkdtemp(join(dir, 'seed-'))
+    await git(seed, 'init', '--quiet', '--initial-branch=main')
+    await Bun.write(join(seed, 'a.txt'), 'a\n')
+    await git(seed, 'add', '.')
+    await git(seed, 'commit', '--quiet', '-m', 'First')
+    await git(seed, 'push', '--quiet', gatewayOf(ada, { project_id }), 'main')
+    const { session_id } = await ada.send<Session>('POST', `${path}/sessions`, {
+      model: 'svc-scripted-demo',
+      initial_prompt: script(
+        'echo pushed > pushed.txt && git add . && git commit -q -m Pushed && git push -q',
+        'echo unfinished > left.txt && echo done-$((10 + 2))',
+      ),
+    })
+    const at = `${path}/sessions/${session_id}`
+    await until('the work to be done', async () =>
+      JSON.stringify(await ada.send('GET', `${at}/transcript`)).includes('done-12'),
+    )
+    const saved = await ada.send<{ paths: string[] }>('POST', `${at}/wip`)
+    expect(saved.paths).toContain('left.txt')
+
+    await ada.kill('SIGKILL')
+    await rm(join(dir, 'ada'), { recursive: true, force: true })
+    await until('ada to count as gone', async () => {
+      const answer = await bob.api('/v1/servers/ada/take-over', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      })
+      if (answer.status === 409) return false
+      const taken = (await answer.json()) as { projects: object[] }
+      expect(taken.projects).toMatchObject([{ project_id, outcome: 'taken', server: 'bob', missing: [] }])
+      return true
+    })
+    const stopped = await until('the session to stop', async () => {
+      const session = await bob.send<Session>('GET', at)
+      return session.status === 'stopped' ? session : null
+    })
+    expect(stopped.error).toContain('Its server, ada, is gone')
+    const again = script('git log --oneline | grep -c Pushed', 'echo again-$((20 + 3))')
+    await bob.send('POST', `${at}/prompt`, { text: again })
+    await until('the session to go on', async () =>
+      JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes('again-23'),
+    )
+    await bob.send('POST', `${at}/wip/recover`)
+    await bob.send('POST', `${at}/prompt`, { text: script('cat left.txt | tr a-z A-Z') })
+    await until('the recovered work to be there', async () =>
+      JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes('UNFINISHED'),
+    )
+    await bob.send('POST', `${at}/stop`)
+    const rows = await withClient(
+      database.url,
+      async (client) => (await client.query('select taken_over_at from servers where server_name = $1', ['ada'])).rows,
+    )
+    expect(rows[0].taken_over_at).not.toBe(null)
+  },
+  5 * minute,
+)
