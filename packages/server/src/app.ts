@@ -16,6 +16,7 @@ import { connectorRoutes } from './connectors/routes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
+import { peerGitRoutes } from './fleet/peer-git.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/admission/host-allow-list.ts'
@@ -51,6 +52,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
+  peerGitRoutes(app, deps)
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())
   let document: string | null = null
