@@ -16,6 +16,7 @@ import { connectorRoutes } from './connectors/routes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
+import { serverRoutes } from './fleet/moves/routes.ts'
 import { peerGitRoutes } from './fleet/peer-git.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
@@ -67,6 +68,7 @@ export function buildApp(deps: Deps): App {
     ...noticeRoutes(deps),
     ...tokenRoutes(deps),
     ...projectRoutes(deps),
+    ...serverRoutes(deps),
     ...secretRoutes(deps),
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),

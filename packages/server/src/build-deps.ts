@@ -14,6 +14,7 @@ import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
+import { HomeGate } from './fleet/home-gate.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -109,6 +110,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     locks,
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
+    homeGate: new HomeGate(),
     events: new EventNotifier({ db, locks, log: own.log }),
     instanceId: randomUUID(),
     pressure: readPressure,

@@ -8,6 +8,7 @@ import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
 import type { DiskWatch } from './storage/disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
+import type { HomeGate } from './fleet/home-gate.ts'
 import type { EventNotifier } from './events/notifier.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
@@ -48,6 +49,8 @@ export interface Deps {
   serverName: string
   /** The same while other servers share the database, so that jobs leave projects of another home alone. Null: alone. */
   home: string | null
+  /** Holds writes to projects that leave this server. */
+  homeGate: HomeGate
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
   /** How loaded this machine is. */
@@ -85,6 +88,8 @@ export interface SessionRunner {
   deliverAnswers(sessionId: string): Promise<void>
   endOrphans(): Promise<void>
   takeOver(session: SessionWithSandbox): Promise<void>
+  /** Ends the sandbox of a live session, with its last save, and leaves its next start to the home of its project. */
+  moveAway(sessionId: string): Promise<void>
   /** Resolves with the number of sessions that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }
@@ -104,12 +109,16 @@ export interface Deployer {
   serving(projectId: string, slug: string): Serving | null
   enqueue(): void
   reconcile(): Promise<void>
+  /** Releases the project's apps, which start again at its home. Open requests may end first. */
+  moveAway(projectId: string): Promise<void>
   /** Resolves with the number of apps that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }
 
 export interface CheckRunner {
   reconcile(): Promise<void>
+  /** Ends the running checks of the project, which run again at its home. */
+  moveAway(projectId: string): Promise<void>
   /** Resolves with the number of checks that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }

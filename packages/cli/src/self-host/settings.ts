@@ -48,6 +48,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_SANDBOX_DRIVER: { summary: 'Sandbox driver' },
   SVC_SERVER_NAME: { summary: 'Name of this server among several on one database' },
   SVC_PEER_URL: { summary: 'URL at which the other servers of the database reach this one' },
+  SVC_BALANCE_HOMES: { summary: 'Whether idle projects move to emptier servers: on or off' },
   SVC_KUBERNETES_NAMESPACE: { summary: 'Namespace of the sandboxes in a cluster' },
   SVC_KUBERNETES_IMAGE: { summary: 'Image of the sandboxes in a cluster' },
   SVC_KUBERNETES_RUNTIME_CLASS: { summary: 'Runtime class of the sandboxes, such as gvisor' },

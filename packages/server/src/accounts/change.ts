@@ -50,7 +50,8 @@ export async function updateAccount(
   })
 }
 
-async function requireInstanceOwner(db: DbOrTransaction, userId: string, action: string): Promise<void> {
+/** For what concerns the whole server. `action` completes the sentence of the refusal. */
+export async function requireInstanceOwner(db: DbOrTransaction, userId: string, action: string): Promise<void> {
   if ((await instanceOwnedBy(db, userId)) !== null) return
   throw new ServiceError('forbidden', `Only owners of this server's first account can ${action}.`)
 }

@@ -13,6 +13,8 @@ export function readFleet(settings: Settings) {
     serverName: name,
     /** How other servers reach this one. Null: this server runs alone. */
     peerUrl: readPeerUrl(settings),
+    /** Whether idle projects move to servers that keep clearly fewer. */
+    balanceHomes: settings.choice('SVC_BALANCE_HOMES', ['on', 'off']) === 'on',
   }
 }
 

@@ -47,28 +47,21 @@ export function makeForwarder(deps: Deps): Forwarder {
     },
     request(request, response) {
       const located = locate(deps.config, request)
-      if (located === null || (!claimed.has(request) && homes.known(located) === 'here')) return null
+      if (located === null) return null
+      const isWrite = writesToProject(request)
+      const known = claimed.has(request) ? undefined : homes.known(located)
+      if (known !== undefined) {
+        if (isWrite) deps.homeGate.begin(known, response)
+        return null
+      }
       return answered(
-        async () => {
-          if (claimed.has(request)) return refuseUnlessHome(request, located, (error) => send(response, error))
-          for (let isRetry = false; ; isRetry = true) {
-            const to = await homes.destination(located, callerOf(request))
-            if (to.kind === 'here') return false
-            if (to.kind === 'absent') return sent(response, answer.absent(request, to))
-            const failure = await passWatched(request, response, to)
-            if (failure === null) return true
-            if (to.projectId !== null) homes.forget(to.projectId)
-            // A request without a body can be sent again; nothing of an answer was sent.
-            if (failure === 'moved' && !isRetry && (request.method === 'GET' || request.method === 'HEAD')) continue
-            return sent(response, failure === 'moved' ? answer.moved(request) : answer.silent(request, to))
-          }
-        },
+        () => passOn(request, response, { located, isWrite }),
         (error) => send(response, answer.failed(request, error)),
       )
     },
     upgrade(request, socket, head) {
       const located = locate(deps.config, request)
-      if (located === null || (!claimed.has(request) && homes.known(located) === 'here')) return null
+      if (located === null || (!claimed.has(request) && homes.known(located) !== undefined)) return null
       const write = (response: Response) => writeResponse(socket, response)
       return answered(
         async () => {
@@ -87,6 +80,40 @@ export function makeForwarder(deps: Deps): Forwarder {
         (error) => write(answer.failed(request, error)),
       )
     },
+  }
+
+  /** False: this server answers. */
+  async function passOn(
+    request: ListenedRequest,
+    response: ServerResponse,
+    { located, isWrite }: { located: Located; isWrite: boolean },
+  ): Promise<boolean> {
+    const caller = callerOf(request)
+    let isRetry = false
+    for (;;) {
+      const to = await (claimed.has(request) ? homes.ifHome(located, caller) : homes.destination(located, caller))
+      if (to === null) return sent(response, answer.moved(request))
+      const writesTo = isWrite && to.kind !== 'absent' ? to.projectId : null
+      if (writesTo !== null && to.isMoving) {
+        if (await homes.untilMoved(writesTo)) continue
+        return sent(response, answer.moving(request))
+      }
+      if (to.kind === 'here') {
+        if (writesTo === null) return false
+        // It closed while this request looked.
+        if (deps.homeGate.isClosed(writesTo)) continue
+        deps.homeGate.begin(writesTo, response)
+        return false
+      }
+      if (to.kind === 'absent') return sent(response, answer.absent(request, to))
+      const failure = await passWatched(request, response, to)
+      if (failure === null) return true
+      if (to.projectId !== null) homes.forget(to.projectId)
+      if (failure !== 'moved') return sent(response, answer.silent(request, to))
+      // A request without a body can be sent again: the other server did nothing, and sent nothing of an answer.
+      if (isRetry || hasBody(request)) return sent(response, answer.moved(request))
+      isRetry = true
+    }
   }
 
   /** Gives up when the other server dies before it answers: a machine without power leaves its connections open. */
@@ -109,7 +136,7 @@ export function makeForwarder(deps: Deps): Forwarder {
     located: Located,
     write: (response: Response) => Promise<void>,
   ): Promise<boolean> {
-    if (await homes.isHome(located, callerOf(request))) return false
+    if ((await homes.ifHome(located, callerOf(request))) !== null) return false
     await write(answer.moved(request))
     return true
   }
@@ -130,6 +157,22 @@ async function answered(pass: () => Promise<boolean>, failed: (error: unknown) =
 async function sent(response: ServerResponse, answer: Response): Promise<true> {
   await send(response, answer)
   return true
+}
+
+/** Also the handshake of a push, so that it reads the refs of the home that takes the push. */
+const pushes = /\/git\/(?:git-receive-pack|info\/refs\?(?:.*&)?service=git-receive-pack)/
+const reads = /\/git\/git-upload-pack/
+const entriesOfProject = /^\/v1\/(?:projects\/[^/?#]+\/|projects\/[^/?#]+(?:[?#]|$)|channels\/slack\/|mcp(?:[/?#]|$))/
+
+/** Whether it may change the project at its home. Requests to programs in its sandboxes end with these. */
+function writesToProject({ method, url = '' }: IncomingMessage): boolean {
+  if (pushes.test(url)) return true
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false
+  return entriesOfProject.test(url) && !reads.test(url)
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function callerOf({ headers, method = 'GET' }: IncomingMessage) {
@@ -161,8 +204,12 @@ class Refusals {
     return this.#unavailable(request, `The server ${which}, ${peer.server_name}, does not answer.`)
   }
 
+  moving(request: IncomingMessage): Response {
+    return this.#unavailable(request, 'This project is moving to another server.')
+  }
+
   moved(request: IncomingMessage): Response {
-    const answer = this.#unavailable(request, 'This project is moving to another server.')
+    const answer = this.moving(request)
     answer.headers.set(movedHeader, '1')
     return answer
   }

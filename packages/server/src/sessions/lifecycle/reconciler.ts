@@ -17,27 +17,22 @@ import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning } from './adopt.ts'
 import { orphanedSandboxes } from './orphans.ts'
+import { recordRunning } from './record-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
-import { endedByOperator, lostReason } from './reasons.ts'
+import { lostLately } from './lost-lately.ts'
+import { mayStartHere } from './may-start-here.ts'
+import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
-import {
-  beginGeneration,
-  getSessionById,
-  lockSession,
-  moveSession,
-  type SessionWithSandbox,
-  updateSession,
-} from '../store.ts'
+import { beginGeneration, getSessionById, lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
-import { isRunElsewhere, sandboxesOf, type SandboxRow, setEnded, updateSandbox } from '../../sandboxes/store.ts'
+import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { endGeneration, unansweredReason } from './end-generation.ts'
 
 const starting = 'the session was starting'
-/** A session that loses this many sandboxes within this time has failed. */
+/** A session that loses this many sandboxes within a short time has failed. */
 const lostMax = 3
-const lostWithinMs = 10 * 60_000
 /** How long a driver may take to report why a sandbox ended. */
 const exitReportMs = 15_000
 /** A runtime that wakes takes a prompt after seconds. A server that stops waits no longer than this for that. */
@@ -163,6 +158,18 @@ export class SessionReconciler implements SessionRunner {
     await this.#attached.get(sessionId)?.follower.caughtUp.promise
   }
 
+  /** Waits for a start that is under way. The row keeps no sandbox, so the home of the project starts one. */
+  moveAway(sessionId: string): Promise<void> {
+    return this.#deps.localLocks.run(`session ${sessionId}`, async () => {
+      const session = await getSessionById(this.#deps.db, sessionId)
+      if (session === null || session.desired !== 'running') return
+      if (session.status !== 'provisioning' && session.status !== 'running') return
+      const follower = this.followerOf(sessionId)
+      if (follower?.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message: movedReason })
+      await this.#beginAgain(session, movedReason, 'stopped')
+    })
+  }
+
   async #handOver(): Promise<number> {
     const attached = [...this.#attached.values()]
     this.#attached.clear()
@@ -179,7 +186,7 @@ export class SessionReconciler implements SessionRunner {
   async #reconcile(sessionId: string): Promise<void> {
     this.#interrupted.delete(sessionId)
     const session = await getSessionById(this.#deps.db, sessionId)
-    if (session === null) return
+    if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') return this.#stopAsRequested(session)
     // The sandbox may have been left to the next server already.
@@ -201,7 +208,7 @@ export class SessionReconciler implements SessionRunner {
     if (session.sandbox !== null && commit !== undefined)
       return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
     if (session.sandbox !== null) {
-      const lost = this.#lostLately(await sandboxesOf(this.#deps.db, session.session_id))
+      const lost = lostLately(await sandboxesOf(this.#deps.db, session.session_id), this.#deps.now())
       if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
       await this.#beginAgain(session)
       const again = await getSessionById(this.#deps.db, session.session_id)
@@ -240,23 +247,7 @@ export class SessionReconciler implements SessionRunner {
       const { sandbox, runtimeSessionId } =
         warm === null ? await boot() : await claimWarm(this.#deps, driver, session, warm)
       const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
-      const begins = firstPrompt !== null
-      const becameRunning = await db.transaction().execute(async (trx) => {
-        await updateSandbox(trx, sandboxId, { status: 'active' })
-        if (firstPrompt !== null)
-          await updateSession(trx, session.session_id, {
-            initial_prompt: this.#deps.redaction.of(session.session_id).text(firstPrompt),
-            initial_prompt_delivered_at: this.#deps.now().toISOString(),
-          })
-        return moveSession(trx, {
-          sessionId: session.session_id,
-          generation: session.generation,
-          from: ['provisioning'],
-          to: 'running',
-          error: null,
-          isBusy: begins,
-        })
-      })
+      const becameRunning = await recordRunning(this.#deps, session, { sandboxId, firstPrompt })
       if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
       // The sandbox may have ended since it was ready, and its exit is reported only once.
       abort.signal.throwIfAborted()
@@ -343,7 +334,7 @@ export class SessionReconciler implements SessionRunner {
     const current = rows.find((row) => row.generation === session.generation)
     const reason = why ?? current?.error ?? null
     const hasPrompts = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
-    if (hasPrompts && this.#lostLately(rows) < lostMax) {
+    if (hasPrompts && lostLately(rows, this.#deps.now()) < lostMax) {
       await this.#beginAgain(session, reason ?? undefined)
       return this.enqueue(session.session_id)
     }
@@ -380,12 +371,6 @@ export class SessionReconciler implements SessionRunner {
     }
   }
 
-  /** How many sandboxes ended other than by a stop, including the current one. */
-  #lostLately(rows: SandboxRow[]): number {
-    const since = this.#deps.now().getTime() - lostWithinMs
-    return rows.filter((row) => row.status !== 'stopped' && Date.parse(row.created_at) > since).length
-  }
-
   /** The stop reason is not an error of the sandbox. */
   async #stopAsRequested(session: SessionWithSandbox): Promise<void> {
     await this.#end(session, { to: 'stopped', sandbox: 'stopped', reason: session.stop_reason })
@@ -420,13 +405,17 @@ export class SessionReconciler implements SessionRunner {
     await this.#announce(session.session_id)
   }
 
-  async #beginAgain(session: SessionWithSandbox, reason = 'The server that ran this sandbox stopped.'): Promise<void> {
+  async #beginAgain(
+    session: SessionWithSandbox,
+    reason = 'The server that ran this sandbox stopped.',
+    status: 'error' | 'stopped' = 'error',
+  ): Promise<void> {
     const error = this.#deps.redaction.of(session.session_id).text(reason)
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')
       if (now?.generation !== session.generation) return
-      await endGeneration(trx, session.session_id, { status: 'error', error, at: this.#deps.now() })
+      await endGeneration(trx, session.session_id, { status, error, at: this.#deps.now() })
       await beginGeneration(trx, session.session_id)
     })
   }
