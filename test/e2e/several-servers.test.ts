@@ -370,6 +370,54 @@ function notYet(): null {
 }
 
 test(
+  'the project moves to another server, where its session goes on with its conversation and its unfinished work',
+  async () => {
+    interface Running {
+      status: string
+      sandbox: { generation: number }
+    }
+    interface Home {
+      server: string
+      move: { phase: string; error: string | null; waits_for: string | null } | null
+    }
+    const before = await inProject<Running>('GET', `/sessions/${session}`)
+    const { server: home } = await inProject<Home>('GET', '/home')
+    const to = servers.find(({ name }) => name !== home)!.name
+    const stream = await fetch(`${front.url}/v1/projects/${project}/sessions/${session}/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    })
+    const streamed = stream.text().catch(cutOff)
+    await inProject('POST', '/home', { server: to })
+    await until('the project to have moved', async () => {
+      const { server, move } = await inProject<Home>('GET', '/home')
+      if (move?.phase === 'failed') throw new Error(JSON.stringify(move))
+      return server === to && move?.phase === 'done'
+    })
+    // Its reader connects again, to the new home.
+    await streamed
+    const after = await until('the session to run at its new home', async () => {
+      const read = await inProject<Running>('GET', `/sessions/${session}`)
+      if (read.status !== 'running' && read.status !== 'provisioning') throw new Error(JSON.stringify(read))
+      return read.status === 'running' ? read : null
+    })
+    expect(after.sandbox.generation).toBe(before.sandbox.generation + 1)
+    const hasFile = 'for i in $(seq 300); do test -f left.txt && break; sleep 0.1; done'
+    await inProject('POST', `/sessions/${session}/prompt`, {
+      text: script(`${hasFile}; cat left.txt && echo moved-$((40 + 5))`),
+    })
+    await transcriptHas('moved-45')
+    // The conversation before the move.
+    await transcriptHas('kept-34')
+  },
+  4 * minute,
+)
+
+/** A server may also cut the stream. */
+function cutOff(): string {
+  return ''
+}
+
+test(
   'its change request is previewed and merged, and main has the work',
   async () => {
     const cr = await inProject<{ cr_id: string; head_commit_sha: string }>('POST', '/change-requests', {

@@ -1,5 +1,6 @@
 /** Runs commands against a real HTTP server whose responses are validated by the contract's schemas, so that the two cannot drift apart. */
 import type { AuditEvent as AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from '@svc/sdk'
+import { serverAnswers } from './testing/server.ts'
 import { aUsage, modelAnswers, settings } from './testing/usage.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -161,6 +162,7 @@ export const usual: Answers = {
   listAudit: () => [anAuditRow()],
   accountUsage: () => aUsage(),
   ...modelAnswers,
+  ...serverAnswers,
   listUserTokens: () => [aToken()],
   listProjectTokens: () => [aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project })],
   mintUserToken: ({ body }) => ({ ...aToken(), ...(body as object), secret_key: token }),

@@ -40,6 +40,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/servers/{serverName}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move all projects away from a server, or end that
+         * @description Only for owners of the first account. A server that is drained takes no projects, and a job moves its projects to other servers one after another, each when no agent works in it. `off` ends that; projects that have moved stay where they are.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
+        post: operations["drainServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/home": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the server that keeps a project
+         * @description The home of the project, and its last move.
+         */
+        get: operations["getProjectHome"];
+        put?: never;
+        /**
+         * Move a project to another server
+         * @description Answers at once; the move goes on in the background. The repository is copied while the project is used. Then its sandboxes end with their work saved, writes wait for some seconds, and sessions and apps start again at the other server. The move waits for agents that work, up to 30 minutes; with `force` their turns end.
+         *
+         *     Takes no Idempotency-Key. A second request gets 409: the project is moving.
+         */
+        post: operations["moveProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the servers of this database
+         * @description Only for owners of the first account: servers that run or keep projects.
+         */
+        get: operations["listServers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/copies": {
         parameters: {
             query?: never;
@@ -2523,6 +2591,49 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
+        ProjectHome: {
+            /** @description The server that keeps the project; null where a server runs alone. */
+            server: string | null;
+            /** @description The last move of the project, which may still be active. */
+            move: components["schemas"]["ProjectMove"] | null;
+        };
+        ProjectMove: {
+            /** Format: uuid */
+            move_id: string;
+            /** Format: uuid */
+            project_id: string;
+            from: string;
+            to: string;
+            /**
+             * @description `copying` while the project is used; `copied`: its home hands it over once no agent works; `frozen`: writes wait for the switch.
+             * @enum {string}
+             */
+            phase: "copying" | "copied" | "frozen" | "done" | "failed";
+            /** @enum {string} */
+            cause: "request" | "balance" | "drain";
+            force: boolean;
+            /** @description Why the move does not go on at the moment. */
+            waits_for: string | null;
+            error: string | null;
+            /** Format: date-time */
+            requested_at: string;
+            ended_at: string | null;
+        };
+        Server: {
+            name: string;
+            /** @description How the other servers reach it; null for a server that runs alone. */
+            peer_url: string | null;
+            running: boolean;
+            /** @description Whether it answers the server that took this request; null for that server itself. */
+            reachable: boolean | null;
+            /** @description Whether it has the role `worker`. False while it does not run. */
+            keeps_projects: boolean;
+            draining: boolean;
+            projects: number;
+            last_seen: string | null;
+            /** @description The active moves of projects away from it. */
+            moves: components["schemas"]["ProjectMove"][];
+        };
         TakenProject: {
             /** Format: uuid */
             project_id: string;
@@ -3967,14 +4078,14 @@ export interface components {
     };
     parameters: {
         serverName: string;
+        /** @description The id of the project, or its slug. */
+        projectId: string;
         /** @description The id of the account. */
         accountId: string;
         /** @description The user id of the member, or the id of a pending invitation. */
         userId: string;
         dashboardSessionId: string;
         invitationId: string;
-        /** @description The id of the project, or its slug. */
-        projectId: string;
         tokenId: string;
         name: string;
         /** @description The id of the session. */
@@ -4007,6 +4118,9 @@ export interface components {
 }
 export type Error = components['schemas']['Error'];
 export type ErrorCode = components['schemas']['ErrorCode'];
+export type ProjectHome = components['schemas']['ProjectHome'];
+export type ProjectMove = components['schemas']['ProjectMove'];
+export type Server = components['schemas']['Server'];
 export type TakenProject = components['schemas']['TakenProject'];
 export type MissingRef = components['schemas']['MissingRef'];
 export type Member = components['schemas']['Member'];
@@ -4154,6 +4268,124 @@ export interface operations {
                             /** @enum {string} */
                             connectors: "mcp" | "none";
                         };
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    drainServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                serverName: components["parameters"]["serverName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default false */
+                    off?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        draining: boolean;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getProjectHome: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectHome"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    moveProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    server: string;
+                    /** @default false */
+                    force?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectHome"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    listServers: {
+        parameters: {
+            query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
+                limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        servers: components["schemas"]["Server"][];
                     };
                 };
             };

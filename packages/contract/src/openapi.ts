@@ -20,9 +20,9 @@ import * as reviews from './routes/reviews.ts'
 import * as invitations from './routes/invitations.ts'
 import * as notices from './routes/notices.ts'
 import * as secrets from './routes/secrets.ts'
+import * as servers from './routes/servers.ts'
 import * as sessions from './routes/sessions.ts'
 import * as usage from './routes/usage.ts'
-import * as servers from './routes/servers.ts'
 import * as system from './routes/system.ts'
 import * as tokens from './routes/tokens.ts'
 import * as unfinishedWork from './routes/unfinished-work.ts'
@@ -32,7 +32,11 @@ import * as webhooks from './routes/webhooks.ts'
 /** One tag of the document for each file of routes, in reading order. */
 const groups: { tag: string; about: string; module: Record<string, unknown> }[] = [
   { tag: 'System', about: 'Health and readiness of the server.', module: system },
-  { tag: 'Servers', about: 'Several servers on one database, and the copies of repositories.', module: servers },
+  {
+    tag: 'Servers',
+    about: 'Servers that share a database, the home of each project, and the copies of repositories.',
+    module: servers,
+  },
   { tag: 'Accounts', about: 'Accounts, members, sign-in, and the audit log.', module: accounts },
   { tag: 'Invitations', about: 'Invitations to an account.', module: invitations },
   { tag: 'Notices', about: 'Credentials created in the name of a user.', module: notices },

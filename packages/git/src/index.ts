@@ -40,6 +40,15 @@ export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './remote/ss
 export { learnHostKey } from './remote/ssh-trust.ts'
 export { createManagedRepository, hasObjects, missingObjects, openMirror, type FetchOutcome } from './mirror/mirror.ts'
 export { tidyRepository } from './mirror/tidy.ts'
+export {
+  type CopyManifest,
+  fetchCopy,
+  finishCopy,
+  isSameCopy,
+  parseCopyManifest,
+  placeCopy,
+  readCopyManifest,
+} from './mirror/copy.ts'
 export { evictMirror, markUsed, useOfMirror } from './mirror/evict.ts'
 export { fetchObjects } from './mirror/repair.ts'
 export { runningFetch } from './process/fetch-progress.ts'
@@ -101,5 +110,5 @@ export {
   type TreeEntry,
 } from './diff/browse.ts'
 export { allowOnlyBranch, type PushGate, type PushInspector } from './receive/gate.ts'
-export { type GitRequest } from './serve/smart-http.ts'
+export { type GitRequest, serveGitRequest } from './serve/smart-http.ts'
 export { serveGateway } from './serve/gateway.ts'

@@ -17,7 +17,9 @@ import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { promoteIngress } from './fleet/promote-ingress.ts'
-import { serverRoutes } from './fleet/routes.ts'
+import { copyRoutes } from './fleet/routes.ts'
+import { serverRoutes } from './fleet/moves/routes.ts'
+import { peerGitRoutes } from './fleet/peer-git.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/admission/host-allow-list.ts'
@@ -54,6 +56,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
+  peerGitRoutes(app, deps)
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())
   let document: string | null = null
@@ -64,6 +67,7 @@ export function buildApp(deps: Deps): App {
   mount(app, deps, [
     ...systemRoutes(deps),
     ...serverRoutes(deps),
+    ...copyRoutes(deps),
     ...accountRoutes(deps),
     ...invitationRoutes(deps),
     ...noticeRoutes(deps),

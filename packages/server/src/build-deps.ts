@@ -16,6 +16,7 @@ import { exceptThisServer } from './egress/this-server.ts'
 import { EventNotifier } from './events/notifier.ts'
 import { PeerTls } from './fleet/peer-tls.ts'
 import { Replicas } from './projects/replicas/replicas.ts'
+import { HomeGate } from './fleet/home-gate.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -116,6 +117,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     locks,
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
+    homeGate: new HomeGate(),
     events: new EventNotifier({ db, locks, log: own.log }),
     instanceId: randomUUID(),
     pressure: readPressure,

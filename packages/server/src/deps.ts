@@ -10,6 +10,7 @@ import type { ReplicaMode } from './config/fleet.ts'
 import type { Db, Row } from './db/schema.ts'
 import type { DiskWatch } from './storage/disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
+import type { HomeGate } from './fleet/home-gate.ts'
 import type { EventNotifier } from './events/notifier.ts'
 import type { PeerTls } from './fleet/peer-tls.ts'
 import type { Keyring } from './keyring/keyring.ts'
@@ -54,6 +55,8 @@ export interface Deps {
   home: string | null
   /** How this server recognizes others. Null: alone. */
   peerTls: PeerTls | null
+  /** Holds writes to projects that leave this server. */
+  homeGate: HomeGate
   /** Decides when other servers count as dead. */
   heartbeat: Heartbeat
   /** How loaded this machine is. */
@@ -93,6 +96,8 @@ export interface SessionRunner {
   deliverAnswers(sessionId: string): Promise<void>
   endOrphans(): Promise<void>
   takeOver(session: SessionWithSandbox): Promise<void>
+  /** Ends the sandbox of a live session, with its last save, and leaves its next start to the home of its project. */
+  moveAway(sessionId: string): Promise<void>
   /** Resolves with the number of sessions that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }
@@ -137,12 +142,16 @@ export interface Deployer {
   serving(projectId: string, slug: string): Serving | null
   enqueue(): void
   reconcile(): Promise<void>
+  /** Releases the project's apps, which start again at its home. Open requests may end first. */
+  moveAway(projectId: string): Promise<void>
   /** Resolves with the number of apps that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }
 
 export interface CheckRunner {
   reconcile(): Promise<void>
+  /** Ends the running checks of the project, which run again at its home. */
+  moveAway(projectId: string): Promise<void>
   /** Resolves with the number of checks that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }

@@ -90,7 +90,7 @@ export class Listener {
     request.svcFromSandbox = this.#fromSandbox
     request.svcAddress = this.#fromSandbox ? 'sandbox' : clientOf(this.#network, request)
     const forwarded = this.#forwarder?.admit(request) ?? null
-    if (forwarded === null && this.#peersOnly && this.#forwarder?.isFromServer(request) === false) return false
+    if (forwarded === null && this.#peersOnly && this.#forwarder?.isForServers(request) === false) return false
     if (forwarded === null || this.#fromSandbox) return true
     request.svcForwarded = true
     request.svcFromSandbox = forwarded.fromSandbox

@@ -10,6 +10,7 @@ import { type Config, operatorSecrets, readConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
+import { watchHomes } from './fleet/watch-homes.ts'
 import { Listener } from './listen.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
 import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
@@ -119,6 +120,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
+    const homes = deps.home === null ? Promise.resolve() : watchHomes(deps, shutdown.signal)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
@@ -141,7 +143,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('requests of sandboxes', relay.close()),
       closeSandboxes(deps, shutdown),
       shutdown.drain('readers of events', deps.events.close()),
-      shutdown.drain('background jobs', working),
+      shutdown.drain('background jobs', Promise.all([working, homes])),
     ])
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))

@@ -50,6 +50,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_SERVER_NAME: { summary: 'Name of this server among several on one database' },
   SVC_PEER_URL: { summary: 'URL at which the other servers of the database reach this one' },
   SVC_REPLICA: { summary: 'Copy of each repository on another server: sync, async or none' },
+  SVC_BALANCE_HOMES: { summary: 'Whether idle projects move to emptier servers: on or off' },
   SVC_KUBERNETES_NAMESPACE: { summary: 'Namespace of the sandboxes in a cluster' },
   SVC_KUBERNETES_IMAGE: { summary: 'Image of the sandboxes in a cluster' },
   SVC_KUBERNETES_PROJECT_IMAGES: { summary: 'Images that projects may name, like registry.example/team/*' },

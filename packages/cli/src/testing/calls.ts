@@ -61,6 +61,8 @@ export const given: Record<string, Call> = {
   'file ls': { args: ['main:src'] },
   'browsers revoke': { args: ['5555'] },
   man: { args: ['cr', 'merge'] },
+  'self-host move': { args: ['app', 'server-2'] },
+  'self-host drain': { args: ['server-1'] },
   'cr edit': { args: ['3', '--title', 'Greet'] },
   'cr ready': { args: ['3'] },
   'cr comment': { args: ['3', '--body', 'Fine'] },
@@ -110,7 +112,7 @@ export const given: Record<string, Call> = {
 
 /** Commands that send no request. */
 const silent =
-  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(alias|hosts) \S+|self-host (?!take-over|copies)\S+)$/
+  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(alias|hosts) \S+|self-host (?!servers|move|drain|take-over|copies)\S+)$/
 
 /** Commands that need special responses or a repository; their own tests cover them. */
 export const elsewhere = new Set([

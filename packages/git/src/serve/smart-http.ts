@@ -45,6 +45,8 @@ export interface ServeOptions {
    * this store have moved: another one has taken its place.
    */
   acknowledge?: (updates: RefUpdate[]) => Promise<string | null>
+  /** Shows every ref, hidden ones too, and sends any object by its id: for another server of ours that copies all of it. */
+  isWhole?: boolean
 }
 
 const requestBytesMax = 64 * 1024 * 1024
@@ -57,13 +59,13 @@ export async function serveGitRequest(
   options: ServeOptions = {},
 ): Promise<Response> {
   try {
-    if (request.path === 'info/refs') return await greet(repo, request)
+    if (request.path === 'info/refs') return await greet(repo, request, options)
     if (request.method !== 'POST')
       return plain(405, 'This URL accepts only POST requests of a git client.', { allow: 'POST' })
     const wanted = `application/x-${request.path}-request`
     if (request.headers.get('content-type') !== wanted) return plain(415, `The content type must be ${wanted}.`)
     return request.path === 'git-upload-pack'
-      ? await serveFetch(repo, request)
+      ? await serveFetch(repo, request, options)
       : await servePush(repo, request, gate, options)
   } catch (error) {
     if (error instanceof PktError) return plain(400, error.message)
@@ -71,7 +73,11 @@ export async function serveGitRequest(
   }
 }
 
-async function greet(repo: Repository, { method, query, headers, signal }: GitRequest): Promise<Response> {
+async function greet(
+  repo: Repository,
+  { method, query, headers, signal }: GitRequest,
+  options: ServeOptions,
+): Promise<Response> {
   if (method !== 'GET') return plain(405, 'This URL accepts only GET requests of a git client.', { allow: 'GET' })
   const service = query.get('service')
   if (service !== 'git-upload-pack' && service !== 'git-receive-pack') {
@@ -82,7 +88,7 @@ async function greet(repo: Repository, { method, query, headers, signal }: GitRe
   // Version 2 starts with the server's capabilities, which are the same for every repository of one object format.
   if (version === 2 && service === 'git-upload-pack') return answer(contentType, await greetingV2(repo))
   const args = [service.slice('git-'.length), '--stateless-rpc', '--http-backend-info-refs', repo.dir]
-  const child = await startGit(repo.dir, args, { ...servingOptions(version), signal })
+  const child = await startGit(repo.dir, args, { ...servingOptions(version, options), signal })
   child.stdin.end()
   return answer(
     contentType,
@@ -109,9 +115,12 @@ function protocolVersion(headers: Headers): 0 | 1 | 2 {
   return words.includes('version=1') ? 1 : 0
 }
 
-function servingOptions(version: 0 | 1 | 2) {
+function servingOptions(version: 0 | 1 | 2, { isWhole = false }: ServeOptions) {
+  const shown: [string, string][] = isWhole
+    ? [['uploadpack.allowAnySHA1InWant', 'true']]
+    : hiddenRefs.map((ref) => ['transfer.hideRefs', ref])
   const config: [string, string][] = [
-    ...hiddenRefs.map((ref): [string, string] => ['transfer.hideRefs', ref]),
+    ...shown,
     ['uploadpack.allowFilter', 'true'],
     // The capabilities offered for a push must match those its reader accepts.
     ['receive.advertisePushOptions', 'false'],
@@ -121,10 +130,10 @@ function servingOptions(version: 0 | 1 | 2) {
   return { lane: 'serve' as const, config, env }
 }
 
-async function serveFetch(repo: Repository, request: GitRequest): Promise<Response> {
+async function serveFetch(repo: Repository, request: GitRequest, options: ServeOptions): Promise<Response> {
   const args = ['upload-pack', '--stateless-rpc', repo.dir]
   const child = await startGit(repo.dir, args, {
-    ...servingOptions(protocolVersion(request.headers)),
+    ...servingOptions(protocolVersion(request.headers), options),
     signal: request.signal,
   })
   const body = Readable.from(limited(bodyOf(request), requestBytesMax))

@@ -50,7 +50,9 @@ export async function updateAccount(
   })
 }
 
-async function requireInstanceOwner(db: DbOrTransaction, userId: string, action: string): Promise<void> {
-  if ((await instanceOwnedBy(db, userId)) !== null) return
+/** For what concerns the whole server. `action` completes the sentence of the refusal. Returns the first account. */
+export async function requireInstanceOwner(db: DbOrTransaction, userId: string, action: string): Promise<string> {
+  const accountId = await instanceOwnedBy(db, userId)
+  if (accountId !== null) return accountId
   throw new ServiceError('forbidden', `Only owners of this server's first account can ${action}.`)
 }

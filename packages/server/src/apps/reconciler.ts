@@ -29,6 +29,7 @@ import {
   liveStatuses,
   moveDeploy,
   ownedIds,
+  releaseDeploys,
 } from './store.ts'
 
 type ReconcilerDeps = Omit<Deps, 'apps' | 'checks' | 'sessions' | 'warm'>
@@ -80,6 +81,11 @@ export class AppReconciler implements Deployer {
 
   reconcile(): Promise<void> {
     return this.#deps.localLocks.run('apps', () => this.#reconcile())
+  }
+
+  async moveAway(projectId: string): Promise<void> {
+    await releaseDeploys(this.#deps.db, { projectId, instanceId: this.#deps.instanceId })
+    await this.reconcile()
   }
 
   close(how: { endsSandboxes: boolean }): Promise<number> {

@@ -247,6 +247,18 @@ export async function ownedIds(db: DbOrTransaction, instanceId: string, deployId
   return new Set(rows.map((row) => row.deploy_id))
 }
 
+/** Gives up this server's claims of a project that moves to another server, which claims them then. */
+export async function releaseDeploys(
+  db: DbOrTransaction,
+  { projectId, instanceId }: { projectId: string; instanceId: string },
+): Promise<void> {
+  const released = { instance_id: null, sandbox_id: null, next_attempt_at: null, attempts: 0 }
+  const mine = { project_id: projectId, instance_id: instanceId }
+  const error = 'It starts again on the server to which the project moved.'
+  await updateRows(db, 'app_deploys', { ...mine, status: liveStatuses }, { ...released, status: 'restarting', error })
+  await updateRows(db, 'app_deploys', { ...mine, status: ['building', 'starting'] }, { ...released, status: 'queued' })
+}
+
 /** Stores output together with how far it is stored. False when another server has the deploy, or in another sandbox. */
 export async function appendOutput(
   db: Deps['db'],

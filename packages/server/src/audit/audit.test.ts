@@ -383,6 +383,8 @@ async function webhook(): Promise<string> {
 
 /** Reads with POST, because its input is long. */
 const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices']
+/** They need several servers: fleet/moves/drain.test.ts. */
+const withServers = ['moveProject', 'drainServer']
 
 async function trigger(enabled: boolean): Promise<string> {
   const entry = `slug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\nenabled = ${enabled}\n`
@@ -398,7 +400,7 @@ const countAudit = async () =>
 describe('auditing every change', () => {
   test('this test lists every route that changes something', () => {
     const mutating = routes
-      .filter((route) => route.method !== 'GET' && !changesNothing.includes(route.name))
+      .filter((route) => route.method !== 'GET' && ![...changesNothing, ...withServers].includes(route.name))
       .map((route) => route.name)
     expect(Object.keys(changes).toSorted()).toEqual(mutating.toSorted())
   })

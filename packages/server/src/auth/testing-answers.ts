@@ -34,6 +34,8 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   accountUsage: [200, 'people'],
   capAccountUsage: [400, 'people'],
   listModels: [200, 'none'],
+  listServers: [200, 'people'],
+  drainServer: [400, 'people'],
   getModelUpstream: [200, 'people'],
   setModelUpstream: [400, 'people'],
   // The test server's environment sets a model, which takes precedence.
@@ -65,6 +67,8 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   deleteProject: [200, 'people'],
   restoreProject: [409, 'people'],
   getProjectDeletion: [200, 'people'],
+  getProjectHome: [200, 'people'],
+  moveProject: [400, 'people'],
   getCloneCredential: [200, 'none'],
   listBranches: [200, 'none'],
   listCommits: [200, 'none'],
@@ -173,4 +177,7 @@ export const ofSession = Object.fromEntries(
 
 const refused = { stranger: 403, viewer: 403, member: 403, admin: 403 } as const
 /** Routes only for owners of the instance. */
-export const forInstanceOwners = { getModelUpstream: refused, clearModelUpstream: refused }
+export const forInstanceOwners = {
+  ...{ getModelUpstream: refused, clearModelUpstream: refused },
+  ...{ listServers: refused },
+}

@@ -10,6 +10,9 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/v1/projects/:projectId/git/git-receive-pack': 'own token',
   // Inside a sandbox it requires the caller's token; the new session is its descendant.
   '/v1/projects/:projectId/triggers/:slug/webhook': 'own token',
+  '/v1/peer/projects/:projectId/git/info/refs': 'none',
+  '/v1/peer/projects/:projectId/git/git-upload-pack': 'none',
+  '/v1/peer/projects/:projectId/manifest': 'none',
   '/v1/channels/slack/:projectId/events': 'none',
   '/v1/channels/slack/:projectId/interactions': 'none',
   '/v1/llm/chat/completions': 'own token',

@@ -29,6 +29,7 @@ import {
   moveRun,
   ownedIds,
   releaseRun,
+  releaseRunsOf,
   startsMax,
 } from './store.ts'
 
@@ -66,6 +67,11 @@ export class CheckReconciler implements CheckRunner {
 
   reconcile(): Promise<void> {
     return this.#deps.localLocks.run('checks', () => this.#reconcile())
+  }
+
+  async moveAway(projectId: string): Promise<void> {
+    await releaseRunsOf(this.#deps.db, { projectId, instanceId: this.#deps.instanceId })
+    await this.reconcile()
   }
 
   close(how: { endsSandboxes: boolean }): Promise<number> {

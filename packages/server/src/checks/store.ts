@@ -226,6 +226,16 @@ export async function releaseRun({ db }: Pick<Deps, 'db'>, held: Held): Promise<
   await moveRun(db, held, { status: 'queued', starts: Math.max(0, held.starts - 1), sandbox_id: null })
 }
 
+/** The same for all runs of a project that moves to another server. */
+export async function releaseRunsOf(
+  db: DbOrTransaction,
+  { projectId, instanceId }: { projectId: string; instanceId: string },
+): Promise<void> {
+  const mine = { project_id: projectId, instance_id: instanceId, status: 'running' } as const
+  const starts = sql<number>`greatest(0, starts - 1)`
+  await updateRows(db, 'check_runs', mine, { status: 'queued', instance_id: null, sandbox_id: null, starts })
+}
+
 async function recordRunEvent(trx: DbOrTransaction, type: 'check.started' | 'check.finished', run: RunRow) {
   const { project_id, name: check, run_id, attempt, status, tree_sha } = run
   const reason = run.reason === null ? null : shortened(run.reason)

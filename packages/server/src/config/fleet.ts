@@ -15,6 +15,8 @@ export function readFleet(settings: Settings) {
     ...peer,
     /** Whether a change of a ref waits for the copy on another server. A server that runs alone has none. */
     replica: readReplica(settings, peer.peerUrl),
+    /** Whether idle projects move to servers that keep clearly fewer. */
+    balanceHomes: settings.choice('SVC_BALANCE_HOMES', ['on', 'off']) === 'on',
   }
 }
 

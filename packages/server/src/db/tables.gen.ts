@@ -519,6 +519,27 @@ export interface Schema {
     wanted_at: Timestamp
     next_poll_at: Timestamp | null
   }
+  project_moves: {
+    move_id: string
+    project_id: string
+    from_server: string
+    to_server: string
+    home_epoch: number
+    phase: Generated<'copying' | 'copied' | 'frozen' | 'done' | 'failed'>
+    cause: 'request' | 'balance' | 'drain'
+    is_forced: Generated<boolean>
+    requested_by: string | null
+    requested_at: Now
+    phase_at: Now
+    progress_at: Now
+    passes: Generated<number>
+    attempts: Generated<number>
+    waits_for: string | null
+    error: string | null
+    sessions: Generated<string[]>
+    ended_at: Timestamp | null
+    removed_at: Timestamp | null
+  }
   project_replicas: {
     project_id: string
     server: string
@@ -586,6 +607,7 @@ export interface Schema {
     restored_at: Timestamp | null
     home: string | null
     home_epoch: Generated<number>
+    home_state: Generated<'open' | 'closing' | 'frozen'>
   }
   protected_branches: {
     project_id: string
@@ -653,6 +675,7 @@ export interface Schema {
     data_folder: string
     peer_url: string | null
     started_at: Now
+    draining_since: Timestamp | null
     keeps_replicas: Generated<boolean>
     taken_over_at: Timestamp | null
   }

@@ -15,19 +15,12 @@ import type { Forwarding } from '../metrics/metrics.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
-import {
-  movedHeader,
-  peerHeader,
-  readForward,
-  readOwn,
-  removePeerHeaders,
-  serverHeader,
-  serverKeyPurpose,
-  signForward,
-} from './peer-header.ts'
+import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import type { Peer } from './store.ts'
 
+/** What servers ask each other, with a proof of their own in each request. */
+const forServers = /^\/v1\/(?:peer|replicas)\//
 /** How often a request that waits for its answer looks whether that server still lives. */
 const lookEveryMs = 5_000
 const retrySeconds = 2
@@ -39,7 +32,6 @@ const claimed = new WeakSet<IncomingMessage>()
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
-  const ownKey = deps.keyring.derive(serverKeyPurpose)
   const homes = new Homes(deps)
   const reach = (peer: Peer, request: ListenedRequest) => ({
     peerUrl: peer.peer_url,
@@ -62,35 +54,24 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       claimed.add(request)
       return forwarded
     },
-    isFromServer({ method = '', url = '', headers }) {
-      const header = headers[serverHeader]
-      const own = { serverName: deps.serverName, now: deps.now().getTime() }
-      return typeof header === 'string' && readOwn(ownKey, { method, path: url, header }, own) !== null
-    },
+    isForServers: ({ url = '' }) => forServers.test(url),
     request(request, response) {
       const located = locate(deps.config, request)
-      if (located === null || (!claimed.has(request) && homes.known(located) === 'here')) return null
+      if (located === null) return null
+      const isWrite = writesToProject(request)
+      const known = claimed.has(request) ? undefined : homes.known(located)
+      if (known !== undefined) {
+        if (isWrite) deps.homeGate.begin(known, response)
+        return null
+      }
       return answered(
-        async () => {
-          if (claimed.has(request)) return refuseUnlessHome(request, located, (error) => send(response, error))
-          for (let isRetry = false; ; isRetry = true) {
-            const to = await homes.destination(located, callerOf(request))
-            if (to.kind === 'here') return false
-            if (to.kind === 'absent') return sent(response, absent(request, to))
-            const failure = await passWatched(request, response, to)
-            if (failure === null) return true
-            if (to.projectId !== null) homes.forget(to.projectId)
-            // A request without a body can be sent again; nothing of an answer was sent.
-            if (failure === 'moved' && !isRetry && (request.method === 'GET' || request.method === 'HEAD')) continue
-            return sent(response, failure === 'moved' ? answer.moved(request) : answer.silent(request, to))
-          }
-        },
+        () => passOn(request, response, { located, isWrite }),
         (error) => send(response, answer.failed(request, error)),
       )
     },
     upgrade(request, socket, head) {
       const located = locate(deps.config, request)
-      if (located === null || (!claimed.has(request) && homes.known(located) === 'here')) return null
+      if (located === null || (!claimed.has(request) && homes.known(located) !== undefined)) return null
       const write = (response: Response) => writeResponse(socket, response)
       return answered(
         async () => {
@@ -128,6 +109,40 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     })
   }
 
+  /** False: this server answers. */
+  async function passOn(
+    request: ListenedRequest,
+    response: ServerResponse,
+    { located, isWrite }: { located: Located; isWrite: boolean },
+  ): Promise<boolean> {
+    const caller = callerOf(request)
+    let isRetry = false
+    for (;;) {
+      const to = await (claimed.has(request) ? homes.ifHome(located, caller) : homes.destination(located, caller))
+      if (to === null) return sent(response, answer.moved(request))
+      const writesTo = isWrite && to.kind !== 'absent' ? to.projectId : null
+      if (writesTo !== null && to.isMoving) {
+        if (await homes.untilMoved(writesTo)) continue
+        return sent(response, answer.moving(request))
+      }
+      if (to.kind === 'here') {
+        if (writesTo === null) return false
+        // It closed while this request looked.
+        if (deps.homeGate.isClosed(writesTo)) continue
+        deps.homeGate.begin(writesTo, response)
+        return false
+      }
+      if (to.kind === 'absent') return sent(response, absent(request, to))
+      const failure = await passWatched(request, response, to)
+      if (failure === null) return true
+      if (to.projectId !== null) homes.forget(to.projectId)
+      if (failure !== 'moved') return sent(response, answer.silent(request, to))
+      // A request without a body can be sent again: the other server did nothing, and sent nothing of an answer.
+      if (isRetry || hasBody(request)) return sent(response, answer.moved(request))
+      isRetry = true
+    }
+  }
+
   /** Gives up when the other server dies before it answers: a machine without power leaves its connections open. */
   async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
     const dead = new AbortController()
@@ -156,7 +171,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     located: Located,
     write: (response: Response) => Promise<void>,
   ): Promise<boolean> {
-    if (await homes.isHome(located, callerOf(request))) return false
+    if ((await homes.ifHome(located, callerOf(request))) !== null) return false
     await write(answer.moved(request))
     return true
   }
@@ -177,6 +192,22 @@ async function answered(pass: () => Promise<boolean>, failed: (error: unknown) =
 async function sent(response: ServerResponse, answer: Response): Promise<true> {
   await send(response, answer)
   return true
+}
+
+/** Also the handshake of a push, so that it reads the refs of the home that takes the push. */
+const pushes = /\/git\/(?:git-receive-pack|info\/refs\?(?:.*&)?service=git-receive-pack)/
+const reads = /\/git\/git-upload-pack/
+const entriesOfProject = /^\/v1\/(?:projects\/[^/?#]+\/|projects\/[^/?#]+(?:[?#]|$)|channels\/slack\/|mcp(?:[/?#]|$))/
+
+/** Whether it may change the project at its home. Requests to programs in its sandboxes end with these. */
+function writesToProject({ method, url = '' }: IncomingMessage): boolean {
+  if (pushes.test(url)) return true
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false
+  return entriesOfProject.test(url) && !reads.test(url)
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function callerOf({ headers, method = 'GET' }: IncomingMessage) {
@@ -208,8 +239,12 @@ class Refusals {
     return this.#unavailable(request, `The server ${which}, ${peer.server_name}, does not answer.`)
   }
 
+  moving(request: IncomingMessage): Response {
+    return this.#unavailable(request, 'This project is moving to another server.')
+  }
+
   moved(request: IncomingMessage): Response {
-    const answer = this.#unavailable(request, 'This project is moving to another server.')
+    const answer = this.moving(request)
     answer.headers.set(movedHeader, '1')
     return answer
   }

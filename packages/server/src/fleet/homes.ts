@@ -12,36 +12,51 @@ import { emptiestPeer, lastSeen, livePeer, type Peer, projectOfCredential, proje
 
 /** A home that moved answers for itself, so an old answer costs a retry and nothing else. */
 const homeMs = 5_000
+/** A move takes seconds. Longer than this, and the client tries again. */
+const moveMsMax = 20_000
 /** A server that died or restarted. */
 const peerMs = 1_000
 
-/** `none`: this server answers. `absent`: the home does not run. */
+/** `absent`: the home does not run. `isMoving`: new writes wait until the project has moved, or stays. */
 export type Destination =
-  | { kind: 'here' }
-  | { kind: 'peer'; peer: Peer; projectId: string | null }
-  | { kind: 'absent'; home: string; lastSeen: string | null }
+  | { kind: 'here'; projectId: string | null; isMoving: boolean }
+  | { kind: 'peer'; peer: Peer; projectId: string | null; isMoving: boolean }
+  | { kind: 'absent'; home: string; lastSeen: string | null; isMoving: false }
 
-const here: Destination = { kind: 'here' }
+const here: Destination = { kind: 'here', projectId: null, isMoving: false }
+interface Home {
+  home: string | null
+  isMoving: boolean
+}
+const nowhere: Home = { home: null, isMoving: false }
 type Caller = Parameters<typeof authenticate>[1]
 
 export class Homes {
   readonly #deps: Deps
-  readonly #homes = new LRUCache<string, { home: string | null }>({ max: 50_000, ttl: homeMs })
+  readonly #homes = new LRUCache<string, Home>({ max: 50_000, ttl: homeMs })
   readonly #peers = new LRUCache<string, { peer: Peer | null }>({ max: 1_000, ttl: peerMs })
   /** The project of a session, a sandbox or a credential, which never changes. */
   readonly #projects = new LRUCache<string, string>({ max: 50_000 })
   readonly #labels = new LRUCache<string, { projectId: string | null }>({ max: 10_000, ttl: homeMs })
 
+  /** What was read before a change arrived is not remembered. */
+  #changes = 0
+
   constructor(deps: Deps) {
     this.#deps = deps
+    deps.homeGate.onChange((projectId) => {
+      this.#changes++
+      this.forget(projectId)
+    })
   }
 
-  /** Without a lookup, for the common case. Undefined: it takes one. */
-  known(located: Located): 'here' | undefined {
+  /** The project, when this server is its home and it stays: without a lookup, for the common case. */
+  known(located: Located): string | undefined {
     const projectId =
       located.kind === 'project' ? located.id : located.kind === 'sandbox' ? this.#projects.get(located.id) : undefined
-    const known = projectId === undefined ? undefined : this.#homes.get(projectId)
-    return known !== undefined && this.#isHere(known.home) ? 'here' : undefined
+    if (projectId === undefined || this.#deps.homeGate.isClosed(projectId)) return undefined
+    const known = this.#homes.get(projectId)
+    return known !== undefined && !known.isMoving && this.#isHere(known.home) ? projectId : undefined
   }
 
   async destination(located: Located, caller: Caller): Promise<Destination> {
@@ -52,25 +67,38 @@ export class Homes {
         throw new ServiceError('unavailable', 'No server that keeps projects is running.', {
           hint: 'Start one with the role worker (SVC_ROLES), then try again.',
         })
-      return peer === null || peer.server_name === serverName ? here : { kind: 'peer', peer, projectId: null }
+      return peer === null || peer.server_name === serverName
+        ? here
+        : { kind: 'peer', peer, projectId: null, isMoving: false }
     }
     const projectId = await this.#projectOf(located, caller)
-    const home = projectId === null ? null : await this.#homeOf(projectId)
-    if (home === null || this.#isHere(home)) return here
+    const { home, isMoving } = projectId === null ? nowhere : await this.#homeOf(projectId)
+    if (home === null || this.#isHere(home)) return { kind: 'here', projectId, isMoving }
     const peer = await this.#peer(home)
     return peer === null
-      ? { kind: 'absent', home, lastSeen: await lastSeen(db, home) }
-      : { kind: 'peer', peer, projectId }
+      ? { kind: 'absent', home, lastSeen: await lastSeen(db, home), isMoving: false }
+      : { kind: 'peer', peer, projectId, isMoving }
   }
 
-  /** Whether this server is the home at this moment. */
-  async isHome(located: Located, caller: Caller): Promise<boolean> {
-    if (located.kind === 'new project') return true
+  /** The same for a request that another server sent here: null when this server is not the home at this moment. */
+  async ifHome(located: Located, caller: Caller): Promise<Extract<Destination, { kind: 'here' }> | null> {
+    if (located.kind === 'new project') return { kind: 'here', projectId: null, isMoving: false }
     const projectId = await this.#projectOf(located, caller)
-    if (projectId === null) return true
-    if (this.#isHere((await this.#homeOf(projectId)) ?? null)) return true
-    this.forget(projectId)
-    return this.#isHere((await this.#homeOf(projectId)) ?? null)
+    if (projectId === null) return { kind: 'here', projectId, isMoving: false }
+    let known = await this.#homeOf(projectId)
+    if (!this.#isHere(known.home)) {
+      this.forget(projectId)
+      known = await this.#homeOf(projectId)
+    }
+    return this.#isHere(known.home) ? { kind: 'here', projectId, isMoving: known.isMoving } : null
+  }
+
+  /** Waits until a project stays where it is, or has moved. False when that takes longer than a client would wait. */
+  untilMoved(projectId: string): Promise<boolean> {
+    return this.#deps.homeGate.until(projectId, moveMsMax, async () => {
+      this.forget(projectId)
+      return !(await this.#homeOf(projectId)).isMoving
+    })
   }
 
   async isLive(serverName: string): Promise<boolean> {
@@ -86,12 +114,17 @@ export class Homes {
     return home === null || home === this.#deps.serverName
   }
 
-  async #homeOf(projectId: string): Promise<string | null> {
-    const known = this.#homes.get(projectId)
-    if (known !== undefined) return known.home
-    const home = await homeOf(this.#deps.db, projectId)
-    if (home !== undefined) this.#homes.set(projectId, { home })
-    return home ?? null
+  async #homeOf(projectId: string): Promise<Home> {
+    const { homeGate, db } = this.#deps
+    const known = homeGate.isClosed(projectId) ? undefined : this.#homes.get(projectId)
+    if (known !== undefined) return known
+    const changes = this.#changes
+    const row = await homeOf(db, projectId)
+    if (row === null) return nowhere
+    const isClosedHere = homeGate.isClosed(projectId) && this.#isHere(row.home)
+    const home = { home: row.home, isMoving: isClosedHere || row.home_state !== 'open' }
+    if (changes === this.#changes) this.#homes.set(projectId, home)
+    return home
   }
 
   async #peer(serverName: string): Promise<Peer | null> {

@@ -4,6 +4,8 @@
  */
 import 'reflect-metadata'
 import { createECDH } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { writeFile } from 'node:fs/promises'
 import {
   BasicConstraintsExtension,
   KeyUsageFlags,
@@ -40,6 +42,11 @@ export class PeerTls {
     this.#keys = keys
   }
 
+  /** The certificate of the authority, for programs that read it from a file. */
+  async writeAuthority(file: string): Promise<void> {
+    await writeFile(file, this.#ca)
+  }
+
   static async make(keyring: Pick<Keyring, 'derive'>): Promise<PeerTls> {
     const keys = await importKeys(keyring.derive('certificate authority of the servers'))
     const ca = await X509CertificateGenerator.createSelfSigned({
@@ -68,6 +75,17 @@ export class PeerTls {
   trust({ server_name, peer_url }: { server_name: string; peer_url: string }): PeerTrust | null {
     return peer_url.startsWith('https:') ? { ca: this.#ca, servername: certifiedName(server_name) } : null
   }
+}
+
+/**
+ * The same for programs that know names and addresses only: the certified name in place of the host, and the addresses
+ * of the host.
+ */
+export async function certifiedAddress(peer: { server_name: string; peer_url: string }) {
+  const { hostname, port } = new URL(peer.peer_url)
+  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true })
+  const url = `https://${certifiedName(peer.server_name)}:${port || 443}`
+  return { url, addresses: addresses.map(({ address }) => address) }
 }
 
 /** The options of a `fetch` to another server. With a function that compares names, Bun would not pool the connections. */

@@ -66,8 +66,8 @@ export async function emptiestPeer(
   input: { serverName: string; deadAfterSeconds: number },
 ): Promise<Peer | null> {
   const { rows } = await sql<Peer>`
-    select server_name, max(peer_url) as peer_url from server_instances i
-    where peer_url is not null and ${isRecent(input.deadAfterSeconds)}
+    select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
+    where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
     order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
       server_name = ${input.serverName} desc, random() limit 1`.execute(db)
@@ -113,4 +113,37 @@ export async function projectOfCredential(db: DbOrTransaction, hash: Buffer): Pr
     union all select project_id from warm_sandboxes where model_sha256 = ${hash} or token_sha256 = ${hash}
     limit 1`.execute(db)
   return rows[0]?.project_id ?? null
+}
+
+interface ServerWithProjects {
+  server_name: string
+  peer_url: string | null
+  running: boolean
+  keeps_projects: boolean
+  draining: boolean
+  projects: number
+  last_seen: string | null
+}
+
+/** Servers that run or have projects. One that was taken away for good has neither. */
+export async function serversWithProjects(
+  db: DbOrTransaction,
+  deadAfterSeconds: number,
+): Promise<ServerWithProjects[]> {
+  const { rows } = await sql<ServerWithProjects>`
+    select * from (
+      select s.server_name, s.peer_url, s.draining_since is not null as draining,
+        coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
+        coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
+        (select count(*)::integer from projects p where p.home = s.server_name) as projects,
+        max(i.heartbeat_at) as last_seen
+      from servers s left join server_instances i on i.server_name = s.server_name
+      group by s.server_name) found
+    where running or projects > 0 order by server_name`.execute(db)
+  return rows
+}
+
+export async function setDraining(trx: DbOrTransaction, serverName: string, isDraining: boolean): Promise<void> {
+  const since = isDraining ? sql<string>`coalesce(draining_since, now())` : null
+  await updateRows(trx, 'servers', { server_name: serverName }, { draining_since: since })
 }

@@ -2,7 +2,7 @@
 import { type BodyOf, ServiceError, type takenProject, type takeOverServerRoute } from '@svc/contract'
 import pLimit from 'p-limit'
 import type { z } from 'zod'
-import { instanceOwnedBy } from '../accounts/store.ts'
+import { requireInstanceOwner } from '../accounts/change.ts'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -26,15 +26,9 @@ interface TakeOver extends BodyOf<typeof takeOverServerRoute> {
   caller: Caller<UserActor>
 }
 
-export async function requireInstanceOwner({ db }: Pick<Deps, 'db'>, userId: string): Promise<string> {
-  const accountId = await instanceOwnedBy(db, userId)
-  if (accountId !== null) return accountId
-  throw new ServiceError('forbidden', "Only owners of this server's first account can manage its servers.")
-}
-
 export async function takeOverServer(deps: Deps, input: TakeOver) {
   const { serverName, caller, accept_loss } = input
-  const account_id = await requireInstanceOwner(deps, caller.actor.user_id)
+  const account_id = await requireInstanceOwner(deps.db, caller.actor.user_id, 'take over servers')
   await requireGone(deps, serverName)
   const began = performance.now()
   // It can be paused in the middle of a transaction, or hold the lock of a merge.

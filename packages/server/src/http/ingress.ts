@@ -14,8 +14,8 @@ export interface IngressHandler {
 export interface Forwarder {
   /** What another server states about the request that it forwards. Null: the request comes from outside. */
   admit(request: IncomingMessage): Forwarded | null
-  /** Whether another server made the request itself. */
-  isFromServer(request: IncomingMessage): boolean
+  /** Whether its handler answers other servers only, and judges them itself. */
+  isForServers(request: IncomingMessage): boolean
   /** Resolves with true when another server answers. Null: this one does, and at once. */
   request(request: ListenedRequest, response: ServerResponse): Promise<boolean> | null
   upgrade(request: ListenedRequest, socket: Duplex, head: Buffer): Promise<boolean> | null

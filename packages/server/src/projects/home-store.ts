@@ -1,14 +1,17 @@
 /** SQL on the home of a project: the server that keeps its repository, sessions and apps. */
 import { ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
-import { findRow, hasRow, listRows, updateRows } from '../db/rows.ts'
+import { findRow, firstRow, hasRow, listRows, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from './store.ts'
 
-/** Undefined for an unknown project. Null: it has no home yet. */
-export async function homeOf(db: DbOrTransaction, projectId: string): Promise<string | null | undefined> {
-  return (await findRow(db, 'projects', { project_id: projectId }))?.home
+/** Null for an unknown project. Null as `home`: it has none yet. */
+export function homeOf(
+  db: DbOrTransaction,
+  projectId: string,
+): Promise<Pick<ProjectRow, 'home' | 'home_state'> | null> {
+  return firstRow(db.selectFrom('projects').select(['home', 'home_state']).where('project_id', '=', projectId))
 }
 
 /** All projects with that slug, in any account, and deleted ones that had it. */
@@ -32,7 +35,9 @@ export async function takeProjects(
   const isOpen = isAlone || isOnlyName ? sql`home is distinct from ${serverName}` : sql`home is null`
   const isKept = isOnlyName ? sql`true` : sql`(not managed or project_id::text = any(${stored}::text[]))`
   const { numAffectedRows } = await sql`
-    update projects set home = ${serverName}, home_epoch = home_epoch + 1 where ${isOpen} and ${isKept}`.execute(db)
+    update projects set home = ${serverName}, home_epoch = home_epoch + 1, home_state = 'open' where ${isOpen} and ${isKept}`.execute(
+    db,
+  )
   return Number(numAffectedRows ?? 0n)
 }
 
@@ -58,8 +63,8 @@ export async function holdHome(
 ): Promise<void> {
   if (home === null) return
   const mine = trx.selectFrom('projects').select('project_id')
-  if (!(await hasRow(mine.where((eb) => eb.and({ project_id, home, home_epoch })).forShare())))
-    throw await hasMoved(trx, { home }, { project_id })
+  const isMine = mine.where((eb) => eb.and({ project_id, home, home_epoch })).where('home_state', '<>', 'frozen')
+  if (!(await hasRow(isMine.forShare()))) throw await hasMoved(trx, { home }, { project_id })
 }
 
 /** Runs `write` in a transaction that has checked the home. A server that runs alone needs neither. */
@@ -86,19 +91,19 @@ export async function hasMoved(
   { home }: Pick<Deps, 'home'>,
   { project_id }: Pick<Homed, 'project_id'>,
 ): Promise<ServiceError> {
-  const now = await homeOf(db, project_id)
+  const now = (await homeOf(db, project_id))?.home ?? null
   const own = home === null ? null : await findRow(db, 'servers', { server_name: home })
   const takenOver = own?.taken_over_at
-  const where = now == null || now === home ? '' : ` Its home is ${now} now.`
+  const where = now === null ? '' : ` Its home is ${now} now.`
   const why = takenOver == null ? '' : ` The projects of ${home} were taken over at ${takenOver}.`
-  return new ServiceError(
-    'unavailable',
-    `This project moved to another server while the request was running.${where}${why}`,
-    {
-      hint: 'Nothing was recorded. Send the request again.',
-      detail: { retry_after_seconds: 1 },
-    },
-  )
+  const message =
+    now === home
+      ? 'This project is moving to another server.'
+      : `This project moved to another server while the request was running.${where}${why}`
+  return new ServiceError('unavailable', message, {
+    hint: 'Nothing was recorded. Send the request again.',
+    detail: { retry_after_seconds: 1 },
+  })
 }
 
 /** False when the home has changed since, or the project is gone. */
@@ -107,11 +112,35 @@ export async function moveHome(
   { project_id, home_epoch }: Homed,
   { from, to }: { from: string; to: string },
 ): Promise<boolean> {
-  const set = { home: to, home_epoch: home_epoch + 1 }
+  // A move that was on its way ends with the epoch.
+  const set = { home: to, home_epoch: home_epoch + 1, home_state: 'open' as const }
   return (await updateRows(trx, 'projects', { project_id, home: from, home_epoch }, set)) > 0
 }
 
 /** Projects whose home has that name, deleted ones included until they are purged. */
 export async function projectsAt(db: DbOrTransaction, home: string): Promise<ProjectRow[]> {
   return listRows(db, 'projects', { home }, 'created_at', 'project_id')
+}
+
+interface AsHome extends Homed {
+  home: string
+}
+
+/** Null: the project has another home or epoch. Waits for the transactions that hold the home. */
+export function setHomeState(
+  trx: DbOrTransaction,
+  { project_id, home, home_epoch }: AsHome,
+  home_state: ProjectRow['home_state'],
+): Promise<ProjectRow | null> {
+  return updateRow(trx, 'projects', { project_id, home, home_epoch }, { home_state })
+}
+
+/** Gives a frozen project to another home. Null: it is not frozen at that home and epoch any more. */
+export function switchHome(
+  trx: DbOrTransaction,
+  { project_id, home, home_epoch }: AsHome,
+  to: string,
+): Promise<ProjectRow | null> {
+  const frozen = { project_id, home, home_epoch, home_state: 'frozen' as const }
+  return updateRow(trx, 'projects', frozen, { home: to, home_epoch: home_epoch + 1, home_state: 'open' })
 }

@@ -211,7 +211,7 @@ export function projectsToPurge(
   db: DbOrTransaction,
   { now, home, limit }: { now: Date; home: string | null; limit: number },
 ): Promise<ProjectRow[]> {
-  const here = home === null ? {} : { home }
+  const here = home === null ? {} : { home, home_state: 'open' as const }
   return firstRows(db, 'projects', { purge_at: sql`<= ${now}`, ...here }, limit, 'purge_at')
 }
 

@@ -21,6 +21,7 @@ export type Topic =
   | 'host_landings'
   | 'project_events'
   | 'project_looks'
+  | 'project_moves'
   | 'project_sessions'
   | 'projects'
   | 'server_instances'

@@ -15,6 +15,9 @@ import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
 import { deleteOldApprovals } from '../connectors/calls/approval-store.ts'
 import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
+import { balanceServers } from '../fleet/moves/balance.ts'
+import { removeCopies } from '../fleet/moves/remove-copies.ts'
+import { MoveTender } from '../fleet/moves/tend-moves.ts'
 import { deleteOldKeys } from '../http/idempotency-store.ts'
 import { reconcileOrphaned } from '../models/usage/budget.ts'
 import { upstreamsOf } from '../models/upstreams/upstreams.ts'
@@ -57,6 +60,7 @@ export function jobs(deps: Deps): Job[] {
     ...jobsOfRepositories(deps),
     ...jobsOfManifests(deps),
     ...jobsOfMessages(deps),
+    ...jobsOfHomes(deps),
     ...cleanups(deps),
   ]
 }
@@ -283,6 +287,23 @@ function jobsOfMessages(deps: Deps): Job[] {
       idleMs,
       run: (signal) => deliverMessages(deps, signal),
     },
+  ]
+}
+
+function jobsOfHomes(deps: Deps): Job[] {
+  const moves = new MoveTender(deps)
+  return [
+    {
+      name: 'move projects',
+      scope: 'any server',
+      everyMs: 1_000,
+      wakeOn: ['project_moves'],
+      idleMs,
+      run: (signal) => moves.tend(signal),
+      ended: () => moves.ended(),
+    },
+    { name: 'balance servers', scope: 'any server', everyMs: 20_000, run: () => balanceServers(deps) },
+    { name: 'remove moved copies', scope: 'own disk', everyMs: 600_000, run: () => removeCopies(deps) },
   ]
 }
 

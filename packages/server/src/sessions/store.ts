@@ -98,6 +98,12 @@ export async function listSessions(
   return { rows: rows.map(nest), next }
 }
 
+/** Sessions with a sandbox, or on their way to one. */
+export async function runningSessionsOf(db: DbOrTransaction, projectId: string): Promise<SessionWithSandbox[]> {
+  const ofProject = withSandbox(db).where('project_sessions.project_id', '=', projectId)
+  return (await ofProject.where('project_sessions.status', 'in', ['provisioning', 'running']).execute()).map(nest)
+}
+
 export async function insertSession(db: DbOrTransaction, row: NewRow<'project_sessions'>, actor: Actor | null) {
   const made = await db.insertInto('project_sessions').values(row).returningAll().executeTakeFirstOrThrow()
   await recordSessionEvent(db, 'session.provisioning', made, null, actor)

@@ -23,6 +23,11 @@ export class SessionFeed {
     }
   }
 
+  /** Ends the readers of a session whose project has another home, where they read on. */
+  end(sessionId: string): void {
+    for (const ended of [...(this.#listeners.get(sessionId)?.values() ?? [])]) ended()
+  }
+
   /** Ends every reader, which reads on from the next server. */
   close(): void {
     this.#isClosed = true

@@ -12,3 +12,6 @@ export const endedByOperator = 'It was stopped by `svc self-host stop --sessions
 export function lostReason(driver: Deps['sandboxes']): string {
   return `${driver?.outlives === true ? notContinued : serverStopped} ${whatRemains}`
 }
+
+/** The reason of a sandbox that ended because its project moved to another server. */
+export const movedReason = 'The project moved to another server.'

@@ -22,7 +22,8 @@ import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
 import { lostLately, lostMax } from './lost-lately.ts'
-import { endedByOperator, lostReason } from './reasons.ts'
+import { mayStartHere } from './may-start-here.ts'
+import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
 import { beginGeneration, getSessionById, lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
@@ -161,6 +162,18 @@ export class SessionReconciler implements SessionRunner {
     await this.#attached.get(sessionId)?.follower.caughtUp.promise
   }
 
+  /** Waits for a start that is under way. The row keeps no sandbox, so the home of the project starts one. */
+  moveAway(sessionId: string): Promise<void> {
+    return this.#deps.localLocks.run(`session ${sessionId}`, async () => {
+      const session = await getSessionById(this.#deps.db, sessionId)
+      if (session === null || session.desired !== 'running') return
+      if (session.status !== 'provisioning' && session.status !== 'running') return
+      const follower = this.followerOf(sessionId)
+      if (follower?.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message: movedReason })
+      await this.#beginAgain(session, movedReason, 'stopped')
+    })
+  }
+
   async #handOver(): Promise<number> {
     const attached = [...this.#attached.values()]
     this.#attached.clear()
@@ -177,7 +190,7 @@ export class SessionReconciler implements SessionRunner {
   async #reconcile(sessionId: string): Promise<void> {
     this.#interrupted.delete(sessionId)
     const session = await getSessionById(this.#deps.db, sessionId)
-    if (session === null) return
+    if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') return this.#stopAsRequested(session)
     // The sandbox may have been left to the next server already.
@@ -400,13 +413,17 @@ export class SessionReconciler implements SessionRunner {
     await this.#announce(session.session_id)
   }
 
-  async #beginAgain(session: SessionWithSandbox, reason = 'The server that ran this sandbox stopped.'): Promise<void> {
+  async #beginAgain(
+    session: SessionWithSandbox,
+    reason = 'The server that ran this sandbox stopped.',
+    status: 'error' | 'stopped' = 'error',
+  ): Promise<void> {
     const error = this.#deps.redaction.of(session.session_id).text(reason)
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')
       if (now?.generation !== session.generation) return
-      await endGeneration(trx, session.session_id, { status: 'error', error, at: this.#deps.now() })
+      await endGeneration(trx, session.session_id, { status, error, at: this.#deps.now() })
       await beginGeneration(trx, session.session_id)
     })
   }

@@ -1,0 +1,132 @@
+/** The copies of repositories on other servers, and the end of a server for good. */
+import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
+
+type Reply = Awaited<ReturnType<typeof request>>
+type Taken = Reply['projects'][number]
+
+export const takeOver = command({
+  summary: 'Give the projects of a server that is gone for good a new home',
+  about: [
+    'For several servers on one database. Each project goes to the server that keeps the copy of its repository. Sessions of the server that is gone become stopped and can be started again with their saved work. Refused while that server runs.',
+    'A project whose copy lacks acknowledged changes stays where it is, and the command lists them; --accept-loss takes it without them. Run the command again after you started a server that was needed. Exit code 1 if a project was not taken.',
+    "Needs an owner of the server's first account.",
+  ],
+  scope: 'host',
+  args: { server: { summary: 'Name of the server that is gone' } },
+  flags: {
+    'accept-loss': { kind: 'switch', summary: 'Also take projects whose copy lacks acknowledged changes' },
+    yes: { kind: 'switch', summary: "Don't ask" },
+  },
+  examples: ['svc self-host take-over server-1', 'svc self-host take-over server-1 --yes --json'],
+  async run(ctx, { args, flags }) {
+    await confirm(ctx, {
+      question: `Take over the projects of ${args.server}? Its own data is not used any more.`,
+      yes: flags.yes,
+      corrected: `svc self-host take-over ${args.server} --yes`,
+    })
+    const projects: Taken[] = []
+    for (let remaining = 1; remaining > 0;) {
+      const reply = await request(ctx, args.server, {
+        accept_loss: flags['accept-loss'],
+        after: projects.at(-1)?.project_id,
+      })
+      projects.push(...reply.projects)
+      remaining = reply.projects.length === 0 ? 0 : reply.remaining
+    }
+    const left = projects.filter(({ outcome }) => outcome !== 'taken')
+    if (ctx.out.json) ctx.out.document({ server: args.server, projects })
+    else show(ctx, args.server, projects)
+    if (left.length === 0) return
+    throw new Refusal('not_available', `${left.length} of ${projects.length} projects have no new home yet.`, {
+      hint: 'The list above says what each of them needs.',
+    })
+  },
+})
+
+function request(ctx: Context, server: string, body: { accept_loss: boolean; after: string | undefined }) {
+  return ctx.api.post('/v1/servers/{serverName}/take-over', { path: { serverName: server }, body })
+}
+
+function show({ out }: Context, server: string, projects: Taken[]): void {
+  if (projects.length === 0) return out.line(green('✓ '), `${server} is the home of no project`)
+  for (const project of projects) {
+    out.line(...lineOf(project, server))
+    for (const { ref, acknowledged, copy } of project.missing)
+      out.line(
+        '    ',
+        dim(`${ref}: ${acknowledged.slice(0, 12)} was acknowledged; the copy has ${copy?.slice(0, 12) ?? 'nothing'}`),
+      )
+  }
+}
+
+function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
+  const stale = is_stale ? ' Its copy is from before its last move.' : ''
+  switch (outcome) {
+    case 'taken': {
+      const where = server === null ? '' : ` at ${server}`
+      return [green('✓ '), bold(slug), `${where}.${stale}`]
+    }
+    case 'would-lose':
+      return [
+        yellow('! '),
+        bold(slug),
+        `: acknowledged changes would be lost.${stale} --accept-loss takes it without them.`,
+      ]
+    case 'no-copy':
+      return [
+        red('✗ '),
+        bold(slug),
+        `: no server has a copy. Restore the folder of ${gone} from a backup and start it.`,
+      ]
+    case 'copy-not-running':
+      return [
+        red('✗ '),
+        bold(slug),
+        `: its copy is on ${server}, which does not run or does not answer. Start it first.`,
+      ]
+    default:
+      return outcome satisfies never
+  }
+}
+
+export const copies = command({
+  summary: 'List the projects without a current copy of their repository on another server',
+  about: [
+    'For several servers on one database: with SVC_REPLICA=sync or async another server keeps a copy of each repository. Exit code 1 if a project has none.',
+    "Needs an owner of the server's first account.",
+  ],
+  scope: 'host',
+  examples: ['svc self-host copies', 'svc self-host copies --json'],
+  async run(ctx) {
+    const { out } = ctx
+    const found = await ctx.api.get('/v1/copies')
+    if (out.json) out.document(found)
+    else if (found.mode === 'none') out.line('Servers here keep no copies (SVC_REPLICA).')
+    else if (found.count === 0) out.line(green('✓ '), 'Every project has a current copy')
+    else {
+      out.table(found.projects, [
+        { title: 'PROJECT', of: ({ slug }) => slug, shrink: true },
+        { title: 'HOME', of: ({ home }) => home ?? '' },
+        { title: 'COPY', of: ({ replica, behind }) => copyText(replica, behind) },
+      ])
+    }
+    if (found.count > 0)
+      throw new Refusal(
+        'not_available',
+        `${found.count} ${found.count === 1 ? 'project has' : 'projects have'} no current copy.`,
+        {
+          hint: 'A running home makes one as soon as another server that keeps copies runs.',
+        },
+      )
+  },
+})
+
+function copyText(replica: string | null, behind: number | null): string {
+  if (replica === null) return 'none'
+  if (behind === null) return `${replica}, of an earlier home`
+  return behind === 0 ? `${replica}, which does not run` : `${replica}, ${behind} changes behind`
+}

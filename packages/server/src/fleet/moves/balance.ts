@@ -1,0 +1,59 @@
+/** The job that keeps servers about equally full, and empties those that are drained. */
+import type { Deps } from '../../deps.ts'
+import { idleProject, loads, lockBalance, nextToDrain, type ServerLoad } from './balance-store.ts'
+import { rowOf } from './start-move.ts'
+import { activeMoves, insertMove } from './store.ts'
+
+/** A restart is no reason to move anything. */
+const settledMinutes = 5
+/** Servers differ by this many projects, and by this part of what the fuller one has, before anything moves. */
+const differenceMin = 4
+const partMin = 0.2
+/** A drain waits for agents, so a few projects wait at once. */
+const drainsMax = 4
+
+type BalanceDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'home' | 'log' | 'newId'>
+
+export async function balanceServers(deps: BalanceDeps): Promise<void> {
+  if (deps.home === null) return
+  const begun = await deps.db.transaction().execute(async (trx) => {
+    if (!(await lockBalance(trx))) return null
+    const active = await activeMoves(trx)
+    const servers = await loads(trx, deps.heartbeat.deadAfterSeconds())
+    const drain = chooseDrain(servers)
+    const balance = deps.config.balanceHomes ? chooseBalance(servers) : null
+    if (drain !== null && active.filter(({ cause }) => cause === 'drain').length < drainsMax) {
+      const project = await nextToDrain(trx, drain.from)
+      if (project !== null) return insertMove(trx, { ...rowOf(deps, project, drain.to), cause: 'drain' })
+    }
+    // One at a time, and never beside another move.
+    if (balance === null || active.length > 0) return null
+    const project = await idleProject(trx, balance.from)
+    return project === null ? null : insertMove(trx, { ...rowOf(deps, project, balance.to), cause: 'balance' })
+  })
+  if (begun === null) return
+  const { project_id, from_server: from, to_server: to, cause } = begun
+  deps.log.info({ project_id, from, to, cause }, 'a project begins to move to another server')
+}
+
+interface Choice {
+  from: string
+  to: string
+}
+
+/** Exported for its test. */
+export function chooseBalance(servers: ServerLoad[]): Choice | null {
+  const settled = servers.every(({ minutes }) => minutes >= settledMinutes)
+  const [emptiest, ...others] = servers.filter((each) => !each.is_draining).toSorted((a, b) => a.projects - b.projects)
+  const fullest = others.at(-1)
+  if (!settled || emptiest === undefined || fullest === undefined) return null
+  const difference = fullest.projects - emptiest.projects
+  const isUnequal = difference >= differenceMin && difference >= fullest.projects * partMin
+  return isUnequal ? { from: fullest.server_name, to: emptiest.server_name } : null
+}
+
+function chooseDrain(servers: ServerLoad[]): Choice | null {
+  const from = servers.find(({ is_draining, projects }) => is_draining && projects > 0)
+  const [to] = servers.filter(({ is_draining }) => !is_draining).toSorted((a, b) => a.projects - b.projects)
+  return from === undefined || to === undefined ? null : { from: from.server_name, to: to.server_name }
+}

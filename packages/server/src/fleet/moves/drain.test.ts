@@ -1,0 +1,75 @@
+/** Operators empty a server before they take it away, and see where projects are. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { ProjectHome, Server } from '@svc/contract'
+import { until } from '../../testing-until.ts'
+import { type Fleet, type FleetServer, makeFleet } from '../testing-fleet.ts'
+import { chooseBalance } from './balance.ts'
+import { TestProjectOfFleet } from './testing-moves.ts'
+
+setDefaultTimeout(120_000)
+
+let fleet: Fleet
+let ada: FleetServer
+let bob: FleetServer
+
+beforeAll(async () => {
+  fleet = await makeFleet(['ada', 'bob'])
+  ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
+  for (const server of [ada, bob]) expect((await server.boot()).url).not.toBeNull()
+})
+afterAll(() => fleet.close())
+
+async function servers(): Promise<Map<string, Server>> {
+  const answer = await fleet.request(ada, 'GET', '/v1/servers')
+  const { servers } = (await answer.json()) as { servers: Server[] }
+  return new Map(servers.map((each) => [each.name, each]))
+}
+
+async function drain(name: string, body?: object) {
+  const answer = await fleet.request(ada, 'POST', `/v1/servers/${name}/drain`, { body })
+  return { status: answer.status, body: (await answer.json()) as { code?: string } }
+}
+
+test('a drained server gives its projects away, takes none, and both are in the audit log', async () => {
+  const projects = []
+  for (let n = 0; n < 4; n++) {
+    const project = await TestProjectOfFleet.make(fleet, ada)
+    const commit = await project.commit()
+    expect((await project.push(bob, commit, 'main')).code).toBe(0)
+    projects.push({ project, commit })
+  }
+  const before = await servers()
+  expect([before.get('ada')!.projects, before.get('bob')!.projects]).toEqual([2, 2])
+  expect(before.get('bob')).toMatchObject({ running: true, reachable: true, keeps_projects: true, draining: false })
+  expect(await drain('cyd')).toMatchObject({ status: 404 })
+  expect(await drain('bob')).toMatchObject({ status: 200 })
+  expect(await drain('ada')).toMatchObject({ status: 409, body: { code: 'conflict' } })
+  await until('bob is empty', async () => (await servers()).get('bob')!.projects === 0)
+  for (const { project, commit } of projects) {
+    expect((await project.branches(bob)).get('main')).toBe(commit)
+    expect(await project.request<ProjectHome>(bob, 'GET', '/home')).toMatchObject({ body: { server: 'ada' } })
+  }
+  const late = await TestProjectOfFleet.make(fleet, bob)
+  expect(await late.request<ProjectHome>(bob, 'GET', '/home')).toMatchObject({ body: { server: 'ada', move: null } })
+  expect(await late.request(bob, 'POST', '/home', { server: 'bob' })).toMatchObject({ status: 409 })
+  expect(await drain('bob', { off: true })).toMatchObject({ status: 200 })
+  await late.move(bob, bob)
+  expect(await late.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+  const audited = await fleet.query<{ action: string }>(
+    "select action from audit_events where action in ('server.drain', 'project.move') order by event_id",
+  )
+  expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.drain', 'project.move'])
+})
+
+test('projects move only between settled servers that keep clearly unequal numbers', () => {
+  const server = (server_name: string, projects: number, more: object = {}) => ({
+    ...{ server_name, projects, is_draining: false, minutes: 60 },
+    ...more,
+  })
+  expect(chooseBalance([server('ada', 10), server('bob', 0)])).toEqual({ from: 'ada', to: 'bob' })
+  expect(chooseBalance([server('ada', 3), server('bob', 0)])).toBeNull()
+  expect(chooseBalance([server('ada', 100), server('bob', 90)])).toBeNull()
+  expect(chooseBalance([server('ada', 10), server('bob', 0, { minutes: 1 })])).toBeNull()
+  expect(chooseBalance([server('ada', 10), server('bob', 0, { is_draining: true })])).toBeNull()
+  expect(chooseBalance([server('ada', 10)])).toBeNull()
+})

@@ -1,0 +1,202 @@
+/** Projects move between real servers while they are used, and whichever server dies, each stays whole at one home. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../../testing-until.ts'
+import { type Fleet, type FleetServer, makeFleet } from '../testing-fleet.ts'
+import { TestProjectOfFleet } from './testing-moves.ts'
+
+setDefaultTimeout(120_000)
+
+let fleet: Fleet
+let ada: FleetServer
+let bob: FleetServer
+
+beforeAll(async () => {
+  fleet = await makeFleet(['ada', 'bob'])
+  ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
+  await boot(ada)
+})
+afterAll(() => fleet.close())
+
+async function boot(server: FleetServer, failpoints = ''): Promise<void> {
+  const { url, errors } = await server.boot(failpoints === '' ? {} : { SVC_FAILPOINTS: failpoints })
+  if (url === null) throw new Error(await errors())
+}
+
+async function restart(server: FleetServer, failpoints = ''): Promise<void> {
+  await server.kill('SIGKILL')
+  await boot(server, failpoints)
+}
+
+/** With both servers running and the project at ada. */
+async function projectAtAda(): Promise<{ project: TestProjectOfFleet; main: string }> {
+  await bob.kill('SIGKILL')
+  const project = await until('ada makes it', async () => {
+    const made = await TestProjectOfFleet.make(fleet, ada)
+    const [row] = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [made.id])
+    return row?.home === 'ada' ? made : null
+  })
+  const main = await project.commit()
+  expect((await project.push(ada, main, 'main')).code).toBe(0)
+  await project.hide(ada, 'refs/svc/wip/some-session', await project.commit(main))
+  return { project, main }
+}
+
+async function expectWhole(project: TestProjectOfFleet, home: FleetServer, refs: string[]): Promise<void> {
+  const now = await project.refsOnDisk(home)
+  expect(now).toEqual(expect.arrayContaining(refs))
+  for (const server of [ada, bob]) {
+    const commit = await project.commit()
+    const branch = `after-${server.name}-${commit.slice(0, 8)}`
+    expect(await project.push(server, commit, branch)).toMatchObject({ code: 0 })
+    for (const other of [ada, bob]) expect((await project.branches(other)).get(branch)).toBe(commit)
+  }
+}
+
+test('a project moves under pushes and merges: all that was acknowledged is there, and nothing failed', async () => {
+  const { project, main } = await projectAtAda()
+  await boot(bob)
+  const acknowledged: { branch: string; commit: string }[] = []
+  const merged: string[] = []
+  const failures: unknown[] = []
+  let isOver = false
+  const front = (n: number) => (n % 2 === 0 ? ada : bob)
+  const pushes = async (worker: string) => {
+    for (let n = 0; !isOver; n++) {
+      const commit = await project.commit(main)
+      const branch = `${worker}-${n}`
+      const pushed = await project.push(front(n), commit, branch)
+      if (pushed.code === 0) acknowledged.push({ branch, commit })
+      else failures.push(pushed.errors)
+    }
+  }
+  const merges = async () => {
+    for (let n = 0; !isOver; n++) {
+      const branch = `merged-${n}`
+      await project.push(front(n), await project.commit(main), branch)
+      const opened = await project.request<{ cr_id: string }>(front(n + 1), 'POST', '/change-requests', {
+        title: branch,
+        head_ref: branch,
+      })
+      const { status, body } = await project.request<{ change_request: { merge_commit_sha: string } }>(
+        front(n),
+        'POST',
+        `/change-requests/${opened.body.cr_id}/merge`,
+      )
+      if (status === 200) merged.push(body.change_request.merge_commit_sha)
+      else failures.push([opened, body])
+    }
+  }
+  const load = Promise.all([pushes('one'), merges()])
+  await until('the load runs', () => acknowledged.length > 1 && merged.length > 0)
+  const moves = [bob, ada, bob]
+  for (const to of moves) {
+    const before = merged.length + acknowledged.length
+    await project.move(front(acknowledged.length), to)
+    expect(await project.ended()).toMatchObject({ phase: 'done', home: to.name })
+    await until('the load goes on', () => merged.length + acknowledged.length > before + 2)
+  }
+  isOver = true
+  await load
+  expect(failures).toEqual([])
+  const branches = await project.branches(ada)
+  for (const { branch, commit } of acknowledged) expect([branch, branches.get(branch)]).toEqual([branch, commit])
+  await project.git('fetch', '-q', `${ada.url}/v1/projects/${project.id}/git`, 'main')
+  for (const sha of merged) expect((await project.git('merge-base', '--is-ancestor', sha, 'FETCH_HEAD')).code).toBe(0)
+  const crs = await fleet.query<{ status: string }>('select status from change_requests where project_id = $1', [
+    project.id,
+  ])
+  expect(crs.filter(({ status }) => status === 'merged')).toHaveLength(merged.length)
+  await expectWhole(project, bob, [])
+  expect((await project.refsOnDisk(bob)).join('\n')).toContain('refs/svc/wip/some-session')
+}, 180_000)
+
+const ofSource = ['move.after_close', 'move.before_freeze', 'move.after_freeze']
+const ofTarget = ['move.after_pass', 'move.before_last_pass', 'move.before_switch', 'move.after_switch']
+
+test.each([...ofSource.map((point) => [point, 'ada']), ...ofTarget.map((point) => [point, 'bob'])])(
+  'killed at %s, %s comes back and the move is completed',
+  async (point, name) => {
+    const { project } = await projectAtAda()
+    const [victim, other] = name === 'ada' ? [ada, bob] : [bob, ada]
+    const refs = await project.refsOnDisk(ada)
+    await restart(victim!, `${point}=kill@1`)
+    if (other === bob) await boot(bob)
+    await until('both are known', async () => {
+      const { servers } = (await (await fleet.request(ada, 'GET', '/v1/servers')).json()) as {
+        servers: { running: boolean }[]
+      }
+      return servers.filter(({ running }) => running).length === 2
+    })
+    await project.move(other!, bob)
+    await until(`${name} has ended`, async () => !(await isUp(victim!)))
+    await restart(victim!)
+    expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+    await expectWhole(project, bob, refs)
+  },
+)
+
+async function isUp(server: FleetServer): Promise<boolean> {
+  return fetch(`${server.url}/health`).then(
+    () => true,
+    () => false,
+  )
+}
+
+test('a frozen project whose target does not come back opens again where it is', async () => {
+  const { project } = await projectAtAda()
+  const refs = await project.refsOnDisk(ada)
+  await restart(bob, 'move.before_switch=kill@1')
+  await project.move(ada, bob)
+  await until('bob has ended', async () => !(await isUp(bob)))
+  // As if that time had passed, three times.
+  await until('the move has failed', async () => {
+    await fleet.query(
+      `update project_moves set phase_at = now() - interval '1 hour',
+      progress_at = now() - interval '1 hour' where project_id = $1 and ended_at is null`,
+      [project.id],
+    )
+    return (await project.lastMove()).phase === 'failed'
+  })
+  expect(await project.ended()).toMatchObject({ phase: 'failed', home: 'ada', home_state: 'open' })
+  await boot(bob)
+  await expectWhole(project, ada, refs)
+})
+
+test('a source that sleeps through the switch acknowledges nothing when it wakes', async () => {
+  const file = join(fleet.dir, 'at-switch')
+  const atMerge = join(fleet.dir, 'at-merge')
+  const { project, main } = await projectAtAda()
+  await restart(ada, `merge.after_push=pause:${atMerge}@1`)
+  await restart(bob, `move.before_switch=pause:${file}@1`)
+  expect((await project.push(ada, await project.commit(main), 'topic')).code).toBe(0)
+  const opened = await project.request<{ cr_id: string }>(ada, 'POST', '/change-requests', {
+    title: 'Asleep',
+    head_ref: 'topic',
+  })
+  const merging = project.request<{ code: string }>(ada, 'POST', `/change-requests/${opened.body.cr_id}/merge`)
+  await until('the merge has written', () => existsSync(atMerge))
+  // Forced, so that it does not wait for the merge.
+  await project.move(bob, bob, true)
+  await until('bob is about to switch', () => existsSync(file))
+  await ada.kill('SIGSTOP')
+  await rm(file)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+  await rm(atMerge)
+  await ada.kill('SIGCONT')
+  const refused = await merging
+  expect([refused.status, refused.body.code]).toEqual([503, 'unavailable'])
+  // Whether the copy has that merge, the row and the branch agree about it.
+  await until('the merge is settled', async () => {
+    const [cr] = await fleet.query<{ status: string }>('select status from change_requests where cr_id = $1', [
+      opened.body.cr_id,
+    ])
+    const main = (await project.branches(bob)).get('main')
+    await project.git('fetch', '-q', `${bob.url}/v1/projects/${project.id}/git`, 'main')
+    await project.git('fetch', '-q', `${bob.url}/v1/projects/${project.id}/git`, 'topic')
+    const { code } = await project.git('merge-base', '--is-ancestor', 'FETCH_HEAD', main!)
+    return (code === 0) === (cr!.status === 'merged')
+  })
+})

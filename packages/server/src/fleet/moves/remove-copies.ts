@@ -1,0 +1,50 @@
+/** The job that removes what moves leave on the disk of this server, and never what this server is the home of. */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deps } from '../../deps.ts'
+import { managedDir, mirrorDir } from '../../projects/repository.ts'
+import { getProjectOrDeleted } from '../../projects/store.ts'
+import { activeMoves, leftCopies, recordRemoved } from './store.ts'
+import { asideOf, removeRoom, setAside, withCopy } from './target.ts'
+
+/** Clones that began before the move read from the old copy. */
+const inPlaceMinutes = 15
+const keptMs = 86_400_000
+
+export async function removeCopies(deps: Pick<Deps, 'config' | 'db' | 'home' | 'localLocks' | 'log' | 'now'>) {
+  const { db, home } = deps
+  if (home === null) return
+  for (const move of await leftCopies(db, { serverName: home, minutes: inPlaceMinutes }))
+    await withCopy(deps, move.project_id, async () => {
+      const project = await getProjectOrDeleted(db, move.project_id)
+      const isBack = project === null || project.home === home
+      if (!isBack)
+        for (const dir of [managedDir(deps, move.project_id), mirrorDir(deps, move.project_id)])
+          await setAside(deps, dir, move.project_id)
+      await recordRemoved(db, move.move_id)
+    })
+  for (const { name, at } of await copiesAside(deps))
+    if (deps.now().getTime() - at > keptMs) {
+      await rm(join(asideOf(deps), name), { recursive: true, force: true })
+      deps.log.info({ copy: name }, 'removed the copy of a project that moved a day ago')
+    }
+  const coming = new Set((await activeMoves(db)).flatMap((each) => (each.to_server === home ? [each.project_id] : [])))
+  for (const name of await namesIn(join(deps.config.dataDir, 'moving'))) {
+    const projectId = /^([0-9a-f-]{36})\.git$/.exec(name)?.[1]
+    if (projectId !== undefined && !coming.has(projectId)) await removeRoom(deps, projectId)
+  }
+}
+
+async function copiesAside(deps: Pick<Deps, 'config'>): Promise<{ name: string; at: number }[]> {
+  return (await namesIn(asideOf(deps))).flatMap((name) => {
+    const at = /^[0-9a-f-]{36}-(\d{13})\.git$/.exec(name)?.[1]
+    return at === undefined ? [] : [{ name, at: Number(at) }]
+  })
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+}

@@ -1,0 +1,77 @@
+/** The servers of the database, as their operators see them. */
+import { type Server, ServiceError } from '@svc/contract'
+import { requireInstanceOwner } from '../../accounts/change.ts'
+import { auditEvent, recordAudit } from '../../audit/record.ts'
+import type { Caller, UserActor } from '../../auth/actor.ts'
+import { notFound } from '../../auth/allow.ts'
+import type { Deps } from '../../deps.ts'
+import { fetchTrust } from '../peer-tls.ts'
+import { findServer, type Peer, serversWithProjects, setDraining } from '../store.ts'
+import { presentMove } from './present.ts'
+import { activeMoves, mayKeepProjects } from './store.ts'
+
+type ServerDeps = Pick<Deps, 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
+/** A server that does not answer by then is of no use to the others. */
+const answerMsMax = 2_000
+
+export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
+  await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
+  const moves = (await activeMoves(deps.db)).map(presentMove)
+  const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
+  const servers = await Promise.all(
+    rows.map(async ({ server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen }) => {
+      const isItself = name === deps.serverName
+      const reachable =
+        isItself || peer_url === null || !running ? null : await isReachable(deps, { server_name: name, peer_url })
+      const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
+      return { ...facts, moves: moves.filter(({ from }) => from === name) } satisfies Server
+    }),
+  )
+  return { servers }
+}
+
+async function isReachable({ peerTls }: ServerDeps, peer: Peer): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerMsMax)
+  const options = { signal, redirect: 'manual', ...fetchTrust(peerTls, peer) } as const
+  const asked = fetch(`${peer.peer_url}/health`, options)
+  const answer = await asked.catch(unreachable)
+  await answer?.body?.cancel()
+  return answer !== null
+}
+
+/** That it does not answer is the finding. */
+function unreachable(): null {
+  return null
+}
+
+export async function drainServer(
+  deps: ServerDeps,
+  { serverName, off, caller }: { serverName: string; off: boolean; caller: Caller<UserActor> },
+) {
+  const { db } = deps
+  const { user_id } = caller.actor
+  const account_id = await requireInstanceOwner(db, user_id, 'drain servers')
+  const server = await findServer(db, { server_name: serverName })
+  if (server === null) throw notFound('server')
+  if (!off) await refuseLast(deps, serverName)
+  await db.transaction().execute(async (trx) => {
+    await setDraining(trx, serverName, !off)
+    await recordAudit(trx, caller, {
+      ...auditEvent({ account_id }, 'server.drain', 'server', serverName),
+      before: { draining: server.draining_since !== null },
+      after: { draining: !off },
+    })
+  })
+  return { name: serverName, draining: !off }
+}
+
+async function refuseLast({ db, heartbeat }: ServerDeps, serverName: string): Promise<void> {
+  const deadAfterSeconds = heartbeat.deadAfterSeconds()
+  for (const { server_name, draining } of await serversWithProjects(db, deadAfterSeconds)) {
+    const isOther = server_name !== serverName && !draining
+    if (isOther && (await mayKeepProjects(db, { serverName: server_name, deadAfterSeconds }))) return
+  }
+  throw new ServiceError('conflict', `No other server is running that could keep the projects of ${serverName}.`, {
+    hint: 'Start another server with the role worker first.',
+  })
+}

@@ -1,0 +1,107 @@
+/** The part of the server that a project leaves: everything of the project ends, and nothing is acknowledged any more. */
+import type { Deps } from '../../deps.ts'
+import '../../failpoint.ts'
+import { setHomeState } from '../../projects/home-store.ts'
+import { getProjectOrDeleted } from '../../projects/store.ts'
+import { reconcileSessions } from '../../sessions/jobs.ts'
+import { runningSessionsOf, type SessionWithSandbox } from '../../sessions/store.ts'
+import { undoMove, waitFor } from './end-move.ts'
+import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
+
+/** A request that lasts longer makes the move wait for a better moment. */
+const drainMsMax = 10_000
+
+export async function handOver(deps: Deps, move: MoveRow): Promise<void> {
+  const { project_id: projectId, from_server: home, home_epoch } = move
+  const project = await getProjectOrDeleted(deps.db, projectId)
+  if (project === null || project.home !== home || project.home_epoch !== home_epoch) {
+    const error = 'The project has another home since this move began.'
+    return void (await undoMove(deps, move, { error, again: false }))
+  }
+  const busy = await whyBusy(deps, move)
+  if (busy !== null) return waitFor(deps, move, busy)
+  // Long saves happen while requests are still answered.
+  const unsaved = await whyUnsaved(deps, move)
+  if (unsaved !== null) return waitFor(deps, move, unsaved)
+  deps.homeGate.close(projectId)
+  const of = { project_id: projectId, home, home_epoch }
+  try {
+    if ((await deps.db.transaction().execute((trx) => setHomeState(trx, of, 'closing'))) === null) return
+    await failpoint('move.after_close')
+    const reason = await settle(deps, move)
+    if (reason !== null) return await stay(deps, move, reason)
+    await failpoint('move.before_freeze')
+    await freeze(deps, move)
+    await failpoint('move.after_freeze')
+  } catch (error) {
+    await stay(deps, move, 'Its home failed to hand it over.')
+    throw error
+  }
+}
+
+async function freeze(deps: Deps, move: MoveRow): Promise<void> {
+  const { project_id, from_server: home, home_epoch } = move
+  await deps.db.transaction().execute(async (trx) => {
+    await lockMove(trx, move.move_id)
+    // Waits for the transactions that acknowledge something, and none begins after it.
+    const held = await setHomeState(trx, { project_id, home, home_epoch }, 'frozen')
+    if (held !== null) await setPhase(trx, move, 'copied', { phase: 'frozen' })
+  })
+}
+
+/** Opens the project again where it is. */
+async function stay(deps: Deps, move: MoveRow, reason: string): Promise<void> {
+  const { project_id, from_server: home, home_epoch } = move
+  await deps.db.transaction().execute(async (trx) => {
+    const now = await lockMove(trx, move.move_id)
+    if (now?.phase === 'copied') await setHomeState(trx, { project_id, home, home_epoch }, 'open')
+  })
+  deps.homeGate.open(project_id)
+  await waitFor(deps, move, reason)
+  await goOn(deps)
+}
+
+/** Starts what a move ended, if this server is the home now. */
+export async function goOn(deps: Deps): Promise<void> {
+  await reconcileSessions(deps)
+  deps.apps.enqueue()
+}
+
+/** Null once nothing of the project runs here any more. */
+async function settle(deps: Deps, move: MoveRow): Promise<string | null> {
+  const { project_id: projectId, is_forced } = move
+  const isDrained = await deps.homeGate.until(projectId, drainMsMax, () => deps.homeGate.writesOf(projectId) === 0)
+  if (!isDrained && !is_forced) return 'Requests that change the project are still running.'
+  const busy = await whyBusy(deps, move)
+  if (busy !== null) return busy
+  const sessionIds = (await runningSessionsOf(deps.db, projectId)).map(({ session_id }) => session_id)
+  await noteProgress(deps.db, move, { sessions: sessionIds })
+  await Promise.all([
+    deps.apps.moveAway(projectId),
+    deps.checks.moveAway(projectId),
+    deps.warm.dropProject(projectId),
+    ...sessionIds.map((sessionId) => deps.sessions.moveAway(sessionId)),
+  ])
+  return null
+}
+
+/** Null: no agent works. A forced move ends turns. */
+async function whyBusy(deps: Deps, { project_id, is_forced }: MoveRow): Promise<string | null> {
+  if (is_forced) return null
+  const live = await runningSessionsOf(deps.db, project_id)
+  const isBusy = ({ session_id, is_busy }: SessionWithSandbox) => is_busy || deps.sessions.turnOf(session_id) === 'busy'
+  const busy = live.find(isBusy)
+  if (busy !== undefined) return `The agent of session ${busy.session_id.slice(0, 8)} is working.`
+  const starting = live.find(({ status, sandbox }) => status === 'provisioning' && sandbox !== null)
+  return starting === undefined ? null : `Session ${starting.session_id.slice(0, 8)} is starting.`
+}
+
+/** Null: all unfinished work is saved. A forced move leaves behind what cannot be saved. */
+async function whyUnsaved(deps: Deps, { project_id, is_forced }: MoveRow): Promise<string | null> {
+  for (const { session_id } of await runningSessionsOf(deps.db, project_id)) {
+    const saved = await deps.sessions.wipOf(session_id)?.saveNow()
+    if (is_forced || saved === undefined || saved.kind === 'clean' || saved.kind === 'saved') continue
+    return `The unfinished work of session ${session_id.slice(0, 8)} cannot be saved: ${saved.reason}`
+  }
+  return null
+}

@@ -1,0 +1,63 @@
+import { ServiceError } from '@svc/contract'
+import { auditEvent, recordAudit } from '../../audit/record.ts'
+import type { Caller } from '../../auth/actor.ts'
+import type { Deps } from '../../deps.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { findServer } from '../store.ts'
+import { insertMove, mayKeepProjects, type MoveRow } from './store.ts'
+
+type StartDeps = Pick<Deps, 'db' | 'home' | 'heartbeat' | 'newId'>
+
+/** Begins a move; jobs of the two servers carry it out. */
+export async function startMove(
+  deps: StartDeps,
+  input: { project: ProjectRow; to: string; isForced: boolean; caller: Caller },
+): Promise<MoveRow> {
+  const { project, to, isForced, caller } = input
+  await refuseTarget(deps, project, to)
+  const begun = await deps.db.transaction().execute(async (trx) => {
+    const move = await insertMove(trx, {
+      ...rowOf(deps, project, to),
+      ...{ cause: 'request', is_forced: isForced, requested_by: caller.actor.user_id },
+    })
+    if (move !== null)
+      await recordAudit(trx, caller, {
+        ...auditEvent(project, 'project.move', 'project', project.project_id),
+        before: { server: project.home },
+        after: { server: to, force: isForced },
+      })
+    return move
+  })
+  if (begun !== null) return begun
+  throw new ServiceError('conflict', 'This project is moving already.', {
+    hint: 'Wait until that move has ended: svc self-host servers shows moves.',
+  })
+}
+
+export function rowOf(
+  { newId }: Pick<Deps, 'newId'>,
+  { project_id, home, home_epoch }: Pick<ProjectRow, 'project_id' | 'home' | 'home_epoch'>,
+  to: string,
+) {
+  return { move_id: newId(), project_id, from_server: home ?? '', to_server: to, home_epoch }
+}
+
+async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): Promise<void> {
+  const { db, home, heartbeat } = deps
+  if (home === null || project.home === null)
+    throw new ServiceError('conflict', 'This server runs alone, so there is no server to move projects to.', {
+      hint: 'Start every server with SVC_PEER_URL: see docs/operate/several-servers.md.',
+    })
+  const server = await findServer(db, { server_name: to })
+  if (server === null)
+    throw new ServiceError('not_found', `There is no server with the name ${JSON.stringify(to)}.`, {
+      hint: 'svc self-host servers lists them.',
+    })
+  if (project.home === to) throw new ServiceError('conflict', `${to} keeps this project already.`)
+  if (server.draining_since !== null)
+    throw new ServiceError('conflict', `${to} is being drained, so it takes no projects.`, {
+      hint: `End that first: svc self-host drain ${to} --off`,
+    })
+  if (!(await mayKeepProjects(db, { serverName: to, deadAfterSeconds: heartbeat.deadAfterSeconds() })))
+    throw new ServiceError('conflict', `${to} is not running, or it keeps no projects (SVC_ROLES).`)
+}

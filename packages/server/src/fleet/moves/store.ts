@@ -1,0 +1,119 @@
+/** All SQL on moves of projects between servers. */
+import { sql } from 'kysely'
+import { isAtHome } from '../../db/home.ts'
+import { isRecent } from '../../db/live-instance.ts'
+import { type Changes, firstRow, listRows, lockRow, updateRow } from '../../db/rows.ts'
+import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+
+export type MoveRow = Row<'project_moves'>
+
+/** False while another move of the project is active. */
+export async function insertMove(trx: DbOrTransaction, row: NewRow<'project_moves'>): Promise<MoveRow | null> {
+  return firstRow(
+    trx
+      .insertInto('project_moves')
+      .values(row)
+      .onConflict((conflict) => conflict.column('project_id').where('ended_at', 'is', null).doNothing())
+      .returningAll(),
+  )
+}
+
+export function lastMoveOf(db: DbOrTransaction, projectId: string): Promise<MoveRow | null> {
+  const ofProject = db.selectFrom('project_moves').selectAll().where('project_id', '=', projectId)
+  return firstRow(ofProject.orderBy('requested_at', 'desc').limit(1))
+}
+
+/** Of all servers: there are few at a time. */
+export function activeMoves(db: DbOrTransaction): Promise<MoveRow[]> {
+  return listRows(db, 'project_moves', { ended_at: null }, 'requested_at')
+}
+
+export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow | null> {
+  return lockRow(trx, 'project_moves', { move_id: moveId })
+}
+
+/** Null when the move is not in that phase any more. */
+export function setPhase(
+  trx: DbOrTransaction,
+  { move_id }: Pick<MoveRow, 'move_id'>,
+  from: MoveRow['phase'],
+  set: Changes<'project_moves'> & { phase: MoveRow['phase'] },
+): Promise<MoveRow | null> {
+  const isOver = set.phase === 'done' || set.phase === 'failed'
+  const at = sql<string>`now()`
+  return updateRow(
+    trx,
+    'project_moves',
+    { move_id, phase: from, ended_at: null },
+    { phase_at: at, progress_at: at, waits_for: null, ...set, ...(isOver ? { ended_at: at } : {}) },
+  )
+}
+
+export async function noteProgress(
+  db: DbOrTransaction,
+  { move_id }: Pick<MoveRow, 'move_id'>,
+  set: Changes<'project_moves'>,
+): Promise<void> {
+  await updateRow(db, 'project_moves', { move_id, ended_at: null }, set)
+}
+
+/** Seconds since a time of the row, by the clock of the database. */
+export async function ageOf(db: DbOrTransaction, { move_id }: Pick<MoveRow, 'move_id'>) {
+  const { rows } = await sql<{ phase: number; progress: number; total: number }>`
+    select extract(epoch from now() - phase_at)::float8 as phase, extract(epoch from now() - progress_at)::float8 as progress,
+      extract(epoch from now() - requested_at)::float8 as total
+    from project_moves where move_id = ${move_id}`.execute(db)
+  return rows[0] ?? { phase: 0, progress: 0, total: 0 }
+}
+
+/** Moves with sessions of projects of this server whose work has to go back into their sandboxes. */
+export async function movesWithSessions(db: DbOrTransaction, serverName: string): Promise<MoveRow[]> {
+  return db
+    .selectFrom('project_moves')
+    .selectAll()
+    .where(sql<boolean>`sessions <> '{}'`)
+    .where(isAtHome(sql.ref('project_moves.project_id'), serverName))
+    .execute()
+}
+
+/** Removes a session from the list of a move. */
+export async function settleSession(db: DbOrTransaction, moveId: string, sessionId: string): Promise<void> {
+  const sessions = sql<string[]>`array_remove(sessions, ${sessionId}::uuid)`
+  await updateRow(db, 'project_moves', { move_id: moveId }, { sessions })
+}
+
+/** Finished moves away from this server whose copy is still on its disk, with where the project is now. */
+export async function leftCopies(
+  db: DbOrTransaction,
+  { serverName, minutes }: { serverName: string; minutes: number },
+) {
+  const { rows } = await sql<Pick<MoveRow, 'move_id' | 'project_id'>>`
+    select move_id, project_id from project_moves m where from_server = ${serverName} and phase = 'done'
+      and removed_at is null and ended_at < now() - make_interval(mins => ${minutes})`.execute(db)
+  return rows
+}
+
+export async function recordRemoved(db: DbOrTransaction, moveId: string): Promise<void> {
+  await updateRow(db, 'project_moves', { move_id: moveId }, { removed_at: sql<string>`now()` })
+}
+
+/** Projects of this server that a move left closed when it ended, such as one that was cut short by a crash. */
+export async function leftClosed(db: DbOrTransaction, serverName: string) {
+  const { rows } = await sql<{ project_id: string; home_epoch: number }>`
+    select project_id, home_epoch from projects p where home = ${serverName} and home_state <> 'open' and not exists (
+      select from project_moves m where m.project_id = p.project_id and m.ended_at is null)`.execute(db)
+  return rows
+}
+
+/** Whether a server that may keep projects runs under that name. */
+export async function mayKeepProjects(
+  db: DbOrTransaction,
+  { serverName, deadAfterSeconds }: { serverName: string; deadAfterSeconds: number },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from server_instances join servers using (server_name)
+    where server_name = ${serverName} and server_instances.peer_url is not null and ${isRecent(deadAfterSeconds)}`.execute(
+    db,
+  )
+  return rows.length > 0
+}

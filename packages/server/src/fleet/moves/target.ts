@@ -1,0 +1,139 @@
+/** The part of the server that a project moves to: it copies the repository, and takes the project once it has all of it. */
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type CopyManifest, finishCopy, isSameCopy, placeCopy, readCopyManifest } from '@svc/git'
+import type { Deps } from '../../deps.ts'
+import '../../failpoint.ts'
+import { switchHome } from '../../projects/home-store.ts'
+import { requestPoll } from '../../projects/poll-store.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
+import { PeerRepository, storedDir } from '../peer-git.ts'
+import { livePeer } from '../store.ts'
+import { undoMove, waitFor } from './end-move.ts'
+import { goOn } from './source.ts'
+import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
+
+/** A pass that takes no longer leaves little for the last one, during which writes wait. */
+const smallPassMs = 2_000
+/** A repository that always changes never gets a small pass. */
+const passesMax = 8
+/** Passes while nothing is acknowledged: the second finds nothing. */
+const lastPassesMax = 3
+/** While agents are at work, the copy is kept fresh. */
+const refreshMs = 20_000
+
+export const roomOf = ({ config }: Pick<Deps, 'config'>, projectId: string) =>
+  join(config.dataDir, 'moving', `${projectId}.git`)
+
+/** One pass, while the project is used. */
+export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): Promise<void> {
+  if (move.phase === 'copied' && deps.now().getTime() - Date.parse(move.progress_at) < refreshMs) return
+  if (deps.disk.isLow) return waitFor(deps, move, `The disk of ${move.to_server} is almost full.`)
+  const source = await sourceOf(deps, move)
+  if (source === null) return waitFor(deps, move, `${move.from_server} is not running.`)
+  const began = performance.now()
+  const manifest = await source.manifest(signal)
+  if (manifest !== null) await fetchPass(deps, move, { source, manifest, signal })
+  await failpoint('move.after_pass')
+  const passes = move.passes + 1
+  const isSmall = performance.now() - began < smallPassMs || passes >= passesMax
+  if (move.phase === 'copying' && isSmall)
+    await setPhase(deps.db, move, 'copying', { phase: 'copied', passes, error: null })
+  else await noteProgress(deps.db, move, { passes, progress_at: deps.now() })
+}
+
+/** The last pass, the comparison and the switch: nothing is acknowledged for the project meanwhile. */
+export async function takeOver(deps: Deps, move: MoveRow, signal: AbortSignal): Promise<void> {
+  const { project_id: projectId, from_server, to_server, home_epoch } = move
+  const project = await getProjectOrDeleted(deps.db, projectId)
+  const source = await sourceOf(deps, move)
+  if (project === null || source === null) return waitFor(deps, move, `${from_server} is not running.`)
+  await failpoint('move.before_last_pass')
+  const isWhole = await copyRest(deps, { move, project, source, signal })
+  if (!isWhole) return void (await undoMove(deps, move, { error: 'The copy never equaled its source.', again: true }))
+  await failpoint('move.before_switch')
+  const taken = await deps.db.transaction().execute(async (trx) => {
+    if ((await lockMove(trx, move.move_id))?.phase !== 'frozen') return null
+    const of = { project_id: projectId, home: from_server, home_epoch }
+    const moved = await switchHome(trx, of, to_server)
+    return moved === null ? null : setPhase(trx, move, 'frozen', { phase: 'done', error: null })
+  })
+  if (taken === null) return
+  await failpoint('move.after_switch')
+  deps.homeGate.open(projectId)
+  deps.homeGate.changed(projectId)
+  deps.log.info({ project_id: projectId, from: from_server }, 'a project has moved to this server')
+  await requestPoll(deps.db, projectId)
+  await goOn(deps)
+}
+
+async function sourceOf(deps: Deps, { from_server: serverName, project_id: projectId }: MoveRow) {
+  const peer = await livePeer(deps.db, { serverName, deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })
+  return peer === null ? null : new PeerRepository(deps, { peer, projectId })
+}
+
+interface Pass {
+  source: PeerRepository
+  manifest: CopyManifest
+  signal: AbortSignal
+}
+
+async function fetchPass(deps: Deps, move: MoveRow, { source, manifest, signal }: Pass): Promise<void> {
+  const { unreadable } = await source.fetchInto(roomOf(deps, move.project_id), manifest, signal)
+  if (unreadable.length > 0)
+    deps.log.warn(
+      { project_id: move.project_id, from: move.from_server, commits: unreadable.length },
+      'the source of a move cannot send commits that no branch reaches',
+    )
+}
+
+/** False when source and copy differ after the last pass. */
+async function copyRest(
+  deps: Deps,
+  input: { move: MoveRow; project: ProjectRow; source: PeerRepository; signal: AbortSignal },
+): Promise<boolean> {
+  const { move, project, source, signal } = input
+  const room = roomOf(deps, move.project_id)
+  for (let pass = 0; pass < lastPassesMax; pass++) {
+    const manifest = await source.manifest(signal)
+    // A mirror that was never fetched. A managed repository always exists.
+    if (manifest === null) return !project.managed
+    await fetchPass(deps, move, { source, manifest, signal })
+    await finishCopy(room, manifest)
+    const mine = await readCopyManifest(room)
+    const now = await source.manifest(signal)
+    if (mine === null || now === null || !isSameCopy(mine, now) || !isSameCopy(manifest, now)) continue
+    await place(deps, project)
+    return true
+  }
+  return false
+}
+
+/** An earlier copy of this project, of a time when this server was its home, makes room. */
+async function place(deps: Deps, project: ProjectRow): Promise<void> {
+  const dir = storedDir(deps, project)
+  await withCopy(deps, project.project_id, async () => {
+    await setAside(deps, dir, project.project_id)
+    await placeCopy(roomOf(deps, project.project_id), dir)
+  })
+}
+
+/** One at a time per project: the job that removes old copies must not take the new one. */
+export function withCopy<T>({ localLocks }: Pick<Deps, 'localLocks'>, projectId: string, work: () => Promise<T>) {
+  return localLocks.run(`copy of ${projectId}`, work)
+}
+
+export const asideOf = ({ config }: Pick<Deps, 'config'>) => join(config.dataDir, 'moved')
+
+/** Moves a copy to where nothing looks for it. Does nothing when there is none. */
+export async function setAside(deps: Pick<Deps, 'config' | 'now'>, dir: string, projectId: string): Promise<void> {
+  const aside = join(asideOf(deps), `${projectId}-${deps.now().getTime()}.git`)
+  await mkdir(dirname(aside), { recursive: true })
+  await rename(dir, aside).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+}
+
+export async function removeRoom(deps: Pick<Deps, 'config'>, projectId: string): Promise<void> {
+  await rm(roomOf(deps, projectId), { recursive: true, force: true })
+}

@@ -1,0 +1,78 @@
+/** The job that carries moves of projects on, each step by the server whose part it is. */
+import type { Deps } from '../../deps.ts'
+import { getProjectOrDeleted } from '../../projects/store.ts'
+import { setHomeState } from '../../projects/home-store.ts'
+import { runningSessionsOf } from '../../sessions/store.ts'
+import { undoLate, undoMove } from './end-move.ts'
+import { returnWork } from './return-work.ts'
+import { goOn, handOver } from './source.ts'
+import { activeMoves, leftClosed, type MoveRow } from './store.ts'
+import { copyOnce, takeOver } from './target.ts'
+
+export class MoveTender {
+  readonly #deps: Deps
+  /** Steps that are under way, by move. One of the two servers works on it at a time. */
+  readonly #steps = new Map<string, Promise<void>>()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** `again` while there are moves. */
+  async tend(signal: AbortSignal): Promise<'again' | null> {
+    const { db, home } = this.#deps
+    if (home === null) return null
+    const moves = await activeMoves(db)
+    for (const move of moves) {
+      await undoLate(this.#deps, move)
+      this.#begin(move, signal)
+    }
+    await this.#settleGate(moves)
+    for (const { project_id, home_epoch } of await leftClosed(db, home)) {
+      await setHomeState(db, { project_id, home, home_epoch }, 'open')
+      await goOn(this.#deps)
+    }
+    const waits = await returnWork(this.#deps, home)
+    return moves.length > 0 || waits ? 'again' : null
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#steps.values())
+  }
+
+  #begin(move: MoveRow, signal: AbortSignal): void {
+    const step = this.#stepOf(move)
+    if (step === null || this.#steps.has(move.move_id)) return
+    const run = step(this.#deps, move, signal)
+      .catch(async (error: unknown) => {
+        if (signal.aborted) return
+        const { project_id, phase } = move
+        this.#deps.log.warn({ err: error, project_id, phase }, 'a step of a move failed; retrying')
+        if (phase === 'frozen')
+          await undoMove(this.#deps, move, { error: `${move.to_server} failed to take the project.`, again: true })
+      })
+      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'undoing a move failed; it is undone later'))
+      .then(() => void this.#steps.delete(move.move_id))
+    this.#steps.set(move.move_id, run)
+  }
+
+  #stepOf({ phase, from_server, to_server }: MoveRow) {
+    const { home } = this.#deps
+    if (phase === 'frozen') return to_server === home ? takeOver : null
+    if (phase === 'copied' && from_server === home) return handOver
+    return to_server === home ? copyOnce : null
+  }
+
+  /** Lets the writes go that wait here, to wherever the project is now, and ends streams of sessions that went away. */
+  async #settleGate(moves: MoveRow[]): Promise<void> {
+    const { db, home, homeGate, feed } = this.#deps
+    const leaving = new Set(moves.filter(({ phase }) => phase !== 'copying').map(({ project_id }) => project_id))
+    for (const projectId of homeGate.closed) {
+      const project = await getProjectOrDeleted(db, projectId)
+      if (project?.home === home && leaving.has(projectId)) continue
+      homeGate.open(projectId)
+      if (project?.home === home) await goOn(this.#deps)
+      else for (const { session_id } of await runningSessionsOf(db, projectId)) feed.end(session_id)
+    }
+  }
+}
