@@ -72,6 +72,7 @@ export {
   type ReplicaMark,
   tidyReplica,
 } from './mirror/replica.ts'
+export { notedKeptRefs } from './refs/kept-refs.ts'
 export { keepReplicaFiles, looseFiles, packsOfPush, type StoreFile, writeFiles } from './mirror/replica-files.ts'
 export { objectFormat, type ObjectFormat } from './process/object-format.ts'
 export {

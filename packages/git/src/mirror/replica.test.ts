@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commit, makeRepo, tempDir } from '../testing.ts'
 import { git } from '../process/git.ts'
+import { notedKeptRefs } from '../refs/kept-refs.ts'
 import { keepRef, readRefValue } from '../refs/refs.ts'
 import { zeroSha } from '../repository.ts'
 import {
@@ -37,8 +38,10 @@ test('a replica has all refs, hidden ones too, and says as of which change', asy
   expect(await readReplicaMark(copy)).toEqual({ epoch: 1, seq: 4 })
   await keepRef(repo, 'wip/one', tip)
   const refs = await listAllRefs(repo.dir)
-  await fillReplica(copy, { epoch: 2, seq: 5, refs, format: 'sha1', pack: null })
+  const noted = [{ ref: 'refs/svc/cr/1/head', sha: 'a'.repeat(40) }]
+  await fillReplica(copy, { epoch: 2, seq: 5, refs, noted, format: 'sha1', pack: null })
   expect(await listAllRefs(copy)).toEqual(refs)
+  expect(await notedKeptRefs(copy)).toEqual(noted)
 })
 
 test('a thin pack arrives ahead of its ref, which follows only forwards', async () => {

@@ -12,6 +12,7 @@ import { streamChild } from '../process/child-stream.ts'
 import { explainEnd, git, gitLines, startGit } from '../process/git.ts'
 import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { withLock } from '../process/keyed-lock.ts'
+import { forgetNotedRefs, notedKeptRefs, noteKeptRefs } from '../refs/kept-refs.ts'
 import { putRefs } from '../refs/refs.ts'
 import { fetchRefspecs, makeBare } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
@@ -105,6 +106,8 @@ export async function keepReplicaPack(
 interface Filled extends ReplicaMark {
   refs: RefValue[]
   format: ObjectFormat
+  /** Hidden refs whose commits only the host has, because the mirror is emptied. */
+  noted?: RefValue[]
   /** Null when the replica needs no more objects. */
   pack: AsyncIterable<Uint8Array> | null
 }
@@ -131,6 +134,8 @@ export async function fillReplica(dir: string, filled: Filled, options: CallOpti
     // In this order, so that `a` can make room for `a/b`.
     await putRefs(repo, gone)
     await putRefs(repo, filled.refs)
+    await forgetNotedRefs(dir)
+    await noteKeptRefs(dir, filled.noted ?? [])
     await writeMark(dir, filled)
   })
 }
@@ -199,6 +204,8 @@ export async function keepFromFolder(mirrorDir: string, from: string): Promise<v
     }
     const failed = await fetchRefspecs(source, ['+refs/svc/*:refs/svc/*'], {})
     if (failed !== null) throw new Error(`The copy could not be read: ${failed.reason}`)
+    // They come back with the first fetch.
+    await noteKeptRefs(mirrorDir, await notedKeptRefs(from))
   })
 }
 

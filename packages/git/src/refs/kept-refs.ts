@@ -10,7 +10,7 @@ const fileName = 'svc-kept-refs'
 
 export async function listKeptRefs(dir: string): Promise<RefValue[]> {
   const text = await gitLine(dir, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc'])
-  return [...parse(text), ...(await readWaiting(dir))]
+  return [...parse(text), ...(await notedKeptRefs(dir))]
 }
 
 /** The same for a store that git cannot read, from its files. */
@@ -25,7 +25,7 @@ export async function keptRefsOnDisk(dir: string): Promise<RefValue[]> {
     )
     if (ref !== '') found.set(ref, sha)
   }
-  return [...found].map(([ref, sha]) => ({ ref, sha })).concat(await readWaiting(dir))
+  return [...found].map(([ref, sha]) => ({ ref, sha })).concat(await notedKeptRefs(dir))
 }
 
 /** Records the refs of an emptied mirror until their commits are fetched again. */
@@ -33,9 +33,13 @@ export async function noteKeptRefs(dir: string, refs: RefValue[]): Promise<void>
   if (refs.length > 0) await writeFile(join(dir, fileName), refs.map(({ ref, sha }) => `${sha} ${ref}\n`).join(''))
 }
 
+export async function forgetNotedRefs(dir: string): Promise<void> {
+  await rm(join(dir, fileName), { force: true })
+}
+
 /** Sets the recorded refs whose commits exist again. The others stay recorded. */
 export async function restoreKeptRefs(repo: Repository, missingOf: (shas: Sha[]) => Promise<Sha[]>): Promise<void> {
-  const waiting = await readWaiting(repo.dir)
+  const waiting = await notedKeptRefs(repo.dir)
   if (waiting.length === 0) return
   const missing = new Set(await missingOf(waiting.map(({ sha }) => sha)))
   const back = waiting.filter(({ sha }) => !missing.has(sha))
@@ -45,11 +49,12 @@ export async function restoreKeptRefs(repo: Repository, missingOf: (shas: Sha[])
     if ((await moveRefs(repo, updates)).kind !== 'moved') for (const update of updates) await moveRefs(repo, [update])
   }
   const left = waiting.filter(({ sha }) => missing.has(sha))
-  if (left.length === 0) await rm(join(repo.dir, fileName), { force: true })
+  if (left.length === 0) await forgetNotedRefs(repo.dir)
   else await noteKeptRefs(repo.dir, left)
 }
 
-async function readWaiting(dir: string): Promise<RefValue[]> {
+/** The recorded refs of an emptied mirror, whose commits its host has. */
+export async function notedKeptRefs(dir: string): Promise<RefValue[]> {
   return parse(await readFile(join(dir, fileName), 'utf8').catch(() => ''))
 }
 

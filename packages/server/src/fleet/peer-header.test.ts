@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { IncomingMessage } from 'node:http'
-import { peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
+import { peerHeader, readForward, readOwn, removePeerHeaders, signForward, signOwn } from './peer-header.ts'
 
 const key = Buffer.alloc(32, 1)
 const at = Date.parse('2026-11-24T12:00:00Z')
@@ -41,4 +41,17 @@ test('removes the header before any handler sees it', () => {
   removePeerHeaders(arrived)
   expect(arrived.headers).toEqual({ host: 'svc.example' })
   expect(arrived.rawHeaders).toEqual(['Host', 'svc.example'])
+})
+
+test('believes a request of a server itself for one path, receiver and minute, and no forwarded one', () => {
+  const asked = { method: 'POST', path: '/v1/replicas/x/fill?epoch=1' }
+  const header = signOwn(key, asked, { from: 'ada', to: 'bob' }, at)
+  expect(readOwn(key, { ...asked, header }, own)).toBe('ada')
+  expect(readOwn(key, { ...asked, path: '/v1/replicas/x/fill?epoch=2', header }, own)).toBeNull()
+  expect(readOwn(key, { ...asked, method: 'GET', header }, own)).toBeNull()
+  expect(readOwn(key, { ...asked, header }, { ...own, serverName: 'cyd' })).toBeNull()
+  expect(readOwn(key, { ...asked, header }, { ...own, now: at + 61_000 })).toBeNull()
+  expect(readOwn(key, { ...asked, header: header.replace('ada', 'eve') }, own)).toBeNull()
+  expect(readOwn(key, { ...asked, header: signForward(key, request(), signed) }, own)).toBeNull()
+  expect(readOwn(key, { ...asked, header: undefined }, own)).toBeNull()
 })

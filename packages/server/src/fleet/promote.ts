@@ -7,6 +7,7 @@ import {
   incompleteCommits,
   keepFromFolder,
   listAllRefs,
+  notedKeptRefs,
   placeOf,
   readReplicaMark,
   removeReplicaMark,
@@ -118,7 +119,10 @@ async function catchUp(deps: PromoteDeps, { project_id }: ProjectRow, dir: strin
       refs.map(({ sha }) => sha),
     ),
   )
-  const now = new Map(refs.filter(({ sha }) => !damaged.has(sha)).map(({ ref, sha }) => [ref, sha]))
+  const here = refs.filter(({ sha }) => !damaged.has(sha))
+  // Of an emptied mirror, whose host has these commits.
+  const noted = await notedKeptRefs(dir)
+  const now = new Map([...noted, ...here].map(({ ref, sha }) => [ref, sha]))
   const missing: MissingRef[] = []
   for (const { ref, new_sha } of await lastValues(deps.db, project_id)) {
     const copy = now.get(ref) ?? null

@@ -61,3 +61,18 @@ test('the old server starts without its projects, and copies what it is not the 
     return rows.length === 1
   })
 }, 60_000)
+
+test('only a server may read or write a copy', async () => {
+  const [project] = await fleet.query<{ project_id: string }>('select project_id from projects')
+  const path = `/v1/replicas/${project!.project_id}`
+  for (const [method, at] of [
+    ['GET', path],
+    ['POST', `${path}/fill?epoch=2&seq=9`],
+    ['POST', `${path}/objects?epoch=2`],
+    ['POST', `${path}/files?epoch=2`],
+    ['POST', `${path}/promote`],
+  ] as const) {
+    const answer = await fleet.request(ada, method, at, method === 'GET' ? {} : { body: {} })
+    expect([at, answer.status]).toEqual([at, 404])
+  }
+})

@@ -78,9 +78,9 @@ export async function fillFromHome(
   const [project] = await getProjects(deps.db, [projectId])
   if (project === undefined || project.home !== from || project.home_epoch !== epoch) throw otherHome()
   const { line, pack } = await readPackBody(body)
-  const { refs } = JSON.parse(line) as { refs: RefValue[] }
+  const { refs, noted } = JSON.parse(line) as { refs: RefValue[]; noted: RefValue[] }
   await failpoint('replica.before_refs')
-  await fillReplica(replicaDir(deps, projectId), { epoch, seq, format, refs, pack }, { signal })
+  await fillReplica(replicaDir(deps, projectId), { epoch, seq, format, refs, noted, pack }, { signal })
 }
 
 function noReplica(): ServiceError {

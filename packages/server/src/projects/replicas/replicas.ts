@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/contract'
 import {
   listAllRefs,
   missingObjects,
+  notedKeptRefs,
   objectFormat,
   placeOf,
   type RefValue,
@@ -37,7 +38,8 @@ const waitMsMax = 20_000
 /** How long a server with a copy may be silent before another one gets a copy. */
 const silentMsMax = 8_000
 const retryMs = 200
-const answerMsMax = 10_000
+/** A paused server answers nothing, and a write waits for another one then. */
+const answerMsMax = 5_000
 /** A large repository over a slow network. */
 const fillMsMax = 30 * 60_000
 const tendedAtOnce = 4
@@ -223,6 +225,7 @@ export class Replicas implements RepositoryReplicas {
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)
     const refs = await listRefs(store, project)
+    const noted = project.managed ? [] : await notedKeptRefs(store.dir)
     const wants = [...new Set(refs.map(({ sha }) => sha))]
     const has = (held?.refs ?? []).map(({ sha }) => sha)
     const pack = await packOf(store, { wants, has }, { isChecked: false })
@@ -231,7 +234,7 @@ export class Replicas implements RepositoryReplicas {
     await this.#ask(keeper, {
       path: `${replicaPath}/${project_id}/fill?epoch=${epoch}&seq=${seq}&format=${format}`,
       method: 'POST',
-      body: packBody(JSON.stringify({ refs }), pack),
+      body: packBody(JSON.stringify({ refs, noted }), pack),
       timeoutMs: fillMsMax,
     })
     await failpoint('replica.after_fill')
