@@ -116,7 +116,6 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     const forwarder = deps.home === null ? null : makeForwarder(deps)
-    const homes = deps.home === null ? Promise.resolve() : watchHomes(deps, shutdown.signal)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
@@ -130,7 +129,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       forwarder,
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
+    const working = work(deps, shutdown.signal, waker)
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
     await reconcileSessions(deps)
@@ -141,7 +140,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('requests of sandboxes', relay.close()),
       closeSandboxes(deps, shutdown),
       shutdown.drain('readers of events', deps.events.close()),
-      shutdown.drain('background jobs', Promise.all([working, homes])),
+      shutdown.drain('background jobs', working),
     ])
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), relay.close(), owners?.close()]))
@@ -151,6 +150,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+async function work(deps: Deps, signal: AbortSignal, waker: JobWaker): Promise<void> {
+  const homes = deps.home === null ? null : watchHomes(deps, signal)
+  await Promise.all([homes, deps.config.roles.worker ? runJobs(jobs(deps), signal, deps, waker) : null])
 }
 
 /** The reason of a stop that ends sessions, too. */
