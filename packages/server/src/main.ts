@@ -120,7 +120,6 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
-    const homes = deps.home === null ? Promise.resolve() : watchHomes(deps, shutdown.signal)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
@@ -132,7 +131,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     for (const each of [listener, peers])
       each?.answerWith((request, env) => app.fetch(request, env), ingress, forwarder)
     void showGreeting(greeting, log)
-    const working = config.roles.worker ? runJobs(jobs(deps), shutdown.signal, deps, waker) : Promise.resolve()
+    const working = work(deps, shutdown.signal, waker)
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
     await beginSessions(deps)
@@ -143,7 +142,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('requests of sandboxes', relay.close()),
       closeSandboxes(deps, shutdown),
       shutdown.drain('readers of events', deps.events.close()),
-      shutdown.drain('background jobs', Promise.all([working, homes])),
+      shutdown.drain('background jobs', working),
     ])
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
@@ -162,6 +161,11 @@ async function showGreeting(greeting: () => Promise<string>, log: Deps['log']): 
   } catch (error) {
     log.error({ err: error }, 'failed to say at the start that the server is ready; it serves requests')
   }
+}
+
+async function work(deps: Deps, signal: AbortSignal, waker: JobWaker): Promise<void> {
+  const homes = deps.home === null ? null : watchHomes(deps, signal)
+  await Promise.all([homes, deps.config.roles.worker ? runJobs(jobs(deps), signal, deps, waker) : null])
 }
 
 /** The reason of a stop that ends sessions, too. */

@@ -2,7 +2,7 @@
  * Holds new writes to a project that is about to leave this server, and counts those that it still answers. Only the
  * database decides what is acknowledged (projects/home-store.ts); this turns refusals into a short wait.
  */
-import type { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** A notification can be lost. */
@@ -33,7 +33,9 @@ export class HomeGate {
   }
 
   /** Counts a write until its response ends. */
-  begin(projectId: string, response: Pick<EventEmitter, 'once'>): void {
+  begin(projectId: string, response: Pick<ServerResponse, 'once' | 'destroyed' | 'writableFinished'>): void {
+    // Its client left while it waited.
+    if (response.destroyed || response.writableFinished) return
     this.#writes.set(projectId, (this.#writes.get(projectId) ?? 0) + 1)
     response.once('close', () => {
       const left = (this.#writes.get(projectId) ?? 1) - 1

@@ -121,8 +121,11 @@ export class Homes {
     const changes = this.#changes
     const row = await homeOf(db, projectId)
     if (row === null) return nowhere
-    const isClosedHere = homeGate.isClosed(projectId) && this.#isHere(row.home)
-    const home = { home: row.home, isMoving: isClosedHere || row.home_state !== 'open' }
+    // The home itself answers writes until its gate closes, and waits for those that it has begun.
+    const isMoving = this.#isHere(row.home)
+      ? homeGate.isClosed(projectId) || row.home_state === 'frozen'
+      : row.home_state !== 'open'
+    const home = { home: row.home, isMoving }
     if (changes === this.#changes) this.#homes.set(projectId, home)
     return home
   }

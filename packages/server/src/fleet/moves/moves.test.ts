@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { until } from '../../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from '../testing-fleet.ts'
 import { TestProjectOfFleet } from './testing-moves.ts'
@@ -44,6 +45,34 @@ async function projectAtAda(): Promise<{ project: TestProjectOfFleet; main: stri
   return { project, main }
 }
 
+test('an external project moves with its mirror: unfinished work and kept commits, too', async () => {
+  await restart(ada)
+  await bob.kill('SIGKILL')
+  const origin = await makeRepo({ main: { a: '1\n' } })
+  const host = await serveHttpBackend(origin.dir)
+  try {
+    const project = await until('ada makes it', async () => {
+      const made = await TestProjectOfFleet.make(fleet, ada, { repo_url: host.url })
+      const [row] = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [made.id])
+      return row?.home === 'ada' ? made : null
+    })
+    const main = (await project.branches(ada)).get('main')!
+    await project.hide(ada, 'refs/svc/wip/some-session', await project.commit(), 'mirrors')
+    const refs = await project.refsOnDisk(ada, 'mirrors')
+    expect(refs.join('\n')).toContain(main)
+    await boot(bob)
+    await project.move(bob, bob)
+    expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+    expect((await project.refsOnDisk(bob, 'mirrors')).toSorted()).toEqual(refs.toSorted())
+    const commit = await project.commit()
+    expect(await project.push(ada, commit, 'topic')).toMatchObject({ code: 0 })
+    expect((await project.git(`--git-dir=${origin.dir}`, 'rev-parse', 'refs/heads/topic')).output).toBe(commit)
+  } finally {
+    await host.close()
+    await origin.remove()
+  }
+})
+
 async function expectWhole(project: TestProjectOfFleet, home: FleetServer, refs: string[]): Promise<void> {
   const now = await project.refsOnDisk(home)
   expect(now).toEqual(expect.arrayContaining(refs))
@@ -75,7 +104,8 @@ test('a project moves under pushes and merges: all that was acknowledged is ther
   const merges = async () => {
     for (let n = 0; !isOver; n++) {
       const branch = `merged-${n}`
-      await project.push(front(n), await project.commit(main), branch)
+      const pushed = await project.push(front(n), await project.commit(main), branch)
+      if (pushed.code !== 0) failures.push(pushed.errors)
       const opened = await project.request<{ cr_id: string }>(front(n + 1), 'POST', '/change-requests', {
         title: branch,
         head_ref: branch,

@@ -1,38 +1,58 @@
 /** The part of the server that a project leaves: everything of the project ends, and nothing is acknowledged any more. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { setHomeState } from '../../projects/home-store.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { reconcileSessions } from '../../sessions/jobs.ts'
 import { runningSessionsOf, type SessionWithSandbox } from '../../sessions/store.ts'
+import { livePeer } from '../store.ts'
 import { undoMove, waitFor } from './end-move.ts'
 import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
 
 /** A request that lasts longer makes the move wait for a better moment. */
 const drainMsMax = 10_000
+/** For a notification to reach every server. */
+const announceMs = 300
+/** Between two looks at agents, two saves, and two times in which clients wait for nothing. */
+const restMs = { look: 1_000, save: 15_000, close: 30_000 }
 
-export async function handOver(deps: Deps, move: MoveRow): Promise<void> {
+/** Returns in how many milliseconds another try makes sense. */
+export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
   const { project_id: projectId, from_server: home, home_epoch } = move
   const project = await getProjectOrDeleted(deps.db, projectId)
   if (project === null || project.home !== home || project.home_epoch !== home_epoch) {
     const error = 'The project has another home since this move began.'
-    return void (await undoMove(deps, move, { error, again: false }))
+    await undoMove(deps, move, { error, again: false })
+    return 0
   }
+  const wait = async (reason: string, ms: number) => {
+    await waitFor(deps, move, reason)
+    return ms
+  }
+  const to = { serverName: move.to_server, deadAfterSeconds: deps.heartbeat.deadAfterSeconds() }
+  if ((await livePeer(deps.db, to)) === null) return wait(`${move.to_server} is not running.`, restMs.look)
   const busy = await whyBusy(deps, move)
-  if (busy !== null) return waitFor(deps, move, busy)
+  if (busy !== null) return wait(busy, restMs.look)
   // Long saves happen while requests are still answered.
   const unsaved = await whyUnsaved(deps, move)
-  if (unsaved !== null) return waitFor(deps, move, unsaved)
-  deps.homeGate.close(projectId)
+  if (unsaved !== null) return wait(unsaved, restMs.save)
   const of = { project_id: projectId, home, home_epoch }
   try {
-    if ((await deps.db.transaction().execute((trx) => setHomeState(trx, of, 'closing'))) === null) return
+    if ((await deps.db.transaction().execute((trx) => setHomeState(trx, of, 'closing'))) === null) return 0
+    // The other servers hold writes before this one does: it could only refuse what they have begun to pass on.
+    await delay(announceMs)
+    deps.homeGate.close(projectId)
     await failpoint('move.after_close')
     const reason = await settle(deps, move)
-    if (reason !== null) return await stay(deps, move, reason)
+    if (reason !== null) {
+      await stay(deps, move, reason)
+      return restMs.close
+    }
     await failpoint('move.before_freeze')
     await freeze(deps, move)
     await failpoint('move.after_freeze')
+    return 0
   } catch (error) {
     await stay(deps, move, 'Its home failed to hand it over.')
     throw error

@@ -34,6 +34,10 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
   const began = performance.now()
   const manifest = await source.manifest(signal)
   if (manifest !== null) await fetchPass(deps, move, { source, manifest, signal })
+  else if ((await getProjectOrDeleted(deps.db, move.project_id))?.managed === true) {
+    const error = `${move.from_server} has no repository of this project.`
+    return void (await undoMove(deps, move, { error, again: false }))
+  }
   await failpoint('move.after_pass')
   const passes = move.passes + 1
   const isSmall = performance.now() - began < smallPassMs || passes >= passesMax

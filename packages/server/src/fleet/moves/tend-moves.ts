@@ -13,6 +13,8 @@ export class MoveTender {
   readonly #deps: Deps
   /** Steps that are under way, by move. One of the two servers works on it at a time. */
   readonly #steps = new Map<string, Promise<void>>()
+  /** When the next step of a move makes sense, as it said. */
+  readonly #restUntil = new Map<string, number>()
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -43,7 +45,12 @@ export class MoveTender {
   #begin(move: MoveRow, signal: AbortSignal): void {
     const step = this.#stepOf(move)
     if (step === null || this.#steps.has(move.move_id)) return
-    const run = step(this.#deps, move, signal)
+    if (performance.now() < (this.#restUntil.get(move.move_id) ?? 0)) return
+    const run = Promise.resolve(step(this.#deps, move, signal))
+      .then((ms) => {
+        if (typeof ms === 'number' && ms > 0) this.#restUntil.set(move.move_id, performance.now() + ms)
+        else this.#restUntil.delete(move.move_id)
+      })
       .catch(async (error: unknown) => {
         if (signal.aborted) return
         const { project_id, phase } = move
