@@ -1,6 +1,6 @@
 /** The chart in a cluster of its own, with a PostgreSQL and an entry as an ingress controller makes it. */
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,6 +12,7 @@ import { git, root, run, until } from '../e2e/harness.ts'
 import { helm, startTestCluster, type TestCluster } from './cluster.ts'
 import { nodeAddress } from './configs.ts'
 import { writeSandboxImage } from './sandbox-image.ts'
+import { makeVolumes, storageClass } from './volumes.ts'
 
 export const image = `svc.local/svc:${manifest.version}`
 export const namespace = 'svc'
@@ -47,7 +48,7 @@ export class Installation {
     const made = new Installation(cluster, await mkdtemp(join(tmpdir(), 'svc-chart-')))
     await cluster.importImage(await writeSandboxImage(made.folder, image), image)
     await made.#makeNamespace()
-    await made.#makeVolumes()
+    await makeVolumes(cluster, serversMax)
     await made.#makeDatabase()
     await made.#openEntry()
     return made
@@ -88,7 +89,7 @@ export class Installation {
       masterKey: { existingSecret: 'master-key' },
       bootstrapToken: { existingSecret: 'token' },
       trustedProxies: [nodeAddress],
-      storage: { className: 'disks', size: '1Gi' },
+      storage: { className: storageClass, size: '1Gi' },
       resources: { requests: { cpu: '10m', memory: '128Mi' } },
       sandboxes: { memoryMax: '1GiB', diskMax: '256MiB', cpuMax: '1', leaseSeconds: 600 },
       networkPolicy: {
@@ -179,32 +180,6 @@ export class Installation {
     const secrets = { database: { url }, 'master-key': { 'master.key': randomBytes(32).toString('base64') } }
     for (const [name, stringData] of Object.entries({ ...secrets, token: { token: this.token } }))
       await this.make(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name }, stringData })
-  }
-
-  /** Local volumes of one class. */
-  async #makeVolumes(): Promise<void> {
-    await this.make('/apis/storage.k8s.io/v1/storageclasses', {
-      ...{ metadata: { name: 'disks' }, provisioner: 'kubernetes.io/no-provisioner' },
-      volumeBindingMode: 'WaitForFirstConsumer',
-    })
-    const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] }]
-    for (let index = 0; index < serversMax; index++) {
-      const path = join(this.cluster.folder, `disk-${index}`)
-      await mkdir(path)
-      await chmod(path, 0o755)
-      await this.make('/api/v1/persistentvolumes', {
-        metadata: { name: `disk-${index}` },
-        spec: {
-          ...{
-            capacity: { storage: '1Gi' },
-            accessModes: ['ReadWriteOnce'],
-            storageClassName: 'disks',
-            local: { path },
-          },
-          nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
-        },
-      })
-    }
   }
 
   /** The programs of the embedded PostgreSQL, in a pod. */

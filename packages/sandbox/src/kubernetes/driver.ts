@@ -405,7 +405,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pools?.sweep(settings.image)
   }
 
-  return { ...lifecycle, outlives: leaseSeconds > 0, name: 'kubernetes', probe, examine }
+  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine }
 }
 
 /** Found out once. A failure is tried again. */

@@ -134,6 +134,9 @@ function inTurn(waiting: Waiting[], served: ReadonlySet<string>): Waiting[] {
   ).flat()
 }
 
+/** Where others schedule sandboxes. Each start costs this server requests and a git, so there is a limit. */
+export const bootsElsewhere = 8
+
 export const atMost =
   (atOnce: number): Admission =>
   (booting) =>
