@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { makeToken } from '@svc/contract'
+import { readAccess } from '../../packages/sandbox/src/kubernetes/access.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { findPostgresPrograms } from '../../packages/server/src/db/embedded/programs.ts'
 import { git, root, run, until } from '../e2e/harness.ts'
@@ -127,6 +128,28 @@ export class Installation {
     return (await this.cluster.api('GET', path)).text()
   }
 
+  /** `kubectl exec`: what the command writes to its output. */
+  async exec(pod: string, command: string[]): Promise<string> {
+    const access = readAccess({ kubeconfig: this.cluster.kubeconfig, service: null })
+    const query = new URLSearchParams([...command.map((word) => ['command', word]), ['stdout', '1'], ['stderr', '1']])
+    const url = `${access.server.replace('http', 'ws')}/api/v1/namespaces/${namespace}/pods/${pod}/exec?${query}`
+    const options = { headers: await access.headers(), protocols: ['v4.channel.k8s.io'], tls: access.tls }
+    const socket = new WebSocket(url, options as unknown as string[])
+    socket.binaryType = 'arraybuffer'
+    let output = ''
+    return new Promise((resolve, reject) => {
+      // Each message begins with its channel: 1 output, 2 errors, 3 the end.
+      socket.onmessage = ({ data }) => {
+        const [channel, ...rest] = new Uint8Array(data as ArrayBuffer)
+        const text = Buffer.from(rest).toString()
+        if (channel === 3 && !text.includes('"Success"')) reject(new Error(`${command.join(' ')}: ${output}${text}`))
+        else output += channel === 3 ? '' : text
+      }
+      socket.onclose = () => resolve(output)
+      socket.onerror = () => reject(new Error(`The cluster refused to run ${command.join(' ')}.`))
+    })
+  }
+
   api(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { authorization: `Bearer ${this.token}`, host, 'content-type': 'application/json' }
     return fetch(`http://${this.entry}${path}`, { ...init, headers: { ...headers, ...init.headers } })
@@ -136,10 +159,11 @@ export class Installation {
   async send<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const reply = await until(`an answer of ${path}`, async () => {
+    const ask = async () => {
       const reply = await this.api(path, options)
       return reply.status === 503 ? null : reply
-    })
+    }
+    const reply = await until(`an answer of ${path}`, ask, readyMs)
     const text = await reply.text()
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
     return JSON.parse(text) as T
