@@ -91,7 +91,8 @@ export class Installation {
       bootstrapToken: { existingSecret: 'token' },
       trustedProxies: [nodeAddress],
       storage: { className: storageClass, size: '1Gi' },
-      resources: { requests: { cpu: '10m', memory: '128Mi' } },
+      // The node has two cores, of which each of twenty agents requests a twentieth.
+      resources: { requests: { cpu: '150m', memory: '128Mi' } },
       sandboxes: { memoryMax: '1GiB', diskMax: '256MiB', cpuMax: '1', leaseSeconds: 600 },
       networkPolicy: {
         ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'entry' } } }],
@@ -223,6 +224,8 @@ export class Installation {
         containers: [
           {
             ...{ name: 'postgresql', image, command: ['bash', '-c', start.join(' && ')] },
+            // Without a request, busy agents take its time.
+            resources: { requests: { cpu: '300m', memory: '256Mi' } },
             volumeMounts: [
               { name: 'programs', mountPath: '/opt/postgresql', readOnly: true },
               { name: 'libraries', mountPath: '/usr', readOnly: true },

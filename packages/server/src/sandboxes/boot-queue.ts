@@ -134,8 +134,8 @@ function inTurn(waiting: Waiting[], served: ReadonlySet<string>): Waiting[] {
   ).flat()
 }
 
-/** Where others schedule sandboxes. Each start costs this server requests and a git, so there is a limit. */
-export const bootsElsewhere = 8
+/** Where a cluster schedules sandboxes. It counts what they request, and the start of a runtime takes more: some seconds of a core. */
+export const bootsElsewhere = 4
 
 export const atMost =
   (atOnce: number): Admission =>
