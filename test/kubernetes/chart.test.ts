@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { root, run, until } from '../e2e/harness.ts'
 import { talkingModel } from '../e2e/talking-model.ts'
 import { helm } from './cluster.ts'
-import { image, Installation, namespace, previewDomain, sandboxNamespace } from './installation.ts'
+import { host, image, Installation, namespace, previewDomain, sandboxNamespace } from './installation.ts'
 import { nextImage, RollingDrill } from './rolling-drill.ts'
 
 setDefaultTimeout(1_800_000)
@@ -66,6 +66,13 @@ describe.skipIf(isMissing)('the chart', () => {
     await at.rolledOut()
     const ready = await at.send<{ sandbox: { driver: string; ready: boolean } }>('GET', '/v1/ready')
     expect(ready.sandbox).toMatchObject({ driver: 'kubernetes', ready: true })
+  })
+
+  test('the commands of the notes answer, and a server can write nothing but its volume', async () => {
+    expect(await at.exec('svc-0', ['svc', 'self-host', 'owner-link'])).toContain(`http://${host}/sign-in#`)
+    expect(await at.exec('svc-1', ['svc', 'self-host', 'doctor'])).toContain('Sessions can start here.')
+    expect((await at.exec('svc-2', ['id', '--user'])).trim()).toBe('10001')
+    await expect(at.exec('svc-2', ['touch', '/etc/changed'])).rejects.toThrow('Read-only file system')
   })
 
   test('a server may do in the namespace of the sandboxes what the chart says, and nothing elsewhere', async () => {

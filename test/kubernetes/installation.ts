@@ -1,17 +1,19 @@
 /** The chart in a cluster of its own, with a PostgreSQL and an entry as an ingress controller makes it. */
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { makeToken } from '@svc/contract'
+import { readAccess } from '../../packages/sandbox/src/kubernetes/access.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { findPostgresPrograms } from '../../packages/server/src/db/embedded/programs.ts'
 import { git, root, run, until } from '../e2e/harness.ts'
 import { helm, startTestCluster, type TestCluster } from './cluster.ts'
 import { nodeAddress } from './configs.ts'
 import { writeSandboxImage } from './sandbox-image.ts'
+import { makeVolumes, storageClass } from './volumes.ts'
 
 export const image = `svc.local/svc:${manifest.version}`
 export const namespace = 'svc'
@@ -47,7 +49,7 @@ export class Installation {
     const made = new Installation(cluster, await mkdtemp(join(tmpdir(), 'svc-chart-')))
     await cluster.importImage(await writeSandboxImage(made.folder, image), image)
     await made.#makeNamespace()
-    await made.#makeVolumes()
+    await makeVolumes(cluster, serversMax)
     await made.#makeDatabase()
     await made.#openEntry()
     return made
@@ -88,8 +90,9 @@ export class Installation {
       masterKey: { existingSecret: 'master-key' },
       bootstrapToken: { existingSecret: 'token' },
       trustedProxies: [nodeAddress],
-      storage: { className: 'disks', size: '1Gi' },
-      resources: { requests: { cpu: '10m', memory: '128Mi' } },
+      storage: { className: storageClass, size: '1Gi' },
+      // The node has two cores, of which each of twenty agents requests a twentieth.
+      resources: { requests: { cpu: '150m', memory: '128Mi' } },
       sandboxes: { memoryMax: '1GiB', diskMax: '256MiB', cpuMax: '1', leaseSeconds: 600 },
       networkPolicy: {
         ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'entry' } } }],
@@ -126,6 +129,28 @@ export class Installation {
     return (await this.cluster.api('GET', path)).text()
   }
 
+  /** `kubectl exec`: what the command writes to its output. */
+  async exec(pod: string, command: string[]): Promise<string> {
+    const access = readAccess({ kubeconfig: this.cluster.kubeconfig, service: null })
+    const query = new URLSearchParams([...command.map((word) => ['command', word]), ['stdout', '1'], ['stderr', '1']])
+    const url = `${access.server.replace('http', 'ws')}/api/v1/namespaces/${namespace}/pods/${pod}/exec?${query}`
+    const options = { headers: await access.headers(), protocols: ['v4.channel.k8s.io'], tls: access.tls }
+    const socket = new WebSocket(url, options as unknown as string[])
+    socket.binaryType = 'arraybuffer'
+    let output = ''
+    return new Promise((resolve, reject) => {
+      // Each message begins with its channel: 1 output, 2 errors, 3 the end.
+      socket.onmessage = ({ data }) => {
+        const [channel, ...rest] = new Uint8Array(data as ArrayBuffer)
+        const text = Buffer.from(rest).toString()
+        if (channel === 3 && !text.includes('"Success"')) reject(new Error(`${command.join(' ')}: ${output}${text}`))
+        else output += channel === 3 ? '' : text
+      }
+      socket.onclose = () => resolve(output)
+      socket.onerror = () => reject(new Error(`The cluster refused to run ${command.join(' ')}.`))
+    })
+  }
+
   api(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { authorization: `Bearer ${this.token}`, host, 'content-type': 'application/json' }
     return fetch(`http://${this.entry}${path}`, { ...init, headers: { ...headers, ...init.headers } })
@@ -135,10 +160,11 @@ export class Installation {
   async send<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const reply = await until(`an answer of ${path}`, async () => {
+    const ask = async () => {
       const reply = await this.api(path, options)
       return reply.status === 503 ? null : reply
-    })
+    }
+    const reply = await until(`an answer of ${path}`, ask, readyMs)
     const text = await reply.text()
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
     return JSON.parse(text) as T
@@ -181,32 +207,6 @@ export class Installation {
       await this.make(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name }, stringData })
   }
 
-  /** Local volumes of one class. */
-  async #makeVolumes(): Promise<void> {
-    await this.make('/apis/storage.k8s.io/v1/storageclasses', {
-      ...{ metadata: { name: 'disks' }, provisioner: 'kubernetes.io/no-provisioner' },
-      volumeBindingMode: 'WaitForFirstConsumer',
-    })
-    const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] }]
-    for (let index = 0; index < serversMax; index++) {
-      const path = join(this.cluster.folder, `disk-${index}`)
-      await mkdir(path)
-      await chmod(path, 0o755)
-      await this.make('/api/v1/persistentvolumes', {
-        metadata: { name: `disk-${index}` },
-        spec: {
-          ...{
-            capacity: { storage: '1Gi' },
-            accessModes: ['ReadWriteOnce'],
-            storageClassName: 'disks',
-            local: { path },
-          },
-          nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
-        },
-      })
-    }
-  }
-
   /** The programs of the embedded PostgreSQL, in a pod. */
   async #makeDatabase(): Promise<void> {
     const labels = { app: 'postgresql' }
@@ -224,6 +224,8 @@ export class Installation {
         containers: [
           {
             ...{ name: 'postgresql', image, command: ['bash', '-c', start.join(' && ')] },
+            // Without a request, busy agents take its time.
+            resources: { requests: { cpu: '300m', memory: '256Mi' } },
             volumeMounts: [
               { name: 'programs', mountPath: '/opt/postgresql', readOnly: true },
               { name: 'libraries', mountPath: '/usr', readOnly: true },

@@ -52,8 +52,11 @@ export class RollingDrill {
       const body = { initial_prompt: kind === 'talks' ? 'TALK to me' : run }
       const { session_id } = await this.#at.send<Session>('POST', `/v1/projects/${project}/sessions`, body)
       this.#agents.push({ project, session: session_id, kind })
+      // One for each server at a time: a machine of two cores starts no more runtimes within their time.
+      if (index % serversMax === serversMax - 1 || index === count - 1)
+        for (const agent of this.#agents.slice(-serversMax))
+          await this.#comesTo(agent, agent.kind === 'talks' ? 'word-3' : 'BEGUN 11')
     }
-    for (const agent of this.#agents) await this.#comesTo(agent, agent.kind === 'talks' ? 'word-3' : 'BEGUN 11')
     for (const agent of this.#agents) this.#sandboxes.set(agent.session, (await this.#sessionOf(agent)).sandbox)
   }
 

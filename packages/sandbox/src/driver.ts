@@ -78,6 +78,8 @@ export interface SandboxDriver {
    * with one that is killed.
    */
   readonly outlives: boolean
+  /** Whether sandboxes run on other machines, whose load and memory this one does not see. */
+  readonly isElsewhere: boolean
   /** Whether this machine can isolate sandboxes. Runs at server start and before each create. */
   probe(): Promise<ProbeOutcome>
   /**

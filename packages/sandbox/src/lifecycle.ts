@@ -57,7 +57,7 @@ export interface Entry {
 
 type Shared = Pick<
   SandboxDriver,
-  'outlives' | 'create' | 'adopt' | 'find' | 'list' | 'stop' | 'sweep' | 'memoryTrouble' | 'onExit'
+  'outlives' | 'isElsewhere' | 'create' | 'adopt' | 'find' | 'list' | 'stop' | 'sweep' | 'memoryTrouble' | 'onExit'
 >
 
 /** Another server may have started it with a lease of any length. */
@@ -187,6 +187,7 @@ export function createLifecycle<Own extends object>(
 
   return {
     outlives: leaseSeconds > 0,
+    isElsewhere: false,
     create,
     adopt,
     removeFolder,

@@ -49,6 +49,7 @@ export interface FakeDriverOptions {
   answerMs?: number
   /** Sandboxes go on when their server closes, for another one with the same driver. Read when the server is made. */
   outlives?: boolean
+  isElsewhere?: boolean
   /** Every sandbox ends by itself after this time. */
   exitAfterMs?: number
 }
@@ -146,6 +147,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
   const driver: FakeDriver = {
     name: 'fake',
     outlives: options.outlives ?? false,
+    isElsewhere: options.isElsewhere ?? false,
     options,
     failures: [],
     probeOutcome: { kind: 'ready', warnings: [], missingLimits: [] },

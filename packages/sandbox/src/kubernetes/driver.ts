@@ -407,7 +407,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pools?.sweep(settings.image)
   }
 
-  return { ...lifecycle, outlives: leaseSeconds > 0, name: 'kubernetes', probe, examine }
+  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine }
 }
 
 const namedImage = ({ image }: SandboxSpec): string | null => (image?.kind === 'named' ? image.reference : null)

@@ -134,6 +134,9 @@ function inTurn(waiting: Waiting[], served: ReadonlySet<string>): Waiting[] {
   ).flat()
 }
 
+/** Where a cluster schedules sandboxes. It counts what they request, and the start of a runtime takes more: some seconds of a core. */
+export const bootsElsewhere = 4
+
 export const atMost =
   (atOnce: number): Admission =>
   (booting) =>

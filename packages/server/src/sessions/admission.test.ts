@@ -47,3 +47,13 @@ test('stops a session that waits in line', async () => {
   await app.reaches(waiting.session_id, 'stopped')
   load = plenty
 }, 60_000)
+
+test('does not wait for the memory of this machine where sandboxes run on others', async () => {
+  const elsewhere = await makeSessionApp({
+    isElsewhere: true,
+    deps: { pressure: () => ({ ...plenty, freeBytes: 0 }) },
+  })
+  await elsewhere.running()
+  await elsewhere.running()
+  await elsewhere.close()
+}, 60_000)

@@ -6,7 +6,7 @@ import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
-import { BootQueue } from '../../sandboxes/boot-queue.ts'
+import { atMost, BootQueue, bootsElsewhere } from '../../sandboxes/boot-queue.ts'
 import { byPressure } from '../../sandboxes/pressure.ts'
 import { setSessionError } from '../activity-store.ts'
 import type { Follower } from '../conversation/follow.ts'
@@ -58,7 +58,8 @@ export class SessionReconciler implements SessionRunner {
   constructor(deps: Omit<Deps, 'sessions'>) {
     this.#deps = deps
     const othersRun = () => this.#attached.size > 0
-    this.#boots = new BootQueue(byPressure({ cores: availableParallelism(), read: deps.pressure, othersRun }))
+    const ofThisMachine = byPressure({ cores: availableParallelism(), read: deps.pressure, othersRun })
+    this.#boots = new BootQueue(deps.sandboxes?.isElsewhere === true ? atMost(bootsElsewhere) : ofThisMachine)
     deps.metrics.boots.set('sessions', this.#boots)
     deps.sandboxes?.onExit(({ sandboxId, reason }) => this.#onExit(sandboxId, reason))
   }

@@ -87,7 +87,7 @@ export class WarmPool implements WarmSandboxes {
       limit: this.#inAll,
     })
     const left = new Map<string, number>()
-    const isShort = await isMemoryShort()
+    const isShort = !driver.isElsewhere && (await isMemoryShort())
     for (const row of rows) {
       const use = wanted.find(({ project_id }) => project_id === row.project_id)
       const has = left.get(row.project_id) ?? 0
