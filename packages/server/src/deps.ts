@@ -79,7 +79,8 @@ export interface SessionRunner {
   wipOf(
     sessionId: string,
   ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null
-  daemons(): DaemonAddress[]
+  /** `listener` gets the project of each session whose sandbox this server has begun to run, or to run again. */
+  onAttached(listener: (projectId: string) => void): void
   deliverPrompts(sessionId: string): Promise<void>
   cancelPrompts(sessionId: string): Promise<void>
   deliverAnswers(sessionId: string): Promise<void>

@@ -104,7 +104,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
-    const waker = new JobWaker(deps)
+    const waker = makeWaker(deps)
     const onDeath = () => {
       waker.wake('server_instances')
       return reconcileSessions(deps)
@@ -149,6 +149,13 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+/** A session that is adopted changes no row, and the jobs of its sandbox have to know it. */
+function makeWaker(deps: Deps): JobWaker {
+  const waker = new JobWaker(deps)
+  deps.sessions.onAttached((projectId) => waker.wake('project_sessions', projectId))
+  return waker
 }
 
 /** The reason of a stop that ends sessions, too. */

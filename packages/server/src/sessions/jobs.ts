@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts'
+import type { Deps, SessionRunner } from '../deps.ts'
 import { idleSessions, markIdle } from './activity-store.ts'
 import { archiveSandboxes } from '../sandboxes/store.ts'
 import { sessionsWithAcceptedPrompts } from './conversation/prompt-store.ts'
@@ -8,12 +8,21 @@ import { sessionsToReconcile } from './store.ts'
 const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
-/** Reconciles sessions that a lost event or a dead server left in the wrong state. */
-export async function reconcileSessions(deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'heartbeat'>): Promise<void> {
+/** Reconciled at once. Each asks its sandbox and the database. */
+const reconciledMax = 500
+
+/**
+ * Reconciles sessions that a lost event or a dead server left in the wrong state. `again` when there may be more, as after
+ * the start of a server with thousands of sessions.
+ */
+export async function reconcileSessions(
+  deps: Pick<Deps, 'db' | 'home' | 'heartbeat'> & { sessions: Pick<SessionRunner, 'endOrphans' | 'enqueue'> },
+): Promise<'again' | null> {
   await deps.sessions.endOrphans()
   const staleSeconds = deps.heartbeat.deadAfterSeconds()
-  for (const sessionId of await sessionsToReconcile(deps.db, { staleSeconds, home: deps.home }))
-    deps.sessions.enqueue(sessionId)
+  const left = await sessionsToReconcile(deps.db, { staleSeconds, home: deps.home, limit: reconciledMax })
+  for (const sessionId of left) deps.sessions.enqueue(sessionId)
+  return left.length < reconciledMax ? null : 'again'
 }
 
 /** Delivers accepted prompts that a daemon could not take at once. `again` while there are any. */

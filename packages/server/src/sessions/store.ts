@@ -196,14 +196,14 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 /** Sessions that are not in their wanted state, or whose server is dead. */
 export async function sessionsToReconcile(
   db: DbOrTransaction,
-  { staleSeconds, home }: { staleSeconds: number; home: string | null },
+  { staleSeconds, home, limit }: { staleSeconds: number; home: string | null; limit: number },
 ): Promise<string[]> {
   const { rows } = await sql<{ session_id: string }>`
     select s.session_id from project_sessions s
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
     where s.status in ('provisioning', 'running') and ${isAtHome(sql.ref('s.project_id'), home)}
       and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)})
-    limit 500`.execute(db)
+    limit ${limit}`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

@@ -57,6 +57,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
   readonly #deliveriesOver = new AbortController()
+  #attachedTo: (projectId: string) => void = () => {}
   #closed = false
   #handsOver = false
 
@@ -105,8 +106,8 @@ export class SessionReconciler implements SessionRunner {
     return this.#attached.get(sessionId)?.daemon ?? null
   }
 
-  daemons(): DaemonAddress[] {
-    return [...this.#attached.values()].map(({ daemon }) => daemon)
+  onAttached(listener: (projectId: string) => void): void {
+    this.#attachedTo = listener
   }
 
   /** Saves the unfinished work of the session. Null unless this server runs the sandbox, or is ending it. */
@@ -313,6 +314,7 @@ export class SessionReconciler implements SessionRunner {
         }),
     })
     this.#attached.set(sessionId, attached)
+    this.#attachedTo(session.project_id)
   }
 
   async #recordTrouble(session: SessionWithSandbox, given: string | null): Promise<void> {
