@@ -73,7 +73,7 @@ async function pointAt(n: number): Promise<Point> {
   })
   const lags = readers.lags
   readers.lags = []
-  await burst(world, burstOf)
+  failures.push(...(await burst(world, burstOf)))
   await Bun.sleep(3_000)
   readers.close()
   return { n, startSeconds, rest, use, lags, burstLags: readers.lags, failures }

@@ -25,9 +25,12 @@ export async function drive(
   return { sent: sent.length, failures }
 }
 
-/** As many at once as there are. */
-export async function burst(world: LoadWorld, count: number): Promise<void> {
-  await Promise.all(Array.from({ length: count }, (_, n) => prompt(world, n * 31)))
+/** So many prompts at once. Returns the failures. */
+export async function burst(world: LoadWorld, count: number): Promise<string[]> {
+  const failures: string[] = []
+  const failed = (error: Error) => void failures.push(error.message)
+  await Promise.all(Array.from({ length: count }, (_, n) => prompt(world, n * 31).catch(failed)))
+  return failures
 }
 
 export interface ChangeRequest {
