@@ -7,6 +7,7 @@ export function createHostedDriver(socket: string): SandboxDriver {
   return {
     name: 'fake',
     outlives: true,
+    isElsewhere: true,
     probe: async () => ({ kind: 'ready', warnings: [], missingLimits: [] }),
     examine: async () => [],
     async create(spec) {

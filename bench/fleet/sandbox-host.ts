@@ -57,6 +57,7 @@ export async function askHost<T>(socket: string, path: string, body: unknown): P
 
 /** As the daemon: a runtime without use for this long sleeps. */
 const sleepsAfterMs = 60_000
+const longAgoMs = 600_000
 const limits = { memoryBytesMax: 1, cpuMax: 1, processesMax: 1, diskBytesMax: 1 }
 
 if (import.meta.main) await serve(process.argv[2]!)
@@ -70,7 +71,7 @@ async function serve(socket: string): Promise<void> {
       return `Done: ${text}`
     },
     asleep: (sandboxId) => {
-      const ms = performance.now() - (usedAt.get(sandboxId) ?? 0)
+      const ms = performance.now() - (usedAt.get(sandboxId) ?? -longAgoMs)
       if (ms < sleepsAfterMs) return null
       return { ms: Math.round(ms - sleepsAfterMs), wake: async () => void usedAt.set(sandboxId, performance.now()) }
     },
@@ -82,6 +83,7 @@ async function serve(socket: string): Promise<void> {
       usedAt.set(spec.sandboxId, performance.now())
       return make(spec)
     },
+    // They have slept for long, as most sessions have.
     '/leave': (left: LeftSandbox[]) => Promise.all(left.map((each) => make({ ...each, limits, relaySocket: null }))),
     '/list': () => driver.list(),
     '/stop': async (sandboxId: string) => {

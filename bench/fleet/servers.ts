@@ -74,7 +74,7 @@ export class Fleet {
 
   /** None of its servers runs yet. */
   static async make(count: number, sandboxes: Sandboxes, settings: Record<string, string> = {}): Promise<Fleet> {
-    const dir = await mkdtemp(join(tmpdir(), 'svc-fleet-'))
+    const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
     const postgres = await startEmbeddedPostgres({
       dataDir: join(dir, 'postgres'),
       log,

@@ -12,21 +12,25 @@ export async function drive(
   { perSecond, seconds, changeRequests }: { perSecond: number; seconds: number; changeRequests: ChangeRequest[] },
 ): Promise<{ sent: number; failures: string[] }> {
   const failures: string[] = []
+  const failed = (error: Error) => void failures.push(error.message)
   const sent: Promise<void>[] = []
   const began = performance.now()
   for (let n = 0; performance.now() - began < seconds * 1000; n++) {
     const at = began + (n * 1000) / perSecond
     if (at > performance.now()) await Bun.sleep(at - performance.now())
     const action = n % everyNth === 0 ? toggle(world, changeRequests[n % changeRequests.length]!) : prompt(world, n)
-    sent.push(action.catch((error: Error) => void failures.push(error.message)))
+    sent.push(action.catch(failed))
   }
   await Promise.all(sent)
   return { sent: sent.length, failures }
 }
 
-/** As many at once as there are. */
-export async function burst(world: LoadWorld, count: number): Promise<void> {
-  await Promise.all(Array.from({ length: count }, (_, n) => prompt(world, n * 31)))
+/** So many prompts at once. Returns the failures. */
+export async function burst(world: LoadWorld, count: number): Promise<string[]> {
+  const failures: string[] = []
+  const failed = (error: Error) => void failures.push(error.message)
+  await Promise.all(Array.from({ length: count }, (_, n) => prompt(world, n * 31).catch(failed)))
+  return failures
 }
 
 export interface ChangeRequest {

@@ -1,6 +1,6 @@
 /** The kubernetes driver with a real cluster. Without one on this machine these tests are skipped and counted. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import {
   until,
 } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
 import type { SandboxDriver, SandboxExit } from '../../packages/sandbox/src/driver.ts'
-import { createKubernetesDriver, type KubernetesOptions } from '../../packages/sandbox/src/kubernetes/driver.ts'
+import { createKubernetesDriver } from '../../packages/sandbox/src/kubernetes/driver.ts'
 import { startTestCluster } from './cluster.ts'
 import { stubImage, writeStubImage } from './stub-image.ts'
 
@@ -41,23 +41,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const placedAnywhere = { runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null }
-
-type Placed = Partial<Pick<KubernetesOptions, keyof typeof placedAnywhere>>
-
 const optionsOf = (name: string, leaseSeconds: number, image: string) => ({
   stateDir: join(folder, name),
   access: { kubeconfig, service: null },
-  ...{ namespace: null, image, projectImages: [], ...placedAnywhere },
+  ...{ namespace: null, image, projectImages: [], runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null },
   owner: name,
   bootMs: 90_000,
   leaseSeconds,
 })
 
-const makeDriver = (name: string, leaseSeconds = 0, image = stubImage, placed: Placed = {}): SandboxDriver =>
+const makeDriver = (name: string, leaseSeconds = 0, image = stubImage): SandboxDriver =>
   createKubernetesDriver({
     ...optionsOf(name, leaseSeconds, image),
-    ...placed,
     seed: Buffer.alloc(32, 5),
     log: () => {},
   })
@@ -162,52 +157,6 @@ describe.skipIf(isMissing)('with a cluster', () => {
     expect(JSON.stringify(outcome)).toContain('ignores NetworkPolicy')
   })
 
-  test.skipIf(!isOwn)('a sandbox starts on the nodes of the selector, with the runtime class', async () => {
-    const selected = makeDriver('selected', 0, stubImage, { nodeSelector: { pool: 'agents' }, runtimeClass: 'plain' })
-    const lacking = await selected.probe()
-    expect(JSON.stringify(lacking)).toContain('RuntimeClass \\"plain\\" not found')
-    const runtimeClass = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' } }
-    await api('POST', '/apis/node.k8s.io/v1/runtimeclasses', { ...runtimeClass, handler: 'runc' })
-    await labelNode({ pool: 'agents' })
-    const sandbox = await selected.create({ sandboxId: 'selected', env: {}, limits: testLimits, relaySocket }, never)
-    const reply = await api('GET', `/api/v1/namespaces/default/pods/${sandbox.externalId}`)
-    expect(((await reply.json()) as { spec: object }).spec).toMatchObject({
-      ...{ runtimeClassName: 'plain', nodeSelector: { pool: 'agents' }, nodeName: 'node-1' },
-    })
-    await selected.stop('selected')
-  })
-
-  test.skipIf(!isOwn)('a work tree larger than memory is on a volume, which goes with the pod', async () => {
-    const metadata = { name: 'disk' }
-    await api('POST', '/apis/storage.k8s.io/v1/storageclasses', {
-      ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata },
-      ...{ provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' },
-    })
-    const place = join(clusterFolder, 'volume')
-    await mkdir(place)
-    const hostname = { key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] }
-    await api('POST', '/api/v1/persistentvolumes', {
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata },
-      spec: {
-        ...{ storageClassName: 'disk', capacity: { storage: '8Gi' }, accessModes: ['ReadWriteOnce'] },
-        ...{ local: { path: place }, persistentVolumeReclaimPolicy: 'Retain' },
-        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [hostname] }] } },
-      },
-    })
-    const driver = makeDriver('stored', 0, stubImage, { workspaceStorageClass: 'disk' })
-    const limits = { ...testLimits, diskBytesMax: 2 * testLimits.memoryBytesMax }
-    const sandbox = await driver.create({ sandboxId: 'stored', env: {}, limits, relaySocket }, never)
-    await runIn(sandbox, ['bash', '-c', 'echo kept > /workspace/file && stat -f -c %T /workspace /tmp'])
-    expect(await Bun.file(join(place, 'file')).text()).toBe('kept\n')
-    await driver.stop('stored')
-    await until('the volume to be released', async () => {
-      const volume = (await (await api('GET', '/api/v1/persistentvolumes/disk')).json()) as {
-        status: { phase: string }
-      }
-      return volume.status.phase === 'Released'
-    })
-  })
-
   test.skipIf(!isOwn)(
     'sandboxes of an earlier server are adopted without the test, which a new one waits for',
     async () => {
@@ -231,16 +180,6 @@ describe.skipIf(isMissing)('with a cluster', () => {
     expect(weak).toEqual(['kernel', 'users', 'devices', 'limits', 'project images'])
   })
 })
-
-async function labelNode(labels: Record<string, string>): Promise<void> {
-  const path = '/api/v1/nodes/node-1'
-  // The kubelet writes the node too: a conflict is tried again.
-  await until('the node to be labelled', async () => {
-    const node = (await (await api('GET', path)).json()) as { metadata: { labels: object } }
-    const metadata = { ...node.metadata, labels: { ...node.metadata.labels, ...labels } }
-    return (await api('PUT', path, { ...node, metadata })).ok
-  })
-}
 
 /** A server that makes a sandbox called "one" and is killed. */
 async function killServer(name: string, leaseSeconds: number): Promise<void> {

@@ -40,7 +40,14 @@ afterAll(async () => {
 const makeDriver = (name: string, options: Partial<KubernetesOptions>) =>
   createKubernetesDriver({
     ...{ stateDir: join(folder, name), access: { kubeconfig, service: null }, namespace: null, image: stubImage },
-    ...{ runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null, owner: name, seed: Buffer.alloc(32, 5) },
+    ...{
+      projectImages: [],
+      runtimeClass: null,
+      nodeSelector: {},
+      workspaceStorageClass: null,
+      owner: name,
+      seed: Buffer.alloc(32, 5),
+    },
     ...{ log: () => {}, bootMs: 90_000, leaseSeconds: 600 },
     ...options,
   })

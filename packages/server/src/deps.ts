@@ -88,9 +88,10 @@ export interface SessionRunner {
   wipOf(
     sessionId: string,
   ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null
-  daemons(): DaemonAddress[]
   /** Sessions whose sandbox this server runs, or starts at this moment. */
   inHand(): string[]
+  /** `listener` gets the project of each session whose sandbox this server has begun to run, or to run again. */
+  onAttached(listener: (projectId: string) => void): void
   deliverPrompts(sessionId: string): Promise<void>
   cancelPrompts(sessionId: string): Promise<void>
   deliverAnswers(sessionId: string): Promise<void>

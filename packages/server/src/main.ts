@@ -109,13 +109,16 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
-    const waker = new JobWaker(deps)
-    const onDeath = () => {
+    const waker = makeWaker(deps)
+    let hasAdopted = false
+    const onDeath = async () => {
       waker.wake('server_instances')
-      return reconcileSessions(deps)
+      // A sandbox that is not adopted yet looks lost. The start reconciles once they are.
+      if (hasAdopted) await reconcileSessions(deps)
     }
     heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
     await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
+    hasAdopted = true
     await shutdown.wait('apps', continueApps(deps))
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
@@ -166,6 +169,13 @@ async function showGreeting(greeting: () => Promise<string>, log: Deps['log']): 
 async function work(deps: Deps, signal: AbortSignal, waker: JobWaker): Promise<void> {
   const homes = deps.home === null ? null : watchHomes(deps, signal)
   await Promise.all([homes, deps.config.roles.worker ? runJobs(jobs(deps), signal, deps, waker) : null])
+}
+
+/** A session that is adopted changes no row, and the jobs of its sandbox have to know it. */
+function makeWaker(deps: Deps): JobWaker {
+  const waker = new JobWaker(deps)
+  deps.sessions.onAttached((projectId) => waker.wake('project_sessions', projectId))
+  return waker
 }
 
 /** The reason of a stop that ends sessions, too. */

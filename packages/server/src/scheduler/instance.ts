@@ -17,7 +17,7 @@ export interface InstanceOptions {
   /** The id of the data folder, whose lock this server holds. */
   folderId: string
   /** Called when another server has died. */
-  onDeath: () => Promise<void>
+  onDeath: () => Promise<unknown>
 }
 
 export interface RunningHeartbeat {

@@ -67,9 +67,9 @@ export class JobWaker {
     return inbox
   }
 
-  /** For what this server notices by itself. */
-  wake(topic: Topic): void {
-    for (const inbox of this.#inboxes.get(topic) ?? []) inbox.put('all')
+  /** For what this server notices by itself, in one project or in all. */
+  wake(topic: Topic, projectId: string | null = null): void {
+    this.#put(topic, projectId)
   }
 
   /** Listens until the signal aborts, and replaces a connection that is lost. */

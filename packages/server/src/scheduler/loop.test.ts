@@ -86,16 +86,17 @@ describe('scheduled jobs', () => {
     expect(runs).toEqual([new Set([project.project_id])])
   })
 
-  test('runs again for the same projects on request, and for everything at its interval', async () => {
+  test('runs again for the same or other projects on request, and for everything at its interval', async () => {
     const { project } = await app.managedProject()
     let nexts: Next[] = []
     const runs = start({ wakeOn: ['projects'], next: () => nexts.shift() ?? null })
     await asleep(runs)
-    nexts = ['again', 5]
+    const other = new Set(['another project'])
+    nexts = ['again', other, 5]
     await change(project.project_id)
     const one = new Set([project.project_id])
-    await until('the job ran three times', async () => runs.length >= 3)
-    expect(runs).toEqual([one, one, 'all'])
+    await until('the job ran four times', async () => runs.length >= 4)
+    expect(runs).toEqual([one, one, other, 'all'])
   })
 
   test('runs for everything at its longest interval, even when it wakes all the time', async () => {

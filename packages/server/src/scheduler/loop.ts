@@ -5,10 +5,10 @@ import type { JobWaker, Topic } from './job-waker.ts'
 import { JobTrouble } from './trouble.ts'
 
 /**
- * When a job has to run next: for everything in so many milliseconds, or `again` for the same work after the shortest
- * interval. Null: when it is woken, or at the end of its longest interval.
+ * When a job has to run next: for everything in so many milliseconds, or after the shortest interval, `again` for the
+ * same work or for these projects. Null: when it is woken, or at the end of its longest interval.
  */
-export type Next = number | 'again' | null
+export type Next = number | 'again' | ReadonlySet<string> | null
 
 /**
  * What a job works on where several servers share the database: the projects whose home this server is; its own
@@ -69,6 +69,7 @@ async function runForEver(
       trouble.failed(job.name, error)
     }
     if (next === 'again') inbox.put(changed)
+    else if (next !== null && typeof next === 'object') inbox.put(next)
     const now = performance.now()
     if (changed === 'all') allDueAt = now + (job.idleMs ?? job.everyMs)
     if (typeof next === 'number') allDueAt = Math.min(allDueAt, now + next)

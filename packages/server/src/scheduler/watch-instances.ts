@@ -14,7 +14,7 @@ const aloneMs = 5_000
 export async function watchInstances(
   deps: Pick<Deps, 'db' | 'instanceId' | 'heartbeat' | 'log'>,
   signal: AbortSignal,
-  onDeath: () => Promise<void>,
+  onDeath: () => Promise<unknown>,
 ): Promise<void> {
   const { db, instanceId, heartbeat, log } = deps
   let before: string[] = []

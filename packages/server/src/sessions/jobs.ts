@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts'
+import type { Deps, SessionRunner } from '../deps.ts'
 import { idleSessions, markIdle } from './activity-store.ts'
 import { archiveSandboxes } from '../sandboxes/store.ts'
 import { sessionsWithAcceptedPrompts } from './conversation/prompt-store.ts'
@@ -8,14 +8,24 @@ import { sessionsToReconcile } from './store.ts'
 const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
-/** Reconciles sessions that a lost event, an error or a dead server left in the wrong state. */
+/** Reconciled at once. Each asks its sandbox and the database. */
+const reconciledMax = 500
+
+/**
+ * Reconciles sessions that a lost event, an error or a dead server left in the wrong state. `again` when there may be more,
+ * as after the start of a server with thousands of sessions.
+ */
 export async function reconcileSessions(
-  deps: Pick<Deps, 'db' | 'home' | 'sessions' | 'heartbeat' | 'instanceId'>,
-): Promise<void> {
+  deps: Pick<Deps, 'db' | 'home' | 'heartbeat' | 'instanceId'> & {
+    sessions: Pick<SessionRunner, 'endOrphans' | 'enqueue' | 'inHand'>
+  },
+): Promise<'again' | null> {
   const { home, instanceId, sessions } = deps
   await sessions.endOrphans()
   const of = { staleSeconds: deps.heartbeat.deadAfterSeconds(), home, instanceId, inHand: sessions.inHand() }
-  for (const sessionId of await sessionsToReconcile(deps.db, of)) sessions.enqueue(sessionId)
+  const left = await sessionsToReconcile(deps.db, { ...of, limit: reconciledMax })
+  for (const sessionId of left) sessions.enqueue(sessionId)
+  return left.length < reconciledMax ? null : 'again'
 }
 
 /** At the start. A database that is away for a moment must not end a server that answers requests: the job tries again. */

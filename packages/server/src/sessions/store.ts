@@ -205,16 +205,16 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
  */
 export async function sessionsToReconcile(
   db: DbOrTransaction,
-  of: { staleSeconds: number; home: string | null; instanceId: string; inHand: string[] },
+  of: { staleSeconds: number; home: string | null; instanceId: string; inHand: string[]; limit: number },
 ): Promise<string[]> {
-  const { staleSeconds, home, instanceId, inHand } = of
+  const { staleSeconds, home, instanceId, inHand, limit } = of
   const { rows } = await sql<{ session_id: string }>`
     select s.session_id from project_sessions s
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
     where s.status in ('provisioning', 'running') and ${isAtHome(sql.ref('s.project_id'), home)}
       and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)}
         or b.instance_id = ${instanceId} and s.session_id <> all(${inHand}::uuid[]))
-    limit 500`.execute(db)
+    limit ${limit}`.execute(db)
   return rows.map((row) => row.session_id)
 }
 

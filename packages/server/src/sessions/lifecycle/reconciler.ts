@@ -52,6 +52,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
   readonly #deliveriesOver = new AbortController()
+  #attachedTo: (projectId: string) => void = () => {}
   #closed = false
   #handsOver = false
 
@@ -101,8 +102,8 @@ export class SessionReconciler implements SessionRunner {
     return this.#attached.get(sessionId)?.daemon ?? null
   }
 
-  daemons(): DaemonAddress[] {
-    return [...this.#attached.values()].map(({ daemon }) => daemon)
+  onAttached(listener: (projectId: string) => void): void {
+    this.#attachedTo = listener
   }
 
   inHand(): string[] {
@@ -313,6 +314,7 @@ export class SessionReconciler implements SessionRunner {
         }),
     })
     this.#attached.set(sessionId, attached)
+    this.#attachedTo(session.project_id)
   }
 
   async #recordTrouble(session: SessionWithSandbox, given: string | null): Promise<void> {

@@ -2,16 +2,34 @@
 import { sql } from 'kysely'
 import { insertRow, upsertRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
+import type { Changed } from '../../scheduler/inbox.ts'
 
-export async function secretRevisions(db: DbOrTransaction, sessionIds: string[]) {
-  if (sessionIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('project_sessions')
-    .innerJoin('projects', 'projects.project_id', 'project_sessions.project_id')
-    .select(['session_id', 'projects.project_id', 'secrets_revision'])
-    .where('session_id', 'in', sessionIds)
+/** The running sessions in sandboxes of this server, of changed projects or of all, with the revision of their secrets. */
+export async function secretRevisions(
+  db: DbOrTransaction,
+  of: { instanceId: string; changed: Changed },
+): Promise<{ session_id: string; project_id: string; revision: string }[]> {
+  const rows = await sessionsRunBy(db, of)
+    .innerJoin('projects', 'projects.project_id', 's.project_id')
+    .select(['s.session_id', 's.project_id', 'secrets_revision'])
     .execute()
-  return new Map(rows.map((row) => [row.session_id, { ...row, revision: String(row.secrets_revision) }]))
+  return rows.map(({ secrets_revision, ...row }) => ({ ...row, revision: String(secrets_revision) }))
+}
+
+/**
+ * By the server, as a list of thousands of sessions costs more than the rows. The caller leaves out those that it is about
+ * to end.
+ */
+export function sessionsRunBy(db: DbOrTransaction, { instanceId, changed }: { instanceId: string; changed: Changed }) {
+  const query = db
+    .selectFrom('session_sandboxes as sandbox')
+    .innerJoin('project_sessions as s', (join) =>
+      join.onRef('s.session_id', '=', 'sandbox.session_id').onRef('s.generation', '=', 'sandbox.generation'),
+    )
+    .where('sandbox.status', '=', 'active')
+    .where('sandbox.instance_id', '=', instanceId)
+    .where('s.status', '=', 'running')
+  return changed === 'all' ? query : query.where(sql<boolean>`s.project_id = any(${[...changed]}::uuid[])`)
 }
 
 export function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { updateRows } from '../../db/rows.ts'
 import type { Db, DbOrTransaction } from '../../db/schema.ts'
 import { setInForce } from '../../sandboxes/store.ts'
-import { appendPhase } from '../lifecycle/store.ts'
+import { appendPhase, sessionsRunBy } from '../lifecycle/store.ts'
 import { recordSessionEvent } from '../record-event.ts'
 import type { InForce } from './in-force.ts'
 
@@ -101,22 +101,15 @@ export async function finishRefresh(trx: DbOrTransaction, of: OfGeneration, fini
   await recordSessionEvent(trx, 'session.refreshed', session, refresh.error, null, about)
 }
 
-/** The given sessions that have a waiting refresh or an outdated default branch. */
-export async function pendingRefreshes(db: DbOrTransaction, sessionIds: string[]) {
-  if (sessionIds.length === 0) return []
-  return db
-    .selectFrom('project_sessions as s')
-    .innerJoin('session_sandboxes as sandbox', (join) =>
-      join.onRef('sandbox.session_id', '=', 's.session_id').onRef('sandbox.generation', '=', 's.generation'),
-    )
+/** The sessions run by this server that have a waiting refresh or an outdated default branch. */
+export async function pendingRefreshes(db: DbOrTransaction, of: Parameters<typeof sessionsRunBy>[1]) {
+  return sessionsRunBy(db, of)
     .innerJoin('projects as p', 'p.project_id', 's.project_id')
     .leftJoin('default_branches as d', (join) =>
       join.onRef('d.project_id', '=', 's.project_id').onRef('d.branch', '=', 'p.default_branch'),
     )
     .select(['s.session_id', 's.generation', 's.project_id', 's.refresh', 'sandbox.in_force'])
     .select(['d.sha', 'd.manifest', 'd.issues'])
-    .where('s.session_id', 'in', sessionIds)
-    .where('s.status', '=', 'running')
     .where(
       sql<boolean>`(s.refresh->>'status' = 'waiting' or (d.sha is not null and d.sha <> sandbox.in_force->>'commit'))`,
     )

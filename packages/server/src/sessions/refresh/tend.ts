@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
+import type { Changed } from '../../scheduler/inbox.ts'
 import { manifestError } from './attempt.ts'
 import { changesBetween } from './in-force.ts'
 import { inForceAt } from './runtime-files.ts'
@@ -11,7 +12,7 @@ import { requestRefresh, pendingRefreshes } from './store.ts'
 import { setInForce } from '../../sandboxes/store.ts'
 
 type Pending = Awaited<ReturnType<typeof pendingRefreshes>>[number]
-type TendDeps = Parameters<typeof refreshWhenIdle>[0]
+type TendDeps = Parameters<typeof refreshWhenIdle>[0] & Pick<Deps, 'instanceId'>
 
 /** Each restarts an agent runtime, which takes about a second of CPU. */
 const atOnce = 4
@@ -31,13 +32,16 @@ export class RefreshTender {
     this.#deps = deps
   }
 
-  /** Starts pending refreshes without waiting for them. */
-  async tend(signal: AbortSignal): Promise<void> {
-    const attached = this.#deps.sessions.daemons().map((daemon) => daemon.sessionId)
-    const isAttached = new Set(attached)
-    for (const sessionId of this.#postponed.keys()) if (!isAttached.has(sessionId)) this.#postponed.delete(sessionId)
-    this.#pending = await pendingRefreshes(this.#deps.db, attached)
+  /** Starts pending refreshes without waiting for them. Returns their projects, which have to be looked at again. */
+  async tend(signal: AbortSignal, changed: Changed = 'all'): Promise<ReadonlySet<string>> {
+    const { db, instanceId, sessions } = this.#deps
+    const isAttached = (sessionId: string) => sessions.daemonOf(sessionId) !== null
+    for (const sessionId of this.#postponed.keys()) if (!isAttached(sessionId)) this.#postponed.delete(sessionId)
+    const pending = await pendingRefreshes(db, { instanceId, changed })
+    this.#pending = pending.filter((row) => isAttached(row.session_id))
+    const projects = new Set(this.#pending.map((row) => row.project_id))
     this.#startPending(signal)
+    return projects
   }
 
   async ended(): Promise<void> {
