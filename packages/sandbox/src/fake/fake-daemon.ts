@@ -206,7 +206,8 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     ...({ idleTimeout: 0 } as object),
     async fetch(req) {
       try {
-        return await answer(req)
+        const { around } = input.options()
+        return await (around === undefined ? answer(req) : around(new URL(req.url).pathname, () => answer(req)))
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         const headers: Record<string, string> = { 'x-svc-error': error.code }

@@ -47,6 +47,8 @@ export interface FakeDriverOptions {
   bootMs?: number
   /** Delay before each answer of the daemon. */
   answerMs?: number
+  /** Called with the path of each request, to hold back its answer. */
+  around?: (path: string, answer: () => Promise<Response>) => Promise<Response>
   /** Sandboxes go on when their server closes, for another one with the same driver. Read when the server is made. */
   outlives?: boolean
   isElsewhere?: boolean

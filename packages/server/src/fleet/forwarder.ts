@@ -15,6 +15,7 @@ import type { Forwarding } from '../metrics/metrics.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
+import { isReachable } from './reachable.ts'
 import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import type { Peer } from './store.ts'
@@ -23,6 +24,8 @@ import type { Peer } from './store.ts'
 const forServers = /^\/v1\/(?:peer|replicas)\//
 /** How often a request that waits for its answer looks whether that server still lives. */
 const lookEveryMs = 5_000
+/** One attempt may fail on a network that loses packets. */
+const missedMax = 2
 const retrySeconds = 2
 
 type PeerDestination = Extract<Destination, { kind: 'peer' }>
@@ -143,11 +146,16 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     }
   }
 
-  /** Gives up when the other server dies before it answers: a machine without power leaves its connections open. */
+  /**
+   * Gives up when the other server dies before it answers, or cannot be reached any more: a machine without power, and a
+   * network that drops packets, leave connections open.
+   */
   async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
     const dead = new AbortController()
+    let missed = 0
     const look = async () => {
-      if (!(await homes.isLive(peer.server_name))) dead.abort()
+      missed = (await isReachable(peer.peer_url)) ? 0 : missed + 1
+      if (missed === missedMax || !(await homes.isLive(peer.server_name))) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
     const sentAt = performance.now()

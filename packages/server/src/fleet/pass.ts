@@ -191,7 +191,7 @@ export function passUpgrade(
   })
 }
 
-function addressOf(peerUrl: string): { host: string; port: number } {
+export function addressOf(peerUrl: string): { host: string; port: number } {
   const { protocol, hostname, port } = new URL(peerUrl)
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (protocol === 'https:' ? 443 : 80) }
 }

@@ -22,7 +22,7 @@ export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
     rows.map(async ({ server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen }) => {
       const isItself = name === deps.serverName
       const reachable =
-        isItself || peer_url === null || !running ? null : await isReachable(deps, { server_name: name, peer_url })
+        isItself || peer_url === null || !running ? null : await isAnswering(deps, { server_name: name, peer_url })
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
       return { ...facts, moves: moves.filter(({ from }) => from === name) } satisfies Server
     }),
@@ -30,17 +30,17 @@ export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
   return { servers }
 }
 
-async function isReachable({ peerTls }: ServerDeps, peer: Peer): Promise<boolean> {
+async function isAnswering({ peerTls }: ServerDeps, peer: Peer): Promise<boolean> {
   const signal = AbortSignal.timeout(answerMsMax)
   const options = { signal, redirect: 'manual', ...fetchTrust(peerTls, peer) } as const
   const asked = fetch(`${peer.peer_url}/health`, options)
-  const answer = await asked.catch(unreachable)
+  const answer = await asked.catch(silent)
   await answer?.body?.cancel()
   return answer !== null
 }
 
 /** That it does not answer is the finding. */
-function unreachable(): null {
+function silent(): null {
   return null
 }
 

@@ -85,6 +85,9 @@ export class Follower {
   /** A turn may have begun or ended while no server followed. */
   #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
+  /** The stream opened while the first prompt was on its way, and the conversation had no name yet to read it by. */
+  #missesHistory = false
+  #reopen = new AbortController()
   readonly #rest: Rest
 
   constructor(
@@ -140,6 +143,9 @@ export class Follower {
     this.#rest.awoke()
     this.#takenBy = reply.runtime_starts ?? null
     this.#conversation.runtimeSessionId = reply.runtime_session_id
+    if (!this.#missesHistory) return
+    this.#missesHistory = false
+    this.#reopen.abort()
   }
 
   /** False when a turn is running already. */
@@ -252,7 +258,8 @@ export class Follower {
 
   /** Opens the stream before it reads the history: the other order would miss events in between. */
   async #followOnce(connected: () => void): Promise<void> {
-    const response = await this.#ask('/event', this.#rest.opens())
+    this.#reopen = new AbortController()
+    const response = await this.#ask('/event', AbortSignal.any([this.#rest.opens(), this.#reopen.signal]))
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
     connected()
     this.#rest.opened()
@@ -267,6 +274,7 @@ export class Follower {
 
   async #loadHistory(): Promise<void> {
     const id = this.#conversation.runtimeSessionId
+    if (id === null) this.#missesHistory = this.#isUndelivered
     if (id === null) return
     const response = await this.#ask(`/session/${encodeURIComponent(id)}/message`)
     if (!response.ok) return

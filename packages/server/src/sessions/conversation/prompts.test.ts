@@ -22,6 +22,7 @@ afterEach(() => {
   delete app.driver.options.refuse
   delete app.driver.options.onPrompt
   delete app.driver.options.bootMs
+  delete app.driver.options.around
 })
 
 const prompt = (sessionId: string, text: string) =>
@@ -61,6 +62,32 @@ describe('the prompts of a session', () => {
     }
     expect(seen).toEqual(['two', 'one', 'Begin'])
     expect((await app.request('GET', `${app.path(session.session_id, 'prompts')}?cursor=x`)).status).toBe(400)
+  })
+
+  test('are in the conversation also when the agent took the first one before the server listened', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create()
+    await until('it boots', async () => (await app.session(body.session_id)).sandbox !== null)
+    expect((await prompt(body.session_id, 'quick')).body.status).toBe('accepted')
+    const [taken, opened, looked] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+    let isOpen = false
+    app.driver.options.around = async (path, answer) => {
+      // The server asks for the health of the sandbox once it has read what the conversation was before.
+      if (path === '/svc/health' && isOpen) looked!.resolve()
+      if (path === '/event') await taken!.promise
+      const answered = await answer()
+      if (path === '/event') isOpen = true
+      if (path === '/event') opened!.resolve()
+      if (path !== '/svc/prompt') return answered
+      taken!.resolve()
+      await opened!.promise
+      await looked!.promise
+      return answered
+    }
+    delete app.driver.options.bootMs
+    await app.reaches(body.session_id, 'running')
+    await until('both messages are there', async () => (await messagesOf(body.session_id)).length === 2)
+    await idleAgain(await app.session(body.session_id))
   })
 
   test('that wait show no secret to people, on no server', async () => {

@@ -1,0 +1,80 @@
+/** A server that lives and is not reached any more, as where the network between two servers drops packets. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import type { ErrorBody, Project } from '@svc/contract'
+import { withClient } from '../db/testing-cluster.ts'
+import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+
+let fleet: Fleet
+let ada: FleetServer
+let silent: Awaited<ReturnType<typeof startSilent>>
+beforeAll(async () => {
+  silent = await startSilent()
+  fleet = await makeFleet(['ada'])
+  ada = fleet.servers[0]!
+  expect((await ada.boot()).url).not.toBeNull()
+}, 60_000)
+afterAll(async () => {
+  silent.end()
+  await fleet.close()
+})
+
+/** Accepts no connection, so that the kernel drops further ones: a stopped process whose queue is full. */
+async function startSilent(): Promise<{ url: string; end: () => void }> {
+  const program = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    console.log(this.address().port) })`
+  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe' })
+  const reader = child.stdout.getReader()
+  const port = Number(new TextDecoder().decode((await reader.read()).value))
+  child.kill('SIGSTOP')
+  const waiting: Socket[] = []
+  const isTaken = async () => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    waiting.push(socket.on('error', () => socket.destroy()))
+    const late = AbortSignal.timeout(1_000)
+    return new Promise<boolean>((resolve) => {
+      socket.on('connect', () => resolve(true))
+      late.addEventListener('abort', () => resolve(false))
+    })
+  }
+  while (await isTaken()) expect(waiting.length).toBeLessThan(10_000)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    end() {
+      for (const socket of waiting) socket.destroy()
+      child.kill('SIGKILL')
+    },
+  }
+}
+
+test('a request about a project whose home cannot be reached is answered, though that server lives', async () => {
+  const made = await fleet.request(ada, 'POST', '/v1/projects', { body: { name: 'away' } })
+  const { project_id: id } = (await made.json()) as Project
+  const instance = randomUUID()
+  await withClient(fleet.databaseUrl, async (client) => {
+    await client.query(`select pg_advisory_lock(hashtextextended('svc instance ' || $1, 0))`, [instance])
+    await client.query(
+      `insert into server_instances (instance_id, server_name, peer_url, heartbeat_at, lock_taken_at, data_folder)
+       values ($1, 'zoe', $2, now() + interval '1 hour', now(), gen_random_uuid())`,
+      [instance, silent.url],
+    )
+    await client.query(`update projects set home = 'zoe' where project_id = $1`, [id])
+    const answers = await Promise.all([untilAsked(id, 'GET'), untilAsked(id, 'PATCH', { body: { name: 'renamed' } })])
+    for (const answer of answers) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+      expect(((await answer.json()) as ErrorBody).error).toBe(
+        'The server that keeps this project, zoe, does not answer.',
+      )
+    }
+  })
+}, 120_000)
+
+/** Ada remembers for some seconds that it was the home. */
+async function untilAsked(id: string, method: string, options: { body?: object } = {}): Promise<Response> {
+  for (;;) {
+    const answer = await fleet.request(ada, method, `/v1/projects/${id}`, options)
+    if (answer.status !== 200) return answer
+    await Bun.sleep(100)
+  }
+}
