@@ -96,7 +96,8 @@ describe.skipIf(isMissing)('the chart', () => {
     const database = await at.read<{ spec: { clusterIP: string } }>(
       `/api/v1/namespaces/${namespace}/services/postgresql`,
     )
-    const targets = { server: `${server!.status.podIP}/8420`, database: `${database.spec.clusterIP}/5432` }
+    const { podIP } = server!.status
+    const targets = { server: `${podIP}/8420`, peers: `${podIP}/8421`, database: `${database.spec.clusterIP}/5432` }
     expect(await reachedFrom('entry', targets)).toEqual(['server'])
     expect(await reachedFrom('default', targets)).toEqual([])
     expect(await reachedFrom(namespace, targets)).toEqual([])

@@ -4,7 +4,7 @@
   valueFrom:
     fieldRef: { fieldPath: metadata.name }
 - name: SVC_PEER_URL
-  value: http://$(SVC_SERVER_NAME).{{ include "svc.name" . }}-peers.{{ .Release.Namespace }}.svc:8420
+  value: https://$(SVC_SERVER_NAME).{{ include "svc.name" . }}-peers.{{ .Release.Namespace }}.svc:8421
 - name: DATABASE_URL
   valueFrom:
     secretKeyRef:

@@ -27,7 +27,7 @@ export async function loads(db: DbOrTransaction, deadAfterSeconds: number): Prom
 /** Serializes the servers that balance until the transaction ends. False while another one does. */
 export async function lockBalance(trx: DbOrTransaction): Promise<boolean> {
   const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended('svc balance servers', 0)) as locked`.execute(trx)
+    select pg_try_advisory_xact_lock(hashtextextended('balance of homes', 0)) as locked`.execute(trx)
   return rows[0]!.locked
 }
 

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import { relayPort, ServiceError } from '@svc/contract'
 import type { MiddlewareHandler } from 'hono'
 import type { Deps } from '../../deps.ts'
+import { plainAddress } from '../connections/client-address.ts'
 import { errorResponse } from '../reply-error.ts'
 import type { Bindings } from '../request-info.ts'
 
@@ -17,7 +19,7 @@ export function refuseForeignHost(
     const fromSandbox = c.env?.incoming?.svcFromSandbox === true
     const isOurs = fromSandbox
       ? host === `127.0.0.1:${relayPort}` || host === `localhost:${relayPort}`
-      : isOwnHost(config, host)
+      : isOwnHost(config, host) || isArrivalAddress(c.env?.incoming, name)
     if (!isOurs)
       return errorResponse(
         new ServiceError('forbidden', `This server does not serve the host name ${JSON.stringify(name ?? host)}.`, {
@@ -27,6 +29,12 @@ export function refuseForeignHost(
       )
     await next()
   }
+}
+
+/** Whoever probes or scrapes a server often knows its address only. A foreign name can lead to it, but is not this address. */
+function isArrivalAddress(request: IncomingMessage | undefined, name: string | null): boolean {
+  const address = plainAddress(request?.socket.localAddress ?? '')
+  return address !== null && name !== null && plainAddress(name) === address
 }
 
 /** The names a browser or client may use for this server. Names below the preview domain are other origins. */

@@ -35,10 +35,10 @@ afterAll(async () => {
 /** Sends the lines unchanged and reads until the other side closes or the response is complete. */
 function say(
   lines: string[],
-  options: { to?: number; body?: (write: (text: string) => boolean) => void } = {},
+  options: { to?: number; at?: string; body?: (write: (text: string) => boolean) => void } = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(options.to ?? port, '127.0.0.1')
+    const socket = connect(options.to ?? port, options.at ?? '127.0.0.1')
     let text = ''
     socket.setTimeout(20_000, () => socket.destroy(new Error(`No answer to ${lines[0]}`)))
     socket.on('data', (chunk) => (text += chunk.toString('latin1')))
@@ -143,6 +143,17 @@ describe('bodies over the limit', () => {
 })
 
 describe('the Host header', () => {
+  test('a probe may name the address at which its request arrives, and no other one', async () => {
+    const listener = new Listener({ fromSandbox: false })
+    const at = '127.0.0.3'
+    const to = await listener.onPort(at, 0)
+    listener.answerWith((request, env) => buildApp(app.deps).fetch(request, env))
+    const ask = async (host: string) =>
+      statusOf(await say(['GET /v1/ready HTTP/1.1', `Host: ${host}`, 'Connection: close'], { to, at }))
+    expect([await ask(`${at}:${to}`), await ask('127.0.0.4'), await ask('evil.test')]).toEqual([200, 403, 403])
+    await listener.close()
+  })
+
   const ask = (host: string, to = port) =>
     say(['GET /v1/health HTTP/1.1', `Host: ${host}`, 'Connection: close'], { to }).then(statusOf)
 
