@@ -3,9 +3,9 @@
  * three of them. Servers and clients share the cores of one machine, so processor time per request is the figure that
  * compares.
  */
-import { settingNames } from '../packages/server/src/config.ts'
 import { startBalancer } from '../test/e2e/balancer.ts'
 import { until } from '../test/e2e/harness.ts'
+import { replicaFigures } from './fleet/copies.ts'
 import { type FleetProject, makeProjects } from './fleet/projects.ts'
 import { Fleet, type FleetServer } from './fleet/servers.ts'
 import { measured, printThroughput, throughput } from './fleet/throughput.ts'
@@ -147,28 +147,10 @@ async function sessionStarts(fleet: Fleet): Promise<void> {
   printThroughput(`On ${servers.length} servers`, [['session starts at any server', await startMany(starts)]])
 }
 
-/** A merge that waits until another server has its objects, beside one that does not. */
+/** A merge and a push that wait until another server has their objects, beside those that do not. */
 async function copies(): Promise<void> {
-  if (!settingNames().includes('SVC_REPLICA'))
-    return console.log('\nThis program keeps no copies of repositories (SVC_REPLICA), so none were compared.')
-  const count = rounds(30)
-  const fleets: { fleet: Fleet; next: () => Promise<unknown> }[] = []
-  try {
-    for (const replica of ['off', 'sync']) {
-      const fleet = await Fleet.make(2, 'none', { SVC_REPLICA: replica })
-      fleets.push({ fleet, next: async () => {} })
-      for (const server of fleet.servers) await server.boot()
-      const [project] = (await makeProjects(fleet, { count: 1, changeRequests: count + 10 })) as [FleetProject]
-      fleets.at(-1)!.next = () => project.home.send('POST', `${project.open.pop()!}/merge`)
-    }
-    const [without, synced] = fleets as [(typeof fleets)[0], (typeof fleets)[0]]
-    const figure = await compare('merge, SVC_REPLICA=sync', count, {
-      floor: ['merge, SVC_REPLICA=off', without.next],
-      ours: synced.next,
-    })
-    printFigures('A merge with a copy on another server', [figure])
-    console.log(`\n${(figure.ms / figure.floorMs!).toFixed(2)} x of ${promised.copied} x`)
-  } finally {
-    for (const { fleet } of fleets) await fleet.end()
-  }
+  const figures = await replicaFigures(rounds(30))
+  printFigures('A copy of the repository on another server', figures)
+  const [merge] = figures
+  console.log(`\n${(merge!.ms / merge!.floorMs!).toFixed(2)} x of ${promised.copied} x`)
 }
