@@ -87,24 +87,14 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   })
   const port = await listener.onPort(config.host, config.port)
   // A second server fails here, before it touches data.
-  const folder = await lockFolder(config.dataDir).catch(async (error: unknown) => {
-    await listener.close()
-    throw error
-  })
+  const folder = await orClose(lockFolder(config.dataDir), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
-  const built = await shutdown
-    .wait('the start', buildDeps(config, { log, redaction, folderId: folder.folderId, makeDriver: hooks.makeDriver }))
-    .catch(async (error: unknown) => {
-      await listener.close()
-      throw error
-    })
+  const parts = { log, redaction, folderId: folder.folderId, makeDriver: hooks.makeDriver }
+  const built = await orClose(shutdown.wait('the start', buildDeps(config, parts)), listener)
   const { deps } = built
   deps.metrics.watchListener(listener)
-  const peers = await listenToPeers(deps).catch(async (error: unknown) => {
-    await Promise.all([listener.close(), built.close()])
-    throw error
-  })
+  const peers = await orClose(listenToPeers(deps), listener, built)
   let heartbeat: RunningHeartbeat | null = null
   let owners: OwnerSocket | null = null
   try {
@@ -155,6 +145,16 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+/** Ends what has begun if the next step of the start fails. */
+async function orClose<T>(step: Promise<T>, ...begun: { close(): Promise<unknown> }[]): Promise<T> {
+  try {
+    return await step
+  } catch (error) {
+    await Promise.all(begun.map((each) => each.close()))
+    throw error
+  }
 }
 
 /** Beside the work, which does not wait for it. */

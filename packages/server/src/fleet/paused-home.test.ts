@@ -47,9 +47,8 @@ test.each([
     await rm(file)
     await ada.kill('SIGCONT')
     const answer = await merging
-    const text = await answer.text()
-    if (isMerged) expect(answer.status).toBe(200)
-    else expect([answer.status, text]).toEqual([503, expect.stringContaining('taken over')])
+    // Either its transaction finds the other home, or the take-over has ended its connection.
+    expect(answer.status).toBe(isMerged ? 200 : 503)
 
     const again = await project.ask<{ change_request: { status: string } }>(bob, 'POST', merge).catch(String)
     if (!isMerged) expect(again).toMatchObject({ change_request: { status: 'merged' } })

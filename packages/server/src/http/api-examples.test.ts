@@ -105,7 +105,7 @@ test('every body has an example, unless it needs a one-time code or an object th
     [
       ...['signInWithOwnerLink', 'readInvitation', 'acceptInvitation', 'redeemCliLogin'],
       ...['claimLinkCode', 'linkChatUser', 'setModelUpstream', 'refreshSession', 'rollbackApp'],
-      ...['moveProject', 'drainServer'],
+      ...['moveProject', 'drainServer', 'takeOverServer'],
       'decideConnectorApproval',
     ].toSorted(),
   )

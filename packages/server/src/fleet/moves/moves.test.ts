@@ -39,8 +39,10 @@ async function projectAtAda(): Promise<{ project: TestProjectOfFleet; main: stri
     const [row] = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [made.id])
     return row?.home === 'ada' ? made : null
   })
+  // Its pushes wait for their copies there.
+  await boot(bob)
   const main = await project.commit()
-  expect((await project.push(ada, main, 'main')).code).toBe(0)
+  expect(await project.push(ada, main, 'main')).toMatchObject({ code: 0 })
   await project.hide(ada, 'refs/svc/wip/some-session', await project.commit(main))
   return { project, main }
 }
@@ -86,7 +88,6 @@ async function expectWhole(project: TestProjectOfFleet, home: FleetServer, refs:
 
 test('a project moves under pushes and merges: all that was acknowledged is there, and nothing failed', async () => {
   const { project, main } = await projectAtAda()
-  await boot(bob)
   const acknowledged: { branch: string; commit: string }[] = []
   const merged: string[] = []
   const failures: unknown[] = []
@@ -153,7 +154,6 @@ test.each([...ofSource.map((point) => [point, 'ada']), ...ofTarget.map((point) =
     const [victim, other] = name === 'ada' ? [ada, bob] : [bob, ada]
     const refs = await project.refsOnDisk(ada)
     await restart(victim!, `${point}=kill@1`)
-    if (other === bob) await boot(bob)
     await until('both are known', async () => {
       const { servers } = (await (await fleet.request(ada, 'GET', '/v1/servers')).json()) as {
         servers: { running: boolean }[]
