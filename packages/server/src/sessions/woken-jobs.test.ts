@@ -91,7 +91,7 @@ test('a start with more sessions than are reconciled at once comes back for the 
   await rows.execute(app.deps.db)
   const enqueued = new Set<string>()
   const sessions = {
-    ...{ endOrphans: async () => {}, inHand: () => [session_id] },
+    ...{ endOrphans: async () => {}, inHand: () => app.deps.sessions.inHand() },
     enqueue: (id: string) => void enqueued.add(id),
   }
   expect(await reconcileSessions({ ...app.deps, sessions })).toBe('again')

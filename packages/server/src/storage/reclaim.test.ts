@@ -96,6 +96,8 @@ test('every column that names a commit is a root, or is known not to be', async 
     ...['app_reconciliations.sha', 'connector_reconciliations.sha', 'trigger_reconciliations.sha'],
     // Replaced snapshots count until they are deleted.
     'session_snapshots.commit_sha',
+    // A log of refs, which keep what they name now.
+    ...['ref_changes.old_sha', 'ref_changes.new_sha'],
   ]
   const roots = Object.entries(rootColumns).flatMap(([table, columns]) => columns.map((column) => `${table}.${column}`))
   const known = new Set([...roots, ...others])
