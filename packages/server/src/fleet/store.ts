@@ -1,5 +1,6 @@
 /** SQL on the servers of a database, and on what leads from a request to its project. */
 import { sql } from 'kysely'
+import { serverNamePattern } from '../config/fleet.ts'
 import { isRecent } from '../db/live-instance.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
@@ -9,7 +10,12 @@ export interface Peer {
   peer_url: string
 }
 
-export function findServer(db: DbOrTransaction, where: Partial<Pick<Row<'servers'>, 'server_name' | 'data_folder'>>) {
+export async function findServer(
+  db: DbOrTransaction,
+  where: Partial<Pick<Row<'servers'>, 'server_name' | 'data_folder'>>,
+) {
+  // PostgreSQL refuses some texts that no server can be called.
+  if (where.server_name !== undefined && !serverNamePattern.test(where.server_name)) return null
   return findRow(db, 'servers', where)
 }
 
