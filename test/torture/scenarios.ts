@@ -2,7 +2,18 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: those tortures kill here. The others are separate tests. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps' | 'keys' | 'checks'
+  by:
+    | 'merges'
+    | 'projects'
+    | 'sessions'
+    | 'sandboxes'
+    | 'triggers'
+    | 'events'
+    | 'apps'
+    | 'keys'
+    | 'checks'
+    | 'moves'
+    | 'copies'
   /** The other failpoints that lead here. */
   beside?: string
   /** An external client pushes to the base meanwhile. */
@@ -87,6 +98,26 @@ export const scenarios: Record<string, Scenario> = {
   'rotate.after_file': { by: 'keys' },
   'rotate.before_retire': { by: 'keys' },
   'rotate.after_retire': { by: 'keys' },
+  'move.after_close': { by: 'moves' },
+  'move.after_freeze': { by: 'moves' },
+  'move.after_pass': { by: 'moves' },
+  'move.after_switch': { by: 'moves' },
+  'move.before_freeze': { by: 'moves' },
+  'move.before_last_pass': { by: 'moves' },
+  'move.before_switch': { by: 'moves' },
+  'promote.after_row': { by: 'copies' },
+  'promote.before_files': { by: 'copies' },
+  'promote.before_row': { by: 'copies' },
+  'refs.after_record': { by: 'copies' },
+  'refs.before_copy': { by: 'copies' },
+  'refs.before_record': { by: 'copies' },
+  'replica.after_fill': { by: 'copies' },
+  'replica.after_objects': { by: 'copies' },
+  'replica.after_send': { by: 'copies' },
+  'replica.before_fill': { by: 'copies' },
+  'replica.before_objects': { by: 'copies' },
+  'replica.before_refs': { by: 'copies' },
+  'replica.before_send': { by: 'copies' },
   'check.after_claim': { by: 'checks' },
   'check.after_sandbox': { by: 'checks' },
   'check.after_files': { by: 'checks' },

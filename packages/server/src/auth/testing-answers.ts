@@ -36,6 +36,8 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   listModels: [200, 'none'],
   listServers: [200, 'people'],
   drainServer: [400, 'people'],
+  takeOverServer: [400, 'people'],
+  listUncopiedProjects: [200, 'people'],
   getModelUpstream: [200, 'people'],
   setModelUpstream: [400, 'people'],
   // The test server's environment sets a model, which takes precedence.
@@ -179,5 +181,5 @@ const refused = { stranger: 403, viewer: 403, member: 403, admin: 403 } as const
 /** Routes only for owners of the instance. */
 export const forInstanceOwners = {
   ...{ getModelUpstream: refused, clearModelUpstream: refused },
-  ...{ listServers: refused },
+  ...{ listServers: refused, listUncopiedProjects: refused },
 }
