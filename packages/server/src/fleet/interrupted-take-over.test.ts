@@ -1,0 +1,38 @@
+/** The server that takes a project over dies in the middle: the next attempt completes it, with everything. */
+import { expect, test } from 'bun:test'
+import { makeFleet } from './testing-fleet.ts'
+import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+
+test.each(['promote.before_files', 'promote.before_row', 'promote.after_row'])(
+  'killed at %s',
+  async (point) => {
+    const fleet = await makeFleet(['ada', 'bob', 'cyd'])
+    const [ada, bob, cyd] = fleet.servers
+    try {
+      for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+      const project = await FleetProject.make(fleet, ada!)
+      await project.changeRequest(ada!, 'topic')
+      await project.replicaIsAt('bob')
+      const before = await project.tips(ada!)
+      expect((await cyd!.boot()).url).not.toBeNull()
+      await bob!.kill('SIGTERM')
+      expect((await bob!.boot({ SVC_FAILPOINTS: `${point}=kill` })).url).not.toBeNull()
+      await ada!.kill('SIGKILL')
+      await untilGone(fleet, 'ada')
+      const interrupted = await takeOver(fleet, cyd!, 'ada')
+      expect(interrupted.projects).toMatchObject([{ outcome: 'copy-not-running', server: 'bob' }])
+
+      expect((await bob!.boot()).url).not.toBeNull()
+      const again = await takeOver(fleet, cyd!, 'ada')
+      const isTaken = point === 'promote.after_row'
+      expect(again.projects).toMatchObject(isTaken ? [] : [{ outcome: 'taken', server: 'bob', missing: [] }])
+      expect((await project.home()).home).toBe('bob')
+      expect(await project.tips(cyd!)).toEqual(before)
+      await project.replicaIsAt('cyd')
+      expect((await project.push(cyd!, 'HEAD:refs/heads/later')).code).toBe(0)
+    } finally {
+      await fleet.close()
+    }
+  },
+  120_000,
+)
