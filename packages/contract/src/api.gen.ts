@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * List the projects without a current copy of their repository
-         * @description With several servers, another server keeps a copy of each repository. Only owners of the instance may read this. At most 200 projects are listed; `count` has all.
+         * @description With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.
          */
         get: operations["listUncopiedProjects"];
         put?: never;
@@ -140,6 +140,8 @@ export interface paths {
         /**
          * Take over the projects of a server that is gone for good
          * @description Each project gets a new home with the copy of its repository. Refused with `conflict` while that server runs. Only owners of the instance may do this. Repeat the request while `remaining` is not 0.
+         *
+         *     Takes no Idempotency-Key. A second request takes over what is left.
          */
         post: operations["takeOverServer"];
         delete?: never;
@@ -4394,7 +4396,12 @@ export interface operations {
     };
     listUncopiedProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
+                limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4404,6 +4411,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {

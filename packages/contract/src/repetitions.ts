@@ -28,6 +28,7 @@ export const repetitions: Readonly<Record<string, string>> = {
   readInvitation: same,
   recoverUnfinishedWork: 'A second request tries to apply the same work again.',
   redeemCliLogin: once,
+  takeOverServer: 'A second request takes over what is left.',
   refreshSession: 'A second request while a refresh waits or runs adds one more refresh after it.',
   reopenChangeRequest: 'A second request gets 409: the change request is open.',
   rerunChecks: 'A second request keeps the checks that wait or run, and runs those that have ended again.',

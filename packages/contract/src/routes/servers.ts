@@ -123,7 +123,8 @@ export const listUncopiedRoute = route.get('user', '/v1/copies', {
   name: 'listUncopiedProjects',
   summary: 'List the projects without a current copy of their repository',
   description:
-    'With several servers, another server keeps a copy of each repository. Only owners of the instance may read this. At most 200 projects are listed; `count` has all.',
+    'With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.',
+  ...wholeList('projects', 'project_id'),
   reply: z.object({
     mode: z.enum(['sync', 'async', 'none']).describe('`SVC_REPLICA` of the server that answers.'),
     count: z.number().int(),

@@ -5,8 +5,6 @@ import { uncopiedProjects } from '../projects/replicas/store.ts'
 import { requireInstanceOwner } from '../accounts/change.ts'
 import { takeOverServer } from './take-over.ts'
 
-const listedMax = 200
-
 export function copyRoutes(deps: Deps): Mounted[] {
   return [
     handle(takeOverServerRoute, ({ params, body, caller }) =>
@@ -17,7 +15,7 @@ export function copyRoutes(deps: Deps): Mounted[] {
       const deadAfterSeconds = deps.heartbeat.deadAfterSeconds()
       const mode = deps.replicas.mode
       if (mode === 'none') return { mode, count: 0, projects: [] }
-      return { mode, ...(await uncopiedProjects(deps.db, { deadAfterSeconds, limit: listedMax })) }
+      return { mode, ...(await uncopiedProjects(deps.db, { deadAfterSeconds })) }
     }),
   ]
 }

@@ -39,11 +39,14 @@ async function examineCopies({ databaseUrl }: Config, log: Logger): Promise<Find
   const name = 'copies of repositories'
   const database = openDatabase(databaseUrl ?? '', log)
   try {
-    const { count, projects } = await uncopiedProjects(database.db, { deadAfterSeconds, limit: listedMax })
+    const { count, projects } = await uncopiedProjects(database.db, { deadAfterSeconds })
     if (count === 0)
       return { name, state: 'good', says: 'every project has a current copy on another server', mend: null }
-    const listed = projects.map(({ slug, home }) => `${slug} (at ${home})`).join(', ')
-    const more = count > projects.length ? `, and ${count - projects.length} more` : ''
+    const listed = projects
+      .slice(0, listedMax)
+      .map(({ slug, home }) => `${slug} (at ${home})`)
+      .join(', ')
+    const more = count > listedMax ? `, and ${count - listedMax} more` : ''
     return {
       name,
       state: 'weak',

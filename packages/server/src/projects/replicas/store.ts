@@ -167,7 +167,7 @@ export interface Uncopied {
 /** Why each lacks a current copy is in these columns. */
 export async function uncopiedProjects(
   db: DbOrTransaction,
-  { deadAfterSeconds, limit }: { deadAfterSeconds: number; limit: number },
+  { deadAfterSeconds }: { deadAfterSeconds: number },
 ): Promise<{ count: number; projects: Uncopied[] }> {
   const { rows } = await sql<Uncopied & { total: number }>`
     select p.project_id, p.slug, p.home, r.server as replica, count(*) over ()::integer as total,
@@ -176,7 +176,7 @@ export async function uncopiedProjects(
     where p.deleted_at is null and p.home is not null and (r.project_id is null or r.epoch <> p.home_epoch
       or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
       or r.acknowledged_seq < coalesce(c.seq, 0))
-    order by p.home, p.slug limit ${limit}`.execute(db)
+    order by p.home, p.slug`.execute(db)
   return {
     count: rows[0]?.total ?? 0,
     projects: rows.map(({ project_id, slug, home, replica, behind }) => ({
