@@ -23,6 +23,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
+import { refuseEmptyDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
 import { readPressure } from './sandboxes/pressure.ts'
@@ -51,6 +52,7 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null
   try {
+    await refuseEmptyDatabase(config)
     await migrate(url)
     const instanceId = randomUUID()
     const opened = openDatabase(url, log, undefined, `svc ${instanceId}`)

@@ -33,8 +33,21 @@ import { startupLine } from './startup/startup-error.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
 
+/** For `svc self-host`, which runs this program for what needs its configuration. */
+const inside = ['--doctor', '--examine-upgrade', '--end-sandboxes', '--rotate-key', '--sandbox-image']
+const usage = `svc server runs the server in the foreground, until Ctrl-C. It takes no arguments: environment variables configure it
+(docs/operate/server.md). In the background: svc self-host start
+`
+
 /** `svc server`: runs until SIGTERM or SIGINT. A failure to start is one line and exit code 1. */
 export async function runServer(args: string[], hooks: StartupHooks): Promise<void> {
+  const [first] = args
+  if (first !== undefined && !inside.includes(first)) {
+    const isHelp = ['--help', '-h', 'help'].includes(first)
+    process[isHelp ? 'stdout' : 'stderr'].write(usage)
+    process.exitCode = isHelp ? 0 : 2
+    return
+  }
   let config: Config | null = null
   try {
     config = readConfig()

@@ -49,11 +49,11 @@ function readPeer(settings: Settings): Peer {
   const { protocol, pathname, search, username, port } = new URL(peerUrl)
   if (pathname !== '/' || search !== '' || username !== '')
     settings.refuse('SVC_PEER_URL', 'has to be an address without a path, such as https://10.0.0.7:8421')
-  for (const [name, why] of [
+  const needed = [
     ['DATABASE_URL', 'the PostgreSQL that all servers use'],
     ['SVC_PUBLIC_URL', 'the address that users open, the same on every server'],
-  ])
-    if (settings.text(name!) === null) settings.problems.push(`SVC_PEER_URL needs ${name}: ${why}.`)
+  ].flatMap(([name, what]) => (settings.text(name!) === null ? [`${name} (${what})`] : []))
+  if (needed.length > 0) settings.problems.push(`SVC_PEER_URL needs ${needed.join(' and ')}.`)
   const host = settings.text('SVC_HOST') ?? '127.0.0.1'
   const isEncrypted = protocol === 'https:'
   const peerListen = readPeerListen(settings) ?? (isEncrypted ? { host, port: Number(port) || 443 } : null)

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
+import { bootServer } from './testing-server.ts'
+
+test('a data folder with a database of its own is refused beside an empty one, which stays empty', async () => {
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  try {
+    // As an embedded database that has run leaves it.
+    await mkdir(join(dir, 'data/postgres'), { recursive: true })
+    await Bun.write(join(dir, 'data/postgres/PG_VERSION'), '18\n')
+    const { url, errors } = await bootServer(
+      { dir, databaseUrl: database.url, token: makeToken((count) => randomBytes(count)) },
+      () => {},
+    )
+    expect(url).toBeNull()
+    expect(await errors()).toContain('has a database of its own, and the one of DATABASE_URL is empty')
+    const { rows } = await withClient(database.url, (client) =>
+      client.query(`select 1 from information_schema.tables where table_schema = 'public'`),
+    )
+    expect(rows).toEqual([])
+    expect(await readdir(join(dir, 'data/postgres'))).toEqual(['PG_VERSION'])
+  } finally {
+    await database.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 60_000)
