@@ -33,9 +33,12 @@ export function readKubernetes(settings: Settings) {
 function readProjectImages(settings: Settings): string[] {
   const name = 'SVC_KUBERNETES_PROJECT_IMAGES'
   const names = settings.list(name)
-  // A star anywhere else, or alone after a registry without a path, would allow more than its reader expects.
-  if (names.some((each) => !anImage.test(each.replace(/\*$/, ''))))
-    settings.refuse(name, 'has to be names of images that may end with a star, like "registry.example/team/*"')
+  // After part of a name, a star would allow more than its reader expects: other registries, other teams.
+  if (names.some((each) => !anImage.test(each.replace(/\*$/, '')) || /[^/:@]\*$/.test(each)))
+    settings.refuse(
+      name,
+      'has to be names of images, which may end with a star after a slash or a colon, like "registry.example/team/*"',
+    )
   return names
 }
 

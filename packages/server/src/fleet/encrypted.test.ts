@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
@@ -110,6 +110,23 @@ test('the port for servers answers nobody else', async () => {
     code: 'forbidden',
   })
 }, 60_000)
+
+test.each(['/v1/peer/../projects', '/v1/replicas/%2e%2e/projects', '/v1/peer/../../projects', '/health'])(
+  'nor with the path %s',
+  async (asked) => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: bobsPort, path: asked, rejectUnauthorized: false, agent: false }
+      httpsRequest({ ...options, headers: { authorization: `Bearer ${fleet.token}` } }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+        .on('error', reject)
+        .end()
+    })
+    expect(status).toBe(403)
+  },
+  60_000,
+)
 
 test('a program that answers in place of a server gets no request', async () => {
   const seen: string[] = []

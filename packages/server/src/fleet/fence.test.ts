@@ -66,26 +66,33 @@ async function movedMeanwhile<T>(point: (typeof points)[number], request: Promis
   return request
 }
 
-test('a push is reported as refused', async () => {
-  await commitFile('b.txt')
-  // Its row stays locked until the move is committed, so the push waits for it with its refs moved.
-  const pushed = await withClient(fleet.databaseUrl, async (client) => {
-    await client.query('begin')
-    await client.query(away, [project])
-    const pushing = push('HEAD:refs/heads/topic')
-    await until('the push waits', async () => {
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+test.each([
+  ['moved', away, 'moved to another server'],
+  ['frozen for its move', `update projects set home_state = 'frozen' where project_id = $1`, 'is moving to another'],
+])(
+  'a push is reported as refused whose project is %s',
+  async (_, move, words) => {
+    await commitFile('b.txt')
+    // Its row stays locked until the move is committed, so the push waits for it with its refs moved.
+    const pushed = await withClient(fleet.databaseUrl, async (client) => {
+      await client.query('begin')
+      await client.query(move, [project])
+      const pushing = push('HEAD:refs/heads/topic')
+      await until('the push waits', async () => {
+        const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
         and query like '%for share%'`
-      return (await fleet.query(waiting)).length > 0
+        return (await fleet.query(waiting)).length > 0
+      })
+      await ada.kill('SIGSTOP')
+      await client.query('commit')
+      await ada.kill('SIGCONT')
+      return pushing
     })
-    await ada.kill('SIGSTOP')
-    await client.query('commit')
-    await ada.kill('SIGCONT')
-    return pushing
-  })
-  expect(pushed.code).not.toBe(0)
-  expect(pushed.errors).toContain('moved to another server')
-}, 60_000)
+    expect(pushed.code).not.toBe(0)
+    expect(pushed.errors).toContain(words)
+  },
+  60_000,
+)
 
 test('a merge is not recorded, and its change request stays open', async () => {
   await commitFile('c.txt')

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
@@ -70,6 +71,27 @@ test('git pushes and clones through a server that is not the home', async () => 
       expect(branches.status).toBe(200)
       expect(branches.body.branches.map(({ name }) => name)).toEqual(['main'])
     }
+}, 60_000)
+
+test('another spelling of the path leads to the same home', async () => {
+  const { hostname, port } = new URL(ada.url)
+  for (const path of [
+    '/v1/%70rojects/ID/branches',
+    '/v1/x/../projects/ID/branches',
+    `${ada.url}/v1/projects/ID/branches`,
+  ]) {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const options = { host: hostname, port, path: path.replace('ID', project.project_id), agent: false }
+      const headers = { authorization: `Bearer ${fleet.token}` }
+      httpRequest({ ...options, headers }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+        .on('error', reject)
+        .end()
+    })
+    expect([path, status]).toEqual([path, 200])
+  }
 }, 60_000)
 
 test('an event stream passes through as it is written, and ends at the home when its reader leaves', async () => {

@@ -13,7 +13,7 @@ import { messagePage } from '../http/message-page.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
 import { type Destination, Homes } from './homes.ts'
-import { locate, type Located } from './locate.ts'
+import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
 import { isReachable } from './reachable.ts'
 import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
@@ -57,7 +57,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       claimed.add(request)
       return forwarded
     },
-    isForServers: ({ url = '' }) => forServers.test(url),
+    isForServers: ({ url }) => forServers.test(routedPath(url)),
     request(request, response) {
       const located = locate(deps.config, request)
       if (located === null) return null
@@ -208,7 +208,8 @@ const reads = /\/git\/git-upload-pack/
 const entriesOfProject = /^\/v1\/(?:projects\/[^/?#]+\/|projects\/[^/?#]+(?:[?#]|$)|channels\/slack\/|mcp(?:[/?#]|$))/
 
 /** Whether it may change the project at its home. Requests to programs in its sandboxes end with these. */
-function writesToProject({ method, url = '' }: IncomingMessage): boolean {
+function writesToProject({ method, url: sent }: IncomingMessage): boolean {
+  const url = routedPath(sent)
   if (pushes.test(url)) return true
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false
   return entriesOfProject.test(url) && !reads.test(url)

@@ -27,7 +27,7 @@ const inPath = {
 export function locate(config: Pick<Config, 'publicUrl' | 'previewDomain'>, request: Head): Located | null {
   const label = labelOf(config, request as IncomingMessage)
   if (label !== null) return byLabel(label)
-  const url = request.url ?? ''
+  const url = routedPath(request.url)
   const project = inPath.project.exec(url)?.[1]
   if (project !== undefined) return byProject(decoded(project))
   const sandbox = inPath.sandbox.exec(url)?.[1]
@@ -38,6 +38,23 @@ export function locate(config: Pick<Config, 'publicUrl' | 'previewDomain'>, requ
   }
   if (isBelow(url, modelGatewayPath)) return byCredential(request)
   return request.method === 'POST' && inPath.newProject.test(url) ? { kind: 'new project' } : null
+}
+
+/** The path as the router reads it, which is not always as it was sent: with its query, and without escapes and dots. */
+export function routedPath(url = ''): string {
+  if (/^\/[^%\\]*$/.test(url) && !url.includes('/.')) return url
+  const whole = url.startsWith('/') ? `http://server${url}` : url
+  if (!URL.canParse(whole)) return url
+  const { pathname, search } = new URL(whole)
+  return unescaped(pathname) + search
+}
+
+function unescaped(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }
 
 function byLabel(label: string): Located | null {

@@ -17,6 +17,25 @@ beforeEach(async () => {
 }, 60_000)
 afterEach(() => fleet.close())
 
+test('what a home records that wakes while it is taken over is taken, too', async () => {
+  const file = join(fleet.dir, 'promoting')
+  expect((await ada.boot()).url).not.toBeNull()
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  await bob.kill('SIGTERM')
+  expect((await bob.boot({ SVC_FAILPOINTS: `promote.before_files=pause:${file}@1` })).url).not.toBeNull()
+  await ada.kill('SIGSTOP')
+  await untilGone(fleet, 'ada')
+  const taking = takeOver(fleet, bob, 'ada')
+  await until('bob has compared its copy', () => existsSync(file))
+  await ada.kill('SIGCONT')
+  const late = await project.commit('late.txt')
+  await until('ada takes the push', async () => (await project.push(ada, 'HEAD:refs/heads/late')).code === 0)
+  await rm(file)
+  expect((await taking).projects).toMatchObject([{ outcome: 'taken', missing: [] }])
+  expect((await project.tips(bob))['refs/heads/late']).toBe(late)
+}, 120_000)
+
 /** `isMerged`: whether it was recorded before the pause. */
 test.each([
   ['merge.before_push', false],

@@ -15,7 +15,8 @@ import {
 } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { moveHome } from '../projects/home-store.ts'
+import { lockHome, moveHome } from '../projects/home-store.ts'
+import { failActiveMove } from './moves/store.ts'
 import { finalValues, replicaDir } from '../projects/replicas/keep.ts'
 import { changesAfter, deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
@@ -50,10 +51,16 @@ type PromoteDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'localLocks' | 'log'
 
 /** May run again after it was interrupted at any step. */
 export function promote(deps: PromoteDeps, input: Promote): Promise<Promoted> {
-  return deps.localLocks.run(`promote ${input.projectId}`, () => promoteOnce(deps, input))
+  return deps.localLocks.run(`promote ${input.projectId}`, async () => {
+    for (;;) {
+      const promoted = await promoteOnce(deps, input)
+      if (promoted.kind !== 'changed') return promoted
+    }
+  })
 }
 
-async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted> {
+/** `changed`: the old home woke and recorded something after the copy was compared. Nothing was taken. */
+async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted | { kind: 'changed' }> {
   const { projectId, deadHome, epoch, acceptLoss } = input
   const project = await getProjectOrDeleted(deps.db, projectId)
   if (project === null || project.home !== deadHome || project.home_epoch !== epoch) return { kind: 'moved' }
@@ -64,6 +71,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted>
   // An external project has its branches on its host, and nothing else unless a change was recorded.
   if (!hasCopy && (project.managed || ((await lastSeq(deps.db, projectId)) > 0 && !acceptLoss)))
     return { kind: 'no-copy' }
+  const compared = await lastSeq(deps.db, projectId)
   const missing = hasCopy ? await catchUp(deps, project, dir) : await missingWithout(deps, projectId)
   // No home has sent it anything since, so what is not recorded any more may be missing, too.
   const isStale = hasCopy && row.epoch !== epoch
@@ -71,16 +79,20 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted>
   await failpoint('promote.before_files')
   if (hasCopy) await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
   await failpoint('promote.before_row')
-  const isMoved = await deps.db.transaction().execute(async (trx) => {
-    if (!(await moveHome(trx, project, { from: deadHome, to: deps.serverName }))) return false
+  const outcome = await deps.db.transaction().execute(async (trx) => {
+    // From here on the old home can record nothing.
+    if ((await lockHome(trx, project, deadHome)) === null) return 'moved'
+    if ((await lastSeq(trx, projectId)) !== compared) return 'changed'
+    await moveHome(trx, project, { from: deadHome, to: deps.serverName })
+    await failActiveMove(trx, projectId, `Its home ${deadHome} was taken over.`)
     await deleteReplica(trx, projectId)
     await endOfProject(trx, projectId, input.reason)
-    return true
+    return 'taken'
   })
   await failpoint('promote.after_row')
-  if (!isMoved) {
+  if (outcome !== 'taken') {
     await undoInterrupted(deps, project, dir)
-    return { kind: 'moved' }
+    return { kind: outcome }
   }
   await removeReplicaMark(managedDir(deps, projectId))
   await rm(dir, { recursive: true, force: true })

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { countHomedAtPeers, takeProjects } from '../projects/home-store.ts'
+import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
@@ -36,6 +36,7 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
     throw new StartupError(
       `Another server with the name ${serverName} is running on this database. Choose another SVC_SERVER_NAME.`,
     )
+  if (!config.roles.worker) await refuseWithProjects(deps, serverName)
   if (config.peerUrl === null) await refuseAlone(deps, serverName)
   else refuseUnreachable(others)
   const named = await findServer(db, { server_name: serverName })
@@ -63,6 +64,15 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
     if (taken > 0) log.info({ projects: taken, server_name: serverName }, 'this server is the home of more projects')
   }
   return { serverName, home: config.peerUrl === null ? null : serverName }
+}
+
+/** Others would find its projects nowhere, and no job would work on them. */
+async function refuseWithProjects({ db, config }: RegisterDeps, serverName: string): Promise<void> {
+  const { length } = config.peerUrl === null ? [] : await projectsAt(db, serverName)
+  if (length === 0) return
+  throw new StartupError(
+    `${length} projects have their home on this server, ${serverName}, and SVC_ROLES=api keeps none. Start it with the role worker, and move them away first: svc self-host drain ${serverName}`,
+  )
 }
 
 async function refuseAlone({ db }: RegisterDeps, serverName: string): Promise<void> {

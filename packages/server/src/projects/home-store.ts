@@ -106,6 +106,16 @@ export async function hasMoved(
   })
 }
 
+/** Waits for the transactions that hold the home, and keeps others from it. Null: the home has changed since. */
+export function lockHome(
+  trx: DbOrTransaction,
+  { project_id, home_epoch }: Homed,
+  home: string,
+): Promise<{ project_id: string } | null> {
+  const row = trx.selectFrom('projects').select('project_id')
+  return firstRow(row.where((eb) => eb.and({ project_id, home, home_epoch })).forUpdate())
+}
+
 /** False when the home has changed since, or the project is gone. */
 export async function moveHome(
   trx: DbOrTransaction,

@@ -33,6 +33,17 @@ export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow 
 }
 
 /** Null when the move is not in that phase any more. */
+/** Of a project that got another home in another way. */
+export async function failActiveMove(trx: DbOrTransaction, projectId: string, error: string): Promise<void> {
+  const failed = { phase: 'failed' as const, error, waits_for: null, ended_at: sql<string>`now()` }
+  await trx
+    .updateTable('project_moves')
+    .set(failed)
+    .where('project_id', '=', projectId)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
 export function setPhase(
   trx: DbOrTransaction,
   { move_id }: Pick<MoveRow, 'move_id'>,

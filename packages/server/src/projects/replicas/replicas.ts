@@ -224,7 +224,7 @@ export class Replicas implements RepositoryReplicas {
     const store = storeOf(this.#deps, project)
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)
-    const refs = await listRefs(store, project)
+    const refs = await listRefs(this.#deps.db, store, project)
     const noted = project.managed ? [] : await notedKeptRefs(store.dir)
     const wants = [...new Set(refs.map(({ sha }) => sha))]
     const has = (held?.refs ?? []).map(({ sha }) => sha)
@@ -345,9 +345,13 @@ function storeOf(deps: Pick<Deps, 'config'>, { project_id, managed, account_id }
 }
 
 /** The branches of an external repository are on its host. */
-async function listRefs({ dir }: Store, { managed }: ProjectRow): Promise<RefValue[]> {
-  // A mirror is made at its first use.
-  if ((await placeOf(dir)) === null) return []
+async function listRefs(db: Deps['db'], { dir }: Store, { managed, project_id }: ProjectRow): Promise<RefValue[]> {
+  if ((await placeOf(dir)) === null) {
+    // A mirror is made at its first use. A home that has lost its disk must not replace a copy with nothing.
+    if (managed || (await lastSeq(db, project_id)) > 0)
+      throw new Error('The repository of the project is gone from the data folder of its home.')
+    return []
+  }
   return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
 }
 

@@ -33,7 +33,8 @@ export async function insertRefChanges(trx: DbOrTransaction, input: Recorded): P
   const { rows } = await sql<{ is_home: boolean; is_held: boolean }>`
     with home as materialized (
       select project_id from projects
-      where project_id = ${project_id} and home = ${home} and home_epoch = ${home_epoch} for share),
+      where project_id = ${project_id} and home = ${home} and home_epoch = ${home_epoch}
+        and home_state <> 'frozen' for share),
     counted as (
       insert into ref_counters (project_id, seq) select project_id, ${count}::bigint from home
       on conflict (project_id) do update set seq = ref_counters.seq + ${count}::bigint returning seq),

@@ -1,0 +1,39 @@
+import { expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../testing-until.ts'
+import { makeFleet } from './testing-fleet.ts'
+import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+
+test('a home that comes back without its disk replaces no copy with nothing, and can be taken over', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.replicaIsAt('bob')
+    const before = await project.tips(ada!)
+    await ada!.kill('SIGKILL')
+    await rm(join(fleet.dir, 'ada'), { recursive: true })
+    await untilGone(fleet, 'ada')
+    const row = await fleet.query('select * from project_replicas')
+    // As if bob had not answered for too long: ada has to make another copy.
+    await fleet.query('update project_replicas set epoch = 0')
+    expect((await ada!.boot()).url).not.toBeNull()
+    const refused = await until('a write that needs a copy', async () => {
+      const answer = await project.request(bob!, 'POST', '/sessions', { name: 'lost' })
+      return answer.ok ? null : answer.status
+    })
+    expect(refused).toBeGreaterThanOrEqual(500)
+    expect(await fleet.query('select * from project_replicas where epoch > 0')).toEqual([])
+    await ada!.kill('SIGKILL')
+    await untilGone(fleet, 'ada')
+    await fleet.query('update project_replicas set epoch = 1')
+    expect(await fleet.query('select * from project_replicas')).toEqual(row)
+    const taken = await takeOver(fleet, bob!, 'ada')
+    expect(taken.projects).toMatchObject([{ outcome: 'taken', missing: [] }])
+    expect(await project.tips(bob!)).toEqual(before)
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
