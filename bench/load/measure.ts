@@ -6,7 +6,7 @@ import type { LoadWorld } from './world.ts'
 export interface Question {
   text: string
   calls: number
-  /** Of the database, in ms. */
+  /** The time that the database took, in ms. */
   totalMs: number
   meanMs: number
   rows: number
@@ -19,7 +19,7 @@ export interface Measured {
   /** Processor time of all three servers, as percent of one core. */
   serverPercent: number
   postgresPercent: number
-  /** Of the server that has the most. */
+  /** The largest value among the servers. */
   memoryMiB: number
   handles: number
   /** The worst p99 of the event loop's lag since the last look, in ms. */

@@ -4,7 +4,7 @@ import { attachmentsDir, binDir, linkPort, runDir, runtimeHome, workspaceDir } f
 import type { ApiObject } from './client.ts'
 
 export interface PodSettings {
-  /** Of sandboxes whose project names none. The programs of the service come from it in any case. */
+  /** Sandboxes whose project names none run it. The programs of the service come from it in any case. */
   image: string
   /** Which images projects may name: names that may end with `*`. */
   projectImages: readonly string[]

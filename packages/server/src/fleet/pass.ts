@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import { asLines, asObject, headerLines, passedHeaders } from '@svc/contract/daemon/raw-headers'
 import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
 import { movedHeader, peerHeader } from './peer-header.ts'
-import type { PeerTrust } from './peer-tls.ts'
+import { asFetchOptions, type PeerTrust } from './peer-tls.ts'
 
 /** `unreachable`: it did not answer. `moved`: it is not the home any more. Nothing was sent to the client. */
 export type NotPassed = 'unreachable' | 'moved'
@@ -68,9 +68,8 @@ async function passRead(
     ...options,
     decompress: false,
     signal: signals,
-    // With a function that compares names, Bun would not pool the connections.
-    ...(trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }),
-  } as RequestInit).catch(noAnswer)
+    ...asFetchOptions(trust),
+  } as object).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
   if (answer.headers.get(movedHeader) !== null) return 'moved'
   began()

@@ -90,7 +90,11 @@ export async function certifiedAddress(peer: { server_name: string; peer_url: st
 
 /** The options of a `fetch` to another server. With a function that compares names, Bun would not pool the connections. */
 export function fetchTrust(tls: PeerTls | null, peer: Parameters<PeerTls['trust']>[0]) {
-  const trust = tls?.trust(peer) ?? null
+  return asFetchOptions(tls?.trust(peer) ?? null)
+}
+
+/** The same as options of `fetch`. */
+export function asFetchOptions(trust: PeerTrust | null) {
   return trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }
 }
 

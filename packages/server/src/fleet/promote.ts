@@ -83,7 +83,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
     // From here on the old home can record nothing.
     if ((await lockHome(trx, project, deadHome)) === null) return 'moved'
     if ((await lastSeq(trx, projectId)) !== compared) return 'changed'
-    await moveHome(trx, project, { from: deadHome, to: deps.serverName })
+    await moveHome(trx, project, deps.serverName)
     await failActiveMove(trx, projectId, `Its home ${deadHome} was taken over.`)
     await deleteReplica(trx, projectId)
     await endOfProject(trx, projectId, input.reason)

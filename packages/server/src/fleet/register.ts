@@ -1,9 +1,8 @@
 /** Enters this server into the list of servers before it does anything, and gives it the projects that are its own. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
+import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
@@ -57,7 +56,7 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
   if (config.roles.worker) {
     const taken = await takeProjects(db, {
       serverName,
-      stored: await storedProjects(config),
+      stored: [...(await storedProjects(deps, 'repositories')), ...(await storedProjects(deps, 'mirrors'))],
       isAlone: config.peerUrl === null && others.length === 0,
       isOnlyName: !(await hasOtherServers(db, serverName)),
     })
@@ -89,16 +88,4 @@ function refuseUnreachable(others: { server_name: string | null; peer_url: strin
   throw new StartupError(
     `The server ${alone.server_name ?? 'of an earlier version'} runs on this database without SVC_PEER_URL, so it works on every project. Restart it with SVC_PEER_URL first.`,
   )
-}
-
-/** The projects whose repository or mirror is in the data folder. */
-async function storedProjects({ dataDir }: Config): Promise<string[]> {
-  const folders = await Promise.all(['repositories', 'mirrors'].map((name) => readdir(join(dataDir, name)).catch(none)))
-  return folders.flat().map((name) => name.replace(/\.git$/, ''))
-}
-
-/** A new data folder has none yet. */
-function none(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
 }

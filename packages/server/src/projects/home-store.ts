@@ -116,15 +116,10 @@ export function lockHome(
   return firstRow(row.where((eb) => eb.and({ project_id, home, home_epoch })).forUpdate())
 }
 
-/** False when the home has changed since, or the project is gone. */
-export async function moveHome(
-  trx: DbOrTransaction,
-  { project_id, home_epoch }: Homed,
-  { from, to }: { from: string; to: string },
-): Promise<boolean> {
-  // A move that was on its way ends with the epoch.
+/** Gives a project to another home, whose present one the caller has locked. A move that was on its way ends with the epoch. */
+export async function moveHome(trx: DbOrTransaction, { project_id, home_epoch }: Homed, to: string): Promise<void> {
   const set = { home: to, home_epoch: home_epoch + 1, home_state: 'open' as const }
-  return (await updateRows(trx, 'projects', { project_id, home: from, home_epoch }, set)) > 0
+  await updateRows(trx, 'projects', { project_id, home_epoch }, set)
 }
 
 /** Projects whose home has that name, deleted ones included until they are purged. */

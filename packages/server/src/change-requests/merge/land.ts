@@ -49,7 +49,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     return merged(await intend(deps, planned, late ?? { kind: plan.kind, base_sha: baseSha, result_sha: baseSha }))
   }
   const { kind, resultSha } = plan
-  // Of an external repository the host keeps the result.
+  // The host of an external repository keeps the result.
   const commits = [...(repository.remote === null ? [resultSha] : []), baseSha, planned.headSha]
   const copied = planned.begun.then(() => deps.replicas.send(planned.project, repository, commits))
   // Awaited below, before the branch moves.

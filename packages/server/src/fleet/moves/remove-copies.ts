@@ -2,6 +2,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deps } from '../../deps.ts'
+import { storedProjects } from '../../projects/mirrors/stored-repositories.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { activeMoves, leftCopies, recordRemoved } from './store.ts'
@@ -29,22 +30,20 @@ export async function removeCopies(deps: Pick<Deps, 'config' | 'db' | 'home' | '
       deps.log.info({ copy: name }, 'removed the copy of a project that moved a day ago')
     }
   const coming = new Set((await activeMoves(db)).flatMap((each) => (each.to_server === home ? [each.project_id] : [])))
-  for (const name of await namesIn(join(deps.config.dataDir, 'moving'))) {
-    const projectId = /^([0-9a-f-]{36})\.git$/.exec(name)?.[1]
-    if (projectId !== undefined && !coming.has(projectId)) await removeRoom(deps, projectId)
-  }
+  for (const projectId of await storedProjects(deps, 'moving'))
+    if (!coming.has(projectId)) await removeRoom(deps, projectId)
 }
 
 async function copiesAside(deps: Pick<Deps, 'config'>): Promise<{ name: string; at: number }[]> {
-  return (await namesIn(asideOf(deps))).flatMap((name) => {
+  const names = await readdir(asideOf(deps)).catch(whenAbsent)
+  return names.flatMap((name) => {
     const at = /^[0-9a-f-]{36}-(\d{13})\.git$/.exec(name)?.[1]
     return at === undefined ? [] : [{ name, at: Number(at) }]
   })
 }
 
-async function namesIn(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
+/** Before the first move there is no folder. */
+function whenAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
 }

@@ -23,7 +23,7 @@ export function lastMoveOf(db: DbOrTransaction, projectId: string): Promise<Move
   return firstRow(ofProject.orderBy('requested_at', 'desc').limit(1))
 }
 
-/** Of all servers: there are few at a time. */
+/** The moves of all servers: there are few at a time. */
 export function activeMoves(db: DbOrTransaction): Promise<MoveRow[]> {
   return listRows(db, 'project_moves', { ended_at: null }, 'requested_at')
 }
@@ -33,7 +33,7 @@ export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow 
 }
 
 /** Null when the move is not in that phase any more. */
-/** Of a project that got another home in another way. */
+/** Ends the move of a project that got another home in another way. */
 export async function failActiveMove(trx: DbOrTransaction, projectId: string, error: string): Promise<void> {
   const failed = { phase: 'failed' as const, error, waits_for: null, ended_at: sql<string>`now()` }
   await trx

@@ -3,13 +3,21 @@ import { join } from 'node:path'
 import type { Deps } from '../../deps.ts'
 
 /** The folders on disk; `projectId` is null for one that is no repository. */
-export async function storedRepositories({ config }: Pick<Deps, 'config'>, folder: 'repositories' | 'mirrors') {
+export async function storedRepositories(
+  { config }: { config: Pick<Deps['config'], 'dataDir'> },
+  folder: 'repositories' | 'mirrors' | 'replicas' | 'moving',
+) {
   const parent = join(config.dataDir, folder)
   const names = await readdir(parent).catch(whenAbsent)
   return names.map((name) => ({
     dir: join(parent, name),
     projectId: /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? null,
   }))
+}
+
+/** The projects among them. */
+export async function storedProjects(...of: Parameters<typeof storedRepositories>): Promise<string[]> {
+  return (await storedRepositories(...of)).flatMap(({ projectId }) => projectId ?? [])
 }
 
 /** Before the first project there is no folder. */

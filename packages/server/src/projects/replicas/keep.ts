@@ -16,6 +16,7 @@ import {
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import { storedProjects } from '../mirrors/stored-repositories.ts'
 import { getProjects, purgedAmong } from '../store.ts'
 import { readPackBody } from './pack-body.ts'
 import type { HeldReplica } from './peer.ts'
@@ -150,9 +151,7 @@ export async function sweepReplicas(
   deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const folder = join(deps.config.dataDir, 'replicas')
-  const names = await readdir(folder).catch(whenAbsent)
-  const ids = names.flatMap((name) => /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? [])
+  const ids = await storedProjects(deps, 'replicas')
   const gone = new Set([
     ...(await copiedElsewhere(deps.db, ids, deps.serverName)),
     ...(await purgedAmong(deps.db, ids)),

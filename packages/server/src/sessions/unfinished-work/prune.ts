@@ -1,5 +1,3 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import {
   dropKeptRef,
   keptRefName,
@@ -13,6 +11,7 @@ import { isHomeOf } from '../../db/home.ts'
 import { withLock } from '../../db/lock.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
+import { storedProjects } from '../../projects/mirrors/stored-repositories.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { deleteSnapshots, hasUnsavedWork, snapshotCommits } from './snapshot-store.ts'
 import { deletedBefore } from './store.ts'
@@ -90,13 +89,5 @@ async function releaseDeleted(
 
 /** Projects with a repository on disk, which may store work even without sessions. */
 export async function projectsWithStore(deps: Pick<Deps, 'config'>): Promise<string[]> {
-  const folders = ['repositories', 'mirrors'].map((name) => join(deps.config.dataDir, name))
-  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(whenAbsent)))
-  return [...new Set(names.flat().flatMap((name) => /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? []))]
-}
-
-/** The folder does not exist before the first project. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
+  return [...new Set([...(await storedProjects(deps, 'repositories')), ...(await storedProjects(deps, 'mirrors'))])]
 }
