@@ -17,7 +17,7 @@ import { median, percentile, printFigures, rounds as roundsOf, timed } from './r
 interface Listed {
   items: {
     metadata: { name: string; labels?: Record<string, string>; deletionTimestamp?: string }
-    status: { conditions?: { type: string; status: string }[] }
+    status?: { conditions?: { type: string; status: string }[] }
   }[]
 }
 
@@ -64,7 +64,7 @@ async function measure(kubeconfig: string, folder: string, relaySocket: string):
   await driver.stop('first')
   const [pool] = (await client.json<Listed>('GET', `${claims}/sandboxwarmpools`)).items
   const isReady = ({ status }: Listed['items'][number]) =>
-    status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
+    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
   const poolHasPod = () =>
     until('the pool to have a pod', async () => {
       const path = '/api/v1/namespaces/default/pods?labelSelector=agents.x-k8s.io/warm-pool-sandbox'
