@@ -14,6 +14,7 @@ export interface ApiObject {
     annotations?: Record<string, string>
     creationTimestamp?: string
     deletionTimestamp?: string
+    ownerReferences?: { kind: string }[]
   }
 }
 

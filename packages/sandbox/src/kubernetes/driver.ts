@@ -1,15 +1,13 @@
 /** Runs sandboxes as pods of a Kubernetes cluster, on machines of which this server sees only the API. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import type { Duplex } from 'node:stream'
 
-import { type Link, openLink, serverIdentity } from '@svc/link'
+import { type Link, serverIdentity } from '@svc/link'
 
 import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxLimits, type SandboxSpec } from '../driver.ts'
 import { type Finding, missing } from '../finding.ts'
-import { baseEnvironment, entrypointArguments, isLoaderName, linkPort, memorySentence } from '../layout.ts'
+import { baseEnvironment, entrypointArguments, isLoaderName, memorySentence } from '../layout.ts'
 import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
 import { seccompFilter } from '../local/seccomp.ts'
 import { plainLines } from '../output-tail.ts'
@@ -18,11 +16,15 @@ import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
 import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
 import { examineCluster } from './examine.ts'
+import { linksOf } from './links.ts'
 import {
+  annotations,
   containerName,
   folderModes,
   hopeless,
   howEnded,
+  isBlank,
+  labels,
   type Pod,
   type PodSettings,
   podSpec,
@@ -63,15 +65,10 @@ interface Own {
 }
 type Live = Entry & Own
 
-/** In the one domain that agent-sandbox lets a claim use. */
-const labels = { server: 'svc.sandbox.users.io/server', sandbox: 'svc.sandbox.users.io/id' }
-const annotations = { sandbox: 'svc.sandbox', limits: 'svc.limits', relay: 'svc.relay', egress: 'svc.egress' }
 /** Includes the fetch of an image by a node that has none. */
 const startMs = 300_000
-const keyMs = 60_000
 const bootMessageMs = 30_000
 const removeMs = 30_000
-const keyLookMs = 40
 const secondsWithoutLease = 60
 
 export function createKubernetesDriver(options: KubernetesOptions): SandboxDriver {
@@ -122,7 +119,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
     pods.onChange((pod, isGone) => void onPod(pod, isGone))
     const pools = cluster.hasClaims ? poolsOf(client, namespace, prefix, ownLabels) : null
-    return { cluster, path, pods, pools, settings }
+    const links = linksOf({ cluster, path, pods, identity, image: settings.image, log: options.log })
+    return { cluster, path, pods, pools, links, settings }
   }
 
   /** Before the first start of a sandbox. Those of an earlier server go on without it. */
@@ -166,11 +164,13 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
-    const { pods, settings } = await parts()
+    const { pods, links, settings } = await parts()
     requireAllowed(spec, settings)
     await pods.start()
+    links.openAhead()
+    const isStopped = () => signal.aborted || entry.stopping
     const throwIfStopped = () => {
-      if (signal.aborted || entry.stopping) throw aborted()
+      if (isStopped()) throw aborted()
     }
     throwIfStopped()
     prepareFolder(spec.sandboxId)
@@ -179,7 +179,15 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     throwIfStopped()
     const pod = await running(entry, spec.sandboxId, signal)
     throwIfStopped()
-    entry.link = await linkTo(spec.sandboxId, pod, { relay: spec.relaySocket, egress: spec.egressSocket ?? null })
+    entry.link = await links.to(pod, signal)
+    // `remove` did not see it.
+    if (isStopped()) await entry.link.close()
+    throwIfStopped()
+    await entry.link.serve({
+      socketPath: socketIn(runRoot, spec.sandboxId),
+      relaySocket: spec.relaySocket,
+      egressSocket: spec.egressSocket ?? null,
+    })
     throwIfStopped()
     await entry.link.boot(
       {
@@ -214,18 +222,18 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
         ...(spec.egressSocket ? { [annotations.egress]: resolve(spec.egressSocket) } : {}),
       },
     }
-    const role = { [roleLabel]: sandboxRole }
+    const podLabels = { ...ownLabels, [roleLabel]: sandboxRole }
     const image = namedImage(spec)
     const serverKey = identity.publicKey
     if (pools !== null) {
-      const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), role)
+      const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), podLabels)
       entry.claim = name
       return pools.claim(name, pool, metadata)
     }
     entry.pod = name
     const body = {
       ...{ apiVersion: 'v1', kind: 'Pod' },
-      metadata: { ...metadata, name, labels: { ...metadata.labels, ...role } },
+      metadata: { ...metadata, name, labels: { ...metadata.labels, ...podLabels } },
       spec: podSpec(spec.limits, { settings, image, serverKey, blankSeconds: lease }),
     }
     await cluster.client.json('POST', path, { body })
@@ -261,45 +269,6 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
       },
       startMs,
     )
-  }
-
-  async function linkTo(
-    sandboxId: string,
-    pod: Pod,
-    sockets: { relay: string | null; egress: string | null },
-  ): Promise<Link> {
-    const { cluster } = await parts()
-    const { name } = pod.metadata
-    return openLink({
-      socketPath: socketIn(runRoot, sandboxId),
-      relaySocket: sockets.relay,
-      egressSocket: sockets.egress,
-      identity,
-      sandboxKey: await keyOf(name),
-      dial: (signal) =>
-        cluster.isInside
-          ? dialPod(pod.status!.podIP!, signal)
-          : cluster.client.portForward(cluster.namespace, name, linkPort),
-      lost: (error) => options.log('the link to a sandbox was lost', { sandbox_id: sandboxId, reason: error.message }),
-    })
-  }
-
-  /** PID 1 prints it first. */
-  async function keyOf(pod: string): Promise<string> {
-    const { cluster, path } = await parts()
-    const deadline = Date.now() + keyMs
-    for (;;) {
-      const log = await cluster.client.request('GET', `${path}/${pod}/log?container=${containerName}&limitBytes=4096`, {
-        // The container is not there yet, or its log is not.
-        accept: [400, 404],
-      })
-      const text = await log.text()
-      const key = log.ok ? /^svc-link ([\w-]{43})$/m.exec(text)?.[1] : undefined
-      if (key !== undefined) return key
-      if (Date.now() > deadline)
-        throw new SandboxError('boot-failed', `The pod did not say its key: is ${options.image} an image of svc?`)
-      await new Promise((again) => setTimeout(again, keyLookMs))
-    }
   }
 
   async function memoryTrouble(entry: Live): Promise<string | null> {
@@ -378,8 +347,12 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     if (sandboxId === undefined || limits === undefined) return null
     if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return null
     mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
-    const sockets = { relay: given[annotations.relay] ?? null, egress: given[annotations.egress] ?? null }
-    const link = await linkTo(sandboxId, pod, sockets)
+    const link = await (await parts()).links.to(pod, new AbortController().signal)
+    await link.serve({
+      socketPath: socketIn(runRoot, sandboxId),
+      relaySocket: given[annotations.relay] ?? null,
+      egressSocket: given[annotations.egress] ?? null,
+    })
     const status = await link.status().catch(isGone)
     if (status?.isBooted === false) {
       await link.close()
@@ -403,7 +376,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pods.start()
     const isLeft = ({ metadata }: Pick<Pod, 'metadata'>) => !isLive(metadata.annotations?.[annotations.sandbox] ?? '')
     for (const claim of (await pools?.claims()) ?? []) if (isLeft(claim)) await pools?.release(claim.metadata.name)
-    for (const pod of pods.pods.values()) if (isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
+    for (const pod of pods.pods.values())
+      if (!isBlank(pod) && isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
     await pools?.sweep(settings.image)
   }
 
@@ -444,6 +418,7 @@ interface Parts {
   path: string
   pods: ReturnType<typeof followPods>
   pools: ReturnType<typeof poolsOf> | null
+  links: ReturnType<typeof linksOf>
   settings: PodSettings
 }
 
@@ -475,26 +450,4 @@ function withoutLoaderNames(env: Record<string, string>): Record<string, string>
 function explain(error: unknown): SandboxError {
   if (error instanceof SandboxError) return error
   return new SandboxError('boot-failed', `The sandbox did not start: ${messageOf(error)}`, { cause: error })
-}
-
-const dialMs = 10_000
-
-function dialPod(host: string, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((done, reject) => {
-    const socket = connect({ host, port: linkPort, noDelay: true, keepAlive: true })
-    const fail = (error: Error) => {
-      socket.destroy()
-      reject(error)
-    }
-    const timer = setTimeout(() => fail(new Error(`${host} does not answer.`)), dialMs)
-    const stop = () => fail(new Error('The link is closed.'))
-    signal.addEventListener('abort', stop)
-    socket.once('error', fail)
-    socket.once('close', () => signal.removeEventListener('abort', stop))
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      socket.off('error', fail)
-      done(socket)
-    })
-  })
 }
