@@ -266,10 +266,10 @@ test('nothing of a request or an identity is readable on the wire', async () => 
   )
   ports.sandbox = made.sandbox.port
   await made.boot()
-  expect(await digestBy(made.socketPath, 5)).toBeTrue()
+  expect(await digestBy(made.socketPath, 5_000)).toBeTrue()
   const text = Buffer.concat(seen).toString('latin1')
   expect(text).toContain('svc link 1')
-  for (const secret of ['NAME', 'value', 'HTTP/1.1', 'daemon', '/5']) expect(text).not.toContain(secret)
+  for (const secret of ['NAME', 'value', 'HTTP/1.1', 'daemon', '/5000']) expect(text).not.toContain(secret)
 })
 const ports = { sandbox: 0 }
 
