@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ErrorBody, ProjectHome } from '@svc/contract'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import { removeFolder, until } from '../../e2e/harness.ts'
+import { ignoreEnded } from '../../ignored.ts'
 import { isOfSandbox } from '../sandbox-victims.ts'
 import { processesInSandboxes } from '../sandbox-leaks.ts'
 import type { Fleet, FleetProject, FleetServer } from './fleet.ts'
@@ -119,7 +120,7 @@ async function endSandboxes({ server }: FleetServer): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended with another one.
+        ignoreEnded()
       }
     }
     return left.length === 0
