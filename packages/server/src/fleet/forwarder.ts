@@ -102,9 +102,15 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     { to: { peer }, silent }: { to: PeerDestination; silent: () => Promise<void> },
   ): void {
     let outcome: Forwarding = 'upgraded'
-    socket.once('close', () => deps.metrics.forwarded(peer.server_name, outcome))
+    const watching = watch(peer)
+    socket.once('close', () => {
+      watching.end()
+      deps.metrics.forwarded(peer.server_name, outcome)
+    })
     passUpgrade(request, socket, head, {
       ...reach(peer, request),
+      signal: watching.signal,
+      began: watching.end,
       failed() {
         outcome = 'unreachable'
         void silent()
@@ -147,10 +153,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   }
 
   /**
-   * Gives up when the other server dies before it answers, or cannot be reached any more: a machine without power, and a
-   * network that drops packets, leave connections open.
+   * Until `end`: aborts when the other server dies before it answers, or cannot be reached any more. A machine without
+   * power, and a network that drops packets, leave connections open.
    */
-  async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+  function watch(peer: Peer): { signal: AbortSignal; end: () => void } {
     const dead = new AbortController()
     let missed = 0
     const look = async () => {
@@ -158,6 +164,11 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       if (missed === missedMax || !(await homes.isLive(peer.server_name))) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
+    return { signal: dead.signal, end: () => clearInterval(looking) }
+  }
+
+  async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+    const watching = watch(peer)
     const sentAt = performance.now()
     let isAnswered = false
     const began = () => {
@@ -165,12 +176,12 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       deps.metrics.forwardedAnswer(peer.server_name, (performance.now() - sentAt) / 1000)
     }
     try {
-      const to = { ...reach(peer, request), signal: dead.signal, began }
+      const to = { ...reach(peer, request), signal: watching.signal, began }
       const failure = await passRequest(request, response, to)
       if (!isAnswered) deps.metrics.forwarded(peer.server_name, failure ?? 'left')
       return failure
     } finally {
-      clearInterval(looking)
+      watching.end()
     }
   }
 
