@@ -67,7 +67,12 @@ test('a request about a project whose home cannot be reached is answered, though
         'The server that keeps this project, zoe, does not answer.',
       )
     }
-    const terminal = await refusedUpgrade(fleet, ada, `/v1/projects/${id}/sessions/${randomUUID()}/terminal`)
+    const stranger = { headers: { authorization: '' }, body: { name: 'renamed' } }
+    const [terminal, refused] = await Promise.all([
+      refusedUpgrade(fleet, ada, `/v1/projects/${id}/sessions/${randomUUID()}/terminal`),
+      fleet.request(ada, 'PATCH', `/v1/projects/${id}`, stranger),
+    ])
+    expect(refused.status).toBe(401)
     expect([terminal.status, terminal.retryAfter, terminal.body.error]).toEqual([
       503,
       '2',
