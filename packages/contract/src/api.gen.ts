@@ -2604,6 +2604,7 @@ export interface components {
             move_id: string;
             /** Format: uuid */
             project_id: string;
+            project_slug: string;
             from: string;
             to: string;
             /**

@@ -55,7 +55,7 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
     await refuseEmptyDatabase(config)
     await migrate(url)
     const instanceId = randomUUID()
-    const opened = openDatabase(url, log, undefined, `svc ${instanceId}`)
+    const opened = openDatabase(url, log, { applicationName: `svc ${instanceId}` })
     database = opened
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
     const registered = await registerServer({ db: opened.db, config, log }, folderId)

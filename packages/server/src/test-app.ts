@@ -198,7 +198,7 @@ export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<vo
 async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {
   const log = replaced.log ?? pino({ level: 'silent' })
   // A machine that is busy with other tests is not an unavailable database.
-  const database = openDatabase(config.databaseUrl ?? '', log, 60_000)
+  const database = openDatabase(config.databaseUrl ?? '', log, { connectMsMax: 60_000 })
   const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
   const deps = assembleDeps(database, {
     config,

@@ -3,6 +3,7 @@ import { ids } from './ids.ts'
 const aMove = {
   move_id: '77777777-7777-4777-8777-777777777777',
   project_id: ids.project,
+  project_slug: 'website',
   ...{ from: 'server-1', to: 'server-2', phase: 'copied' as const, cause: 'request' as const, force: false },
   ...{ waits_for: 'The agent of session 22222222 is working.', error: null },
   ...{ requested_at: '2026-03-07T10:00:00.000Z', ended_at: null },

@@ -16,18 +16,21 @@ export function tunnelUpgrade(
     head: Buffer
     /** The headers of the answer that pass to the client. */
     answerHeaders: (rawHeaders: string[]) => string[]
-    /** The connection failed before the answer, so nothing was sent to the client. */
+    /** The connection failed before the answer, so nothing was sent to the client. This answers the client and ends it. */
     failed: (error: NodeJS.ErrnoException) => void
   },
 ): void {
   let answered = false
+  let isFailed = false
   client.on('close', () => upstream.destroy())
   client.on('error', () => upstream.destroy())
-  upstream.on('close', () => client.destroy())
   upstream.on('error', (error) => {
-    if (answered) client.destroy()
-    else tunnel.failed(error)
+    if (answered) return void client.destroy()
+    isFailed = true
+    tunnel.failed(error)
   })
+  // The answer to a failure may take a moment, and `close` follows the error at once.
+  upstream.on('close', () => isFailed || client.destroy())
   upstream.on('connect', () => {
     upstream.write(tunnel.requestHead, 'latin1')
     if (tunnel.head.length > 0) upstream.write(tunnel.head)

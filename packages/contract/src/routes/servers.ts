@@ -7,6 +7,7 @@ export const moveCauses = ['request', 'balance', 'drain'] as const
 export const projectMove = named('ProjectMove', {
   move_id: uuid,
   project_id: uuid,
+  project_slug: z.string(),
   from: z.string(),
   to: z.string(),
   phase: z

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { handledElsewhere } from '../deadline.ts'
 
 /** Another process held the lock for longer than the caller would wait; the work did not run. */
@@ -55,7 +55,9 @@ async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): 
   const lose = (error: Error) => void (broken ??= error)
   client.on('error', lose)
   try {
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [key])
+    while (!(await takes(client, key))) {
+      // The wait goes on with another statement: only a database that answers now and then is known to be there.
+    }
     await work()
   } finally {
     try {
@@ -66,6 +68,19 @@ async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): 
     }
     client.off('error', lose)
     client.release(broken)
+  }
+}
+
+const lockNotAvailable = '55P03'
+
+/** False after the lock timeout of the connection. */
+async function takes(client: pg.PoolClient, key: string): Promise<boolean> {
+  try {
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [key])
+    return true
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === lockNotAvailable) return false
+    throw error
   }
 }
 

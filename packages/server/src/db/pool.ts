@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { limitAnswers } from './limit-answers.ts'
 import { watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
 
@@ -27,17 +28,26 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** A caller that waits longer than `connectMsMax` for a connection gets the error that the database is unavailable. */
-export function openDatabase(
-  url: string,
-  log: Logger,
-  connectMsMax = 5_000,
+export interface DatabaseOptions {
   /** By which others find the connections of this server. */
-  applicationName?: string,
-): Database {
+  applicationName?: string
+  connectMsMax?: number
+  /** PostgreSQL ends a statement, or a single wait for an advisory lock, after this time. */
+  statementMsMax?: number
+  /** Longer than the former: otherwise a slow statement would break its connection. */
+  answerMsMax?: number
+}
+
+/**
+ * A caller that waits longer than `connectMsMax` for a connection, or `answerMsMax` for an answer, gets the error that
+ * the database is unavailable.
+ */
+export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
+  const { applicationName, connectMsMax = 5_000, statementMsMax = 30_000 } = options
+  const { answerMsMax = statementMsMax + 5_000 } = options
   let lostAt = Number.NEGATIVE_INFINITY
   let isClosing = false
-  const make = (max: number, statementMs: number) => {
+  const make = (max: number, limits: string) => {
     const pool = new pg.Pool({
       connectionString: url,
       ...(applicationName === undefined ? {} : { application_name: applicationName }),
@@ -45,7 +55,7 @@ export function openDatabase(
       types,
       connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
-      options: `-c timezone=UTC -c statement_timeout=${statementMs} -c idle_in_transaction_session_timeout=30000`,
+      options: `-c timezone=UTC ${limits} -c idle_in_transaction_session_timeout=30000`,
     })
     // The pool replaces an idle connection that died (a restarted database); without a listener its error would end
     // the process.
@@ -60,12 +70,13 @@ export function openDatabase(
       )
     })
     watchConnections(pool)
+    limitAnswers(pool, answerMsMax)
     return pool
   }
-  const pool = make(20, 30_000)
-  // No statement timeout: a waiter waits as long as the holder works. One connection listens for events, and one wakes
-  // the jobs.
-  const locks = make(12, 0)
+  const pool = make(20, `-c statement_timeout=${statementMsMax}`)
+  // A waiter waits as long as the holder works, by one statement after the other (`withLock`). One connection listens
+  // for events, and one wakes the jobs.
+  const locks = make(12, `-c statement_timeout=0 -c lock_timeout=${statementMsMax}`)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -11,7 +10,7 @@ import { makeKeyring } from '../keyring/keyring.ts'
 import { openKeyring } from '../keyring/open-keyring.ts'
 import { until } from '../testing-until.ts'
 import { PeerTls } from './peer-tls.ts'
-import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 /** The network between the servers: records what passes to bob, and leads it elsewhere when it is told to. */
 class Tap {
@@ -77,27 +76,13 @@ test('requests, bodies, streams and upgrades pass between servers, and nothing o
   expect(events.headers.get('content-type')).toContain('text/event-stream')
   reader.abort()
 
-  const upgraded = await upgrade(`${path}/sessions/${crypto.randomUUID()}/terminal`)
+  const upgraded = await refusedUpgrade(fleet, ada, `${path}/sessions/${crypto.randomUUID()}/terminal`)
   expect(upgraded).toMatchObject({ status: 404, body: { code: 'not_found' } })
 
   expect(tap.recorded.length).toBeGreaterThan(1_000)
   for (const secret of [fleet.token, 'a name to look for', 'authorization', path])
     expect(tap.recorded.toLowerCase()).not.toContain(secret.toLowerCase())
 }, 60_000)
-
-/** The answer of the home to an upgrade that it refuses. */
-function upgrade(target: string) {
-  return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
-    const headers = { authorization: `Bearer ${fleet.token}`, connection: 'Upgrade', upgrade: 'websocket' }
-    const out = httpRequest(`${ada.url}${target}`, { headers }, (answer) => {
-      let text = ''
-      answer.on('data', (chunk: Buffer) => void (text += chunk.toString()))
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) }))
-    })
-    out.on('error', reject)
-    out.end()
-  })
-}
 
 test('the port for servers answers nobody else', async () => {
   const tls = { rejectUnauthorized: false }

@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
 import { until } from '../testing-until.ts'
-import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -168,8 +168,45 @@ test('a home that does not run is named, while lists and accounts answer, and it
   expect(refused.body).toMatchObject({ code: 'unavailable', error: expect.stringContaining('bob') })
   expect(refused.headers.get('retry-after')).not.toBeNull()
   expect(await metricOf(ada, 'svc_forwarded_requests_total{server="bob",outcome="absent"}')).toBeGreaterThan(0)
+  expect(await answersToStrangers(project.project_id)).toEqual(await answersToStrangers(crypto.randomUUID()))
+  expect(await answersToStrangers(project.slug)).toEqual(await answersToStrangers('no-such-project'))
+  const unsigned = await at(ada, 'POST', `${path}/triggers/nightly/webhook`, {
+    body: {},
+    headers: { authorization: '' },
+  })
+  expect([unsigned.status, unsigned.headers.get('retry-after')]).toEqual([503, '2'])
+  const remote = `${ada.url}/v1/projects/${project.project_id}/git`
+  await expect(git(['ls-remote', remote], fleet.dir)).rejects.toThrow('503')
   expect((await at<Project[]>(ada, 'GET', '/v1/projects')).body).toHaveLength(4)
   expect((await at(ada, 'GET', '/v1/accounts/me')).status).toBe(200)
   expect((await bob.boot()).url).not.toBeNull()
   await until('the home answers again', async () => (await at(ada, 'GET', path)).status === 200)
 }, 120_000)
+
+/** What callers without access see of a project: its status, its error and the headers that are no chance. */
+async function answersToStrangers(named: string): Promise<unknown[]> {
+  const path = `/v1/projects/${named}`
+  const credentials = ['', 'Bearer svc_pat_0', 'Basic eDp5', 'Bearer svc_sbx_x']
+  const requests = [
+    ['GET', path],
+    ['GET', `${path}/sessions`],
+    ['POST', `${path}/sessions`],
+    ['PUT', `${path}/no/such/route`],
+    ['GET', `${path}/git/info/refs?service=git-upload-pack`],
+    ['POST', `${path}/git/git-receive-pack`],
+    ['POST', '/v1/mcp'],
+  ] as const
+  const answers: unknown[] = []
+  for (const authorization of credentials)
+    for (const [method, asked] of requests) {
+      const headers = { authorization, 'x-svc-project': named }
+      const answer = await at(ada, method, asked, { headers, ...(method === 'GET' ? {} : { body: {} }) })
+      answers.push([authorization, method, asked.replace(named, ''), answer.status, answer.body, headersOf(answer)])
+    }
+  const upgraded = await refusedUpgrade({ ...fleet, token: 'svc_pat_0' }, ada, `${path}/sessions/${named}/terminal`)
+  return [...answers, upgraded]
+}
+
+function headersOf({ headers }: { headers: Headers }): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'))
+}

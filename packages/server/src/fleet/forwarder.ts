@@ -5,6 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
+import { notFound } from '../auth/allow.ts'
+import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { labelOf, send } from '../http/admission/other-origin.ts'
 import { addressOf, type ListenedRequest } from '../http/connections/client-address.ts'
@@ -12,6 +14,7 @@ import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
+import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
@@ -28,6 +31,7 @@ const lookEveryMs = 5_000
 const missedMax = 2
 const retrySeconds = 2
 
+type Concerned = Parameters<typeof isHidden>[2]
 type PeerDestination = Extract<Destination, { kind: 'peer' }>
 
 /** Requests that came with a header of a server, valid or not: none of them is forwarded, so no loop is possible. */
@@ -79,10 +83,22 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       return answered(
         async () => {
           if (claimed.has(request)) return refuseUnlessHome(request, located, write)
-          const to = await homes.destination(located, callerOf(request))
+          const caller = callerOf(request)
+          const to = await homes.destination(located, caller)
           if (to.kind === 'here') return false
-          if (to.kind === 'absent') await write(absent(request, to))
-          else tunnel(request, socket, head, { to, silent: () => write(answer.silent(request, to)) })
+          const concerned = { located, caller, projectId: to.projectId }
+          if (to.kind === 'absent') return refuse(request, concerned, () => write(absent(request, to)))
+          tunnel(request, socket, head, {
+            to,
+            silent: () =>
+              answered(
+                () =>
+                  refuseLate(request, concerned, () => answer.silent(request, to))
+                    .then(write)
+                    .then(() => true),
+                (error) => write(answer.failed(request, error)),
+              ),
+          })
           return true
         },
         (error) => write(answer.failed(request, error)),
@@ -99,12 +115,18 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     request: ListenedRequest,
     socket: Duplex,
     head: Buffer,
-    { to: { peer }, silent }: { to: PeerDestination; silent: () => Promise<void> },
+    { to: { peer }, silent }: { to: PeerDestination; silent: () => Promise<unknown> },
   ): void {
     let outcome: Forwarding = 'upgraded'
-    socket.once('close', () => deps.metrics.forwarded(peer.server_name, outcome))
+    const watching = watch(peer)
+    socket.once('close', () => {
+      watching.end()
+      deps.metrics.forwarded(peer.server_name, outcome)
+    })
     passUpgrade(request, socket, head, {
       ...reach(peer, request),
+      signal: watching.signal,
+      began: watching.end,
       failed() {
         outcome = 'unreachable'
         void silent()
@@ -124,9 +146,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const to = await (claimed.has(request) ? homes.ifHome(located, caller) : homes.destination(located, caller))
       if (to === null) return sent(response, answer.moved(request))
       const writesTo = isWrite && to.kind !== 'absent' ? to.projectId : null
+      const concerned = { located, caller, projectId: to.projectId }
       if (writesTo !== null && to.isMoving) {
         if (await homes.untilMoved(writesTo)) continue
-        return sent(response, answer.moving(request))
+        return refuse(request, concerned, () => sent(response, answer.moving(request)))
       }
       if (to.kind === 'here') {
         if (writesTo === null) return false
@@ -135,11 +158,12 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
         deps.homeGate.begin(writesTo, response)
         return false
       }
-      if (to.kind === 'absent') return sent(response, absent(request, to))
+      if (to.kind === 'absent') return refuse(request, concerned, () => sent(response, absent(request, to)))
       const failure = await passWatched(request, response, to)
       if (failure === null) return true
       if (to.projectId !== null) homes.forget(to.projectId)
-      if (failure !== 'moved') return sent(response, answer.silent(request, to))
+      if (failure !== 'moved')
+        return sent(response, await refuseLate(request, concerned, () => answer.silent(request, to)))
       // A request without a body can be sent again: the other server did nothing, and sent nothing of an answer.
       if (isRetry || hasBody(request)) return sent(response, answer.moved(request))
       isRetry = true
@@ -147,10 +171,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   }
 
   /**
-   * Gives up when the other server dies before it answers, or cannot be reached any more: a machine without power, and a
-   * network that drops packets, leave connections open.
+   * Until `end`: aborts when the other server dies before it answers, or cannot be reached any more. A machine without
+   * power, and a network that drops packets, leave connections open.
    */
-  async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+  function watch(peer: Peer): { signal: AbortSignal; end: () => void } {
     const dead = new AbortController()
     let missed = 0
     const look = async () => {
@@ -158,6 +182,11 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       if (missed === missedMax || !(await homes.isLive(peer.server_name))) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
+    return { signal: dead.signal, end: () => clearInterval(looking) }
+  }
+
+  async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+    const watching = watch(peer)
     const sentAt = performance.now()
     let isAnswered = false
     const began = () => {
@@ -165,13 +194,41 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       deps.metrics.forwardedAnswer(peer.server_name, (performance.now() - sentAt) / 1000)
     }
     try {
-      const to = { ...reach(peer, request), signal: dead.signal, began }
+      const to = { ...reach(peer, request), signal: watching.signal, began }
       const failure = await passRequest(request, response, to)
       if (!isAnswered) deps.metrics.forwarded(peer.server_name, failure ?? 'left')
       return failure
     } finally {
-      clearInterval(looking)
+      watching.end()
     }
+  }
+
+  /** False: this server answers, to a caller who may not know that there is such a project. */
+  async function refuse(
+    request: ListenedRequest,
+    concerned: Concerned,
+    write: () => Promise<unknown>,
+  ): Promise<boolean> {
+    if (await isHidden(deps, request, concerned)) {
+      conceal(request, concerned.located, deps.newId)
+      return false
+    }
+    await write()
+    return true
+  }
+
+  /** The same after its body, or what follows an upgrade, was passed on: no route can answer it any more. */
+  async function refuseLate(
+    request: ListenedRequest,
+    concerned: Concerned,
+    refusal: () => Response,
+  ): Promise<Response> {
+    if (!(await isHidden(deps, request, concerned))) return refusal()
+    const error = await authenticate(deps, concerned.caller).then(
+      () => notFound('project'),
+      (reason: unknown) => reason,
+    )
+    return answer.failed(request, error)
   }
 
   async function refuseUnlessHome(

@@ -21,7 +21,7 @@ const peerMs = 1_000
 export type Destination =
   | { kind: 'here'; projectId: string | null; isMoving: boolean }
   | { kind: 'peer'; peer: Peer; projectId: string | null; isMoving: boolean }
-  | { kind: 'absent'; home: string; lastSeen: string | null; isMoving: false }
+  | { kind: 'absent'; home: string; projectId: string | null; lastSeen: string | null; isMoving: false }
 
 const here: Destination = { kind: 'here', projectId: null, isMoving: false }
 interface Home {
@@ -76,7 +76,7 @@ export class Homes {
     if (home === null || this.#isHere(home)) return { kind: 'here', projectId, isMoving }
     const peer = await this.#peer(home)
     return peer === null
-      ? { kind: 'absent', home, lastSeen: await lastSeen(db, home), isMoving: false }
+      ? { kind: 'absent', home, projectId, lastSeen: await lastSeen(db, home), isMoving: false }
       : { kind: 'peer', peer, projectId, isMoving }
   }
 

@@ -18,7 +18,7 @@ export type Located =
 
 type Head = Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'rawHeaders'>
 
-const inPath = {
+export const inPath = {
   project: /^\/v1\/(?:projects|channels\/slack)\/([^/?#]+)/,
   sandbox: /^\/v1\/(?:sandboxes|p)\/([^/?#]+)\//,
   newProject: /^\/v1\/projects\/?(?:[?#]|$)/,

@@ -176,16 +176,20 @@ export function passUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  { peerUrl, trust, signature, failed }: Omit<Passed, 'signal' | 'began'> & { failed: () => void },
+  { peerUrl, trust, signature, signal, began, failed }: Passed & { failed: () => void },
 ): void {
   const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
   const lines = [...headersOf(request, signature), 'Connection', 'Upgrade', 'Upgrade', upgrade]
   const address = addressOf(peerUrl)
   const upstream = trust === null ? connect(address) : connectTls({ ...address, ...trust })
+  signal.addEventListener('abort', () => upstream.destroy(new Error('That server does not answer.')), { once: true })
   tunnelUpgrade(socket, upstream, {
     requestHead: `${request.method} ${request.url} HTTP/1.1\r\n${asLines(lines)}\r\n`,
     head,
-    answerHeaders: (raw) => passedHeaders(raw, whole),
+    answerHeaders(raw) {
+      began()
+      return passedHeaders(raw, whole)
+    },
     failed,
   })
 }

@@ -17,6 +17,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { lockHome, moveHome } from '../projects/home-store.ts'
 import { failActiveMove } from './moves/store.ts'
+import { withCopy } from './moves/target.ts'
 import { finalValues, replicaDir } from '../projects/replicas/keep.ts'
 import { changesAfter, deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
@@ -51,7 +52,7 @@ type PromoteDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'localLocks' | 'log'
 
 /** May run again after it was interrupted at any step. */
 export function promote(deps: PromoteDeps, input: Promote): Promise<Promoted> {
-  return deps.localLocks.run(`promote ${input.projectId}`, async () => {
+  return withCopy(deps, input.projectId, async () => {
     for (;;) {
       const promoted = await promoteOnce(deps, input)
       if (promoted.kind !== 'changed') return promoted

@@ -116,7 +116,7 @@ export async function projectOfCredential(db: DbOrTransaction, hash: Buffer): Pr
   const { rows } = await sql<{ project_id: string }>`
     select project_id from tokens where sha256 = ${hash} and project_id is not null
     union all select project_id from sandbox_credentials where sha256 = ${hash}
-    union all select project_id from warm_sandboxes where model_sha256 = ${hash} or token_sha256 = ${hash}
+    union all select project_id from warm_sandboxes where model_sha256 = ${hash} or token_sha256 = ${hash} or read_sha256 = ${hash}
     limit 1`.execute(db)
   return rows[0]?.project_id ?? null
 }

@@ -1,9 +1,10 @@
 /** Several servers in processes of their own, on one PostgreSQL, each with a data folder of its own. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeToken } from '@svc/contract'
+import { type ErrorBody, makeToken } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import { migrate } from '../db/migrate.ts'
 import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
@@ -92,4 +93,30 @@ export async function makeFleet(names: string[], shared: Record<string, string> 
       await rm(dir, { recursive: true, force: true })
     },
   }
+}
+
+export interface RefusedUpgrade {
+  status: number
+  retryAfter: string | null
+  body: ErrorBody
+}
+
+/** The answer to an upgrade that is refused. */
+export function refusedUpgrade(fleet: Fleet, server: FleetServer, path: string): Promise<RefusedUpgrade> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${fleet.token}`, connection: 'Upgrade', upgrade: 'websocket' }
+    const out = httpRequest(`${server.url}${path}`, { headers }, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => void (text += chunk.toString()))
+      answer.on('end', () =>
+        resolve({
+          status: answer.statusCode ?? 0,
+          retryAfter: answer.headers['retry-after'] ?? null,
+          body: JSON.parse(text) as ErrorBody,
+        }),
+      )
+    })
+    out.on('error', reject)
+    out.end()
+  })
 }

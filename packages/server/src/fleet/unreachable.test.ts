@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type { ErrorBody, Project } from '@svc/contract'
 import { withClient } from '../db/testing-cluster.ts'
-import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
+import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -67,6 +67,17 @@ test('a request about a project whose home cannot be reached is answered, though
         'The server that keeps this project, zoe, does not answer.',
       )
     }
+    const stranger = { headers: { authorization: '' }, body: { name: 'renamed' } }
+    const [terminal, refused] = await Promise.all([
+      refusedUpgrade(fleet, ada, `/v1/projects/${id}/sessions/${randomUUID()}/terminal`),
+      fleet.request(ada, 'PATCH', `/v1/projects/${id}`, stranger),
+    ])
+    expect(refused.status).toBe(401)
+    expect([terminal.status, terminal.retryAfter, terminal.body.error]).toEqual([
+      503,
+      '2',
+      'The server that keeps this project, zoe, does not answer.',
+    ])
   })
 }, 120_000)
 

@@ -30,8 +30,10 @@ export interface StartupHooks {
  */
 export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<() => Promise<string>> {
   const owner = await ensureOwner(deps)
-  const { publicUrl, dataDir, masterKeyFile } = deps.config
+  const { publicUrl, dataDir, masterKeyFile, peerUrl } = deps.config
   const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
+  // Other servers share the database, and projects name their home by this name.
+  if (peerUrl !== null) lines.push(`  Server       ${deps.serverName} (other servers reach it at ${peerUrl})`)
   lines.push(`  Master key   ${masterKeyFile} (back it up apart from the data)`)
   if (owner.isNew) {
     const token = await mintToken(

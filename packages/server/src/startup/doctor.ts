@@ -1,9 +1,14 @@
 /** `svc server --doctor`: which sandboxes a server on this machine could run, without starting one. One JSON document. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Finding } from '@svc/sandbox'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { openDatabase } from '../db/pool.ts'
+import { readServerName } from '../fleet/server-name.ts'
+import { projectsAt } from '../projects/home-store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
+import { managedDir } from '../projects/repository.ts'
 import { makeLog } from '../log.ts'
 import { makeRunDir } from './run-dir.ts'
 import { chooseDriver, makeDrivers } from './choose-driver.ts'
@@ -15,6 +20,8 @@ export interface DoctorReport {
   drivers: { name: string; findings: Finding[] }[]
   /** Null on a server that runs alone or keeps no copies. */
   copies: Finding | null
+  /** Of the projects whose home is this data folder's server. Null on a server that runs alone. */
+  repositories: Finding | null
 }
 
 export async function examineMachine(config: Config): Promise<DoctorReport> {
@@ -28,6 +35,7 @@ export async function examineMachine(config: Config): Promise<DoctorReport> {
     ready: probed?.kind === 'ready',
     drivers: await Promise.all(drivers.map(async (one) => ({ name: one.name, findings: await one.examine() }))),
     copies: config.replica === 'none' ? null : await examineCopies(config, log),
+    repositories: config.peerUrl === null ? null : await examineRepositories(config, log),
   }
 }
 
@@ -42,19 +50,52 @@ async function examineCopies({ databaseUrl }: Config, log: Logger): Promise<Find
     const { count, projects } = await uncopiedProjects(database.db, { deadAfterSeconds })
     if (count === 0)
       return { name, state: 'good', says: 'every project has a current copy on another server', mend: null }
-    const listed = projects
-      .slice(0, listedMax)
-      .map(({ slug, home }) => `${slug} (at ${home})`)
-      .join(', ')
-    const more = count > listedMax ? `, and ${count - listedMax} more` : ''
+    const listed = listOf(projects.map(({ slug, home }) => `${slug} (at ${home})`))
     return {
       name,
       state: 'weak',
-      says: `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}${more}`,
+      says: `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,
       mend: 'Start another server of this database. `svc self-host copies` lists them all.',
     }
   } catch (error) {
     return { name, state: 'weak', says: 'the database did not answer', mend: (error as Error).message }
+  } finally {
+    await database.close()
+  }
+}
+
+function listOf(names: string[]): string {
+  const more = names.length > listedMax ? `, and ${names.length - listedMax} more` : ''
+  return `${names.slice(0, listedMax).join(', ')}${more}`
+}
+
+/** A project that is being made may have no repository yet. */
+const madeMs = 60_000
+
+/** Whether this disk has the repositories of its projects: one that was replaced has none, and every request fails. */
+export async function examineRepositories(config: Config, log: Logger): Promise<Finding> {
+  const name = 'repositories'
+  const database = openDatabase(config.databaseUrl ?? '', log)
+  try {
+    // The folder has its name since its first start.
+    const serverName = readServerName(config, '')
+    const lost = (await projectsAt(database.db, serverName)).filter(
+      ({ project_id, managed, deleted_at, created_at }) =>
+        managed &&
+        deleted_at === null &&
+        Date.parse(created_at) < Date.now() - madeMs &&
+        !existsSync(managedDir({ config }, project_id)),
+    )
+    if (lost.length === 0)
+      return { name, state: 'good', says: 'this disk has the repository of every project at home here', mend: null }
+    return {
+      name,
+      state: 'missing',
+      says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
+      mend: `Restore ${join(config.dataDir, 'repositories')} from a backup. If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`,
+    }
+  } catch (error) {
+    return { name, state: 'weak', says: 'could not be compared with the database', mend: (error as Error).message }
   } finally {
     await database.close()
   }

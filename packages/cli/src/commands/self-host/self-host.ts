@@ -154,6 +154,7 @@ interface Report {
   drivers: { name: string; findings: Finding[] }[]
   /** Undefined: a server of an earlier version. */
   copies?: Finding | null
+  repositories?: Finding | null
 }
 
 const marks: Record<Finding['state'], Styled> = {
@@ -180,9 +181,10 @@ export const doctor = command({
         for (const finding of findings) showFinding(ctx, finding)
         out.line()
       }
-      if (report.copies != null) {
+      const ofServers = [report.copies, report.repositories].flatMap((found) => found ?? [])
+      if (ofServers.length > 0) {
         out.line(bold('servers'))
-        showFinding(ctx, report.copies)
+        for (const finding of ofServers) showFinding(ctx, finding)
         out.line()
       }
     }

@@ -64,3 +64,59 @@ test('self-host copies is content when every project has one', async () => {
   const { code, stdout } = await svc(['self-host', 'copies'], { service })
   expect([code, stdout]).toEqual([0, '✓ Every project has a current copy\n'])
 })
+
+const move = {
+  ...{ move_id: '77777777-7777-4777-8777-777777777777', project_id: ids.project, project_slug: 'website' },
+  ...{ from: 'server-1', to: 'server-2', phase: 'copying' as const, cause: 'request' as const, force: false },
+  ...{ waits_for: null, error: null, requested_at: '2026-03-07T10:00:00.000Z', ended_at: null as string | null },
+}
+const ended_at = '2026-03-07T10:01:00.000Z'
+
+test('self-host servers shows moves by the name of their project', async () => {
+  await using service = startService({})
+  const { stdout } = await svc(['self-host', 'servers'], { service })
+  expect(stdout).toMatch(/website\s+server-1\s+server-2\s+copied/)
+  expect(stdout).not.toContain(ids.project)
+})
+
+test('self-host move --wait follows the move to its end', async () => {
+  let asked = 0
+  await using service = startService({
+    moveProject: () => ({ server: 'server-1', move }),
+    getProjectHome: () =>
+      ++asked < 3
+        ? { server: 'server-1', move: { ...move, phase: 'frozen' as const } }
+        : { server: 'server-2', move: { ...move, phase: 'done' as const, ended_at } },
+  })
+  const { code, stdout } = await svc(['self-host', 'move', 'website', 'server-2', '--wait'], { service })
+  expect([code, stdout, asked]).toEqual([0, '✓ website is at server-2\n', 3])
+})
+
+test('self-host move --wait fails with the reason when the project stays', async () => {
+  await using service = startService({
+    moveProject: () => ({ server: 'server-1', move }),
+    getProjectHome: () => ({
+      server: 'server-1',
+      move: { ...move, phase: 'failed' as const, error: 'An agent worked for too long.', ended_at },
+    }),
+  })
+  const { code, stdout, stderr } = await svc(['self-host', 'move', 'website', 'server-2', '--wait'], { service })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('website stays at server-1.')
+  expect(stderr).toContain('An agent worked for too long.')
+})
+
+test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
+  const server = {
+    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
+    ...{ draining: true, last_seen: null, moves: [] },
+  }
+  let left = 3
+  await using emptied = startService({ listServers: () => ({ servers: [{ ...server, projects: --left }] }) })
+  const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
+  expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', 0])
+  await using ended = startService({ listServers: () => ({ servers: [{ ...server, projects: 2, draining: false }] }) })
+  const refused = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: ended })
+  expect([refused.code, refused.stdout]).toEqual([1, ''])
+  expect(refused.stderr).toContain('The drain of server-1 was ended. It keeps 2 projects.')
+})

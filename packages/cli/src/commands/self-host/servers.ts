@@ -1,5 +1,8 @@
 import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
+import { duration } from '../../terminal/time.ts'
 
 export const servers = command({
   summary: 'List the servers that share a database, and the projects that move between them',
@@ -20,7 +23,7 @@ export const servers = command({
     if (moves.length === 0) return
     out.line()
     out.table(moves, [
-      { title: 'MOVING PROJECT', of: ({ project_id }) => project_id },
+      { title: 'MOVING PROJECT', of: ({ project_slug, project_id }) => project_slug ?? project_id },
       { title: 'FROM', of: ({ from }) => from },
       { title: 'TO', of: ({ to }) => to },
       { title: 'PHASE', of: ({ phase }) => phase },
@@ -56,30 +59,79 @@ export const move = command({
   },
   flags: {
     force: { kind: 'switch', summary: 'End the turns of agents that work, and give up work that cannot be saved' },
+    wait: { kind: 'switch', summary: 'Wait until the move has ended; fail with the reason if the project stays' },
   },
-  examples: ['svc self-host move website server-2', 'svc self-host move website server-2 --force'],
-  async run({ out, api, next }, { args, flags }) {
+  examples: ['svc self-host move website server-2', 'svc self-host move website server-2 --force --wait'],
+  async run(ctx, { args, flags }) {
+    const { out, api, next } = ctx
+    const path = { projectId: args.project }
     const body = { server: args.server, force: flags.force === true }
-    const home = await api.post('/v1/projects/{projectId}/home', { path: { projectId: args.project }, body })
+    const home = await api.post('/v1/projects/{projectId}/home', { path, body })
+    if (flags.wait) return out.done(await untilMoved(ctx, args, home), `${args.project} is at ${args.server}`)
     out.done(home, `${args.project} begins to move to ${args.server}`)
     out.note(`Follow it: ${next('svc self-host servers')}`)
   },
 })
+
+type Home = Awaited<ReturnType<typeof readHome>>
+
+const readHome = (ctx: Context, projectId: string) =>
+  ctx.api.get('/v1/projects/{projectId}/home', { path: { projectId } })
+
+const lookEveryMs = 1_000
+
+/** The service ends a move that does not get on, so this waits for as long as it goes on. */
+async function untilMoved(ctx: Context, args: { project: string; server: string }, asked: Home): Promise<Home> {
+  const { io, out } = ctx
+  const began = io.now()
+  for (let home = asked; ; home = await readHome(ctx, args.project)) {
+    const { move } = home
+    if (move === null || move.move_id !== asked.move?.move_id || move.ended_at !== null) {
+      if (home.server === args.server) return home
+      throw new Refusal('not_available', `${args.project} stays at ${home.server}.`, {
+        hint: move?.error ?? 'Another move followed.',
+      })
+    }
+    out.passing(`${move.waits_for ?? move.phase} ${duration(io.now() - began)}`)
+    await io.sleep(lookEveryMs)
+  }
+}
 
 export const drain = command({
   summary: 'Move all projects away from a server, before you remove it',
   about: ['For owners of the first account. The server takes no new projects until the drain is ended with --off.'],
   scope: 'host',
   args: { server: { summary: 'Name of the server' } },
-  flags: { off: { kind: 'switch', summary: 'End the drain; projects that have moved stay where they are' } },
-  examples: ['svc self-host drain server-1', 'svc self-host drain server-1 --off'],
-  async run({ out, api, next }, { args, flags }) {
+  flags: {
+    off: { kind: 'switch', summary: 'End the drain; projects that have moved stay where they are' },
+    wait: { kind: 'switch', summary: 'Wait until the server keeps no project; fail if its drain was ended before' },
+  },
+  examples: ['svc self-host drain server-1 --wait', 'svc self-host drain server-1 --off'],
+  async run(ctx, { args, flags }) {
+    const { out, api, next } = ctx
     const off = flags.off === true
     const drained = await api.post('/v1/servers/{serverName}/drain', {
       path: { serverName: args.server },
       body: { off },
     })
+    if (flags.wait && !off) {
+      await untilEmpty(ctx, args.server)
+      return out.done(drained, `${args.server} keeps no project`)
+    }
     out.done(drained, off ? `${args.server} takes projects again` : `${args.server} is being drained`)
     if (!off) out.note(`It is empty when it keeps 0 projects: ${next('svc self-host servers')}`)
   },
 })
+
+async function untilEmpty({ api, io, out }: Context, name: string): Promise<void> {
+  for (;;) {
+    const server = (await api.get('/v1/servers')).servers.find((each) => each.name === name)
+    // One that neither runs nor keeps a project is not listed.
+    if (server === undefined || server.projects === 0) return
+    if (!server.draining)
+      throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${server.projects} projects.`)
+    const waits = server.moves.find(({ waits_for }) => waits_for !== null)?.waits_for
+    out.passing(`${server.projects} left. ${waits ?? ''}`.trim())
+    await io.sleep(lookEveryMs)
+  }
+}

@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { fetchTrust } from '../peer-tls.ts'
 import { findServer, type Peer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
-import { activeMoves, mayKeepProjects } from './store.ts'
+import { mayKeepProjects, namedMoves } from './store.ts'
 
 type ServerDeps = Pick<Deps, 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
 /** A server that does not answer by then is of no use to the others. */
@@ -16,7 +16,7 @@ const answerMsMax = 2_000
 
 export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
   await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
-  const moves = (await activeMoves(deps.db)).map(presentMove)
+  const moves = (await namedMoves(deps.db)).map(presentMove)
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
   const servers = await Promise.all(
     rows.map(async ({ server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen }) => {

@@ -28,6 +28,17 @@ export function activeMoves(db: DbOrTransaction): Promise<MoveRow[]> {
   return listRows(db, 'project_moves', { ended_at: null }, 'requested_at')
 }
 
+export interface NamedMove extends MoveRow {
+  slug: string
+}
+
+export async function namedMoves(db: DbOrTransaction): Promise<NamedMove[]> {
+  const { rows } = await sql<NamedMove>`
+    select m.*, p.slug from project_moves m join projects p on p.project_id = m.project_id
+    where m.ended_at is null order by m.requested_at`.execute(db)
+  return rows
+}
+
 export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow | null> {
   return lockRow(trx, 'project_moves', { move_id: moveId })
 }

@@ -122,7 +122,10 @@ async function place(deps: Deps, project: ProjectRow): Promise<void> {
   })
 }
 
-/** One at a time per project: the job that removes old copies must not take the new one. */
+/**
+ * One at a time per project among all that put a repository where this server keeps those of its projects, or take one
+ * away: the end of a move, a take-over, and the job that removes old copies.
+ */
 export function withCopy<T>({ localLocks }: Pick<Deps, 'localLocks'>, projectId: string, work: () => Promise<T>) {
   return localLocks.run(`copy of ${projectId}`, work)
 }
