@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { serveHttpBackend } from '@svc/git/testing'
 import { $ } from 'bun'
 
 import { createAgentRuntime } from './runtime/agent-runtime.ts'
@@ -69,6 +70,16 @@ describe("booting a session's sandbox", () => {
       expect(readdirSync(join(under.folder, settings))).toEqual(
         expect.arrayContaining(['node_modules', 'package-lock.json']),
       )
+  })
+
+  test('clones although the server is away for a moment', async () => {
+    const from = await origin()
+    let refusals = 0
+    const host = await serveHttpBackend(join(from, '.git'), { before: () => (refusals++ < 3 ? 503 : undefined) })
+    const under = await start(cloning(host.url))
+    await under.daemon.booted
+    expect(await under.daemon.health()).toMatchObject({ status: 'ready', error: null, branch: 'session-1' })
+    await host.close()
   })
 
   test('leaves it to the runtime to install what the tools of a project import', async () => {

@@ -2,6 +2,7 @@
 import { chmodSync, chownSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { asAgent, type Finished, finish, lastLines, systemPath } from '../child.ts'
 import type { AgentIdentity, DaemonConfig, DaemonPaths } from '../config.ts'
@@ -36,10 +37,8 @@ export function createWorkspace(options: {
       timeoutMs,
     })
 
-  async function need(args: string[], timeoutMs?: number, env?: Record<string, string>): Promise<string> {
-    const done = await git(args, timeoutMs, env)
-    if (done.code !== 0) throw new Error(`git ${args[0]} failed: ${lastLines(done.stderr) || `exit code ${done.code}`}`)
-    return done.stdout.trim()
+  async function need(args: string[], timeoutMs?: number): Promise<string> {
+    return outputOf(args[0], await git(args, timeoutMs))
   }
 
   /** Gives the folders to the agent and writes its git configuration. */
@@ -71,10 +70,19 @@ export function createWorkspace(options: {
     await need(['config', 'remote.origin.fetch', specOf(config.branch)])
   }
 
+  /** Waits for a server that is away: it is a boot that would fail. */
+  async function fetch(branches: string[], env?: Record<string, string>): Promise<Finished> {
+    for (const deadline = performance.now() + awayMs; ;) {
+      const done = await git(['fetch', '--quiet', 'origin', ...branches.map(specOf)], cloneMs, env)
+      if (done.code === 0 || !isAway.test(done.stderr) || performance.now() > deadline) return done
+      await delay(againMs)
+    }
+  }
+
   /** Fetches the branches of the session. False when only its own exists: the base may be a commit, or deleted. */
   async function fetchBranches(): Promise<boolean> {
-    const all = await git(['fetch', '--quiet', 'origin', ...allBranches().map(specOf)], cloneMs)
-    if (all.code !== 0) await need(['fetch', '--quiet', 'origin', specOf(config.branch)], cloneMs)
+    const all = await fetch(allBranches())
+    if (all.code !== 0) outputOf('fetch', await fetch([config.branch]))
     return all.code === 0
   }
 
@@ -145,7 +153,7 @@ export function createWorkspace(options: {
     // In the environment, since every process can read arguments, and never in a file.
     const header = `Authorization: Basic ${btoa(`x-access-token:${credential}`)}`
     const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: header }
-    await need(['fetch', '--quiet', 'origin', specOf(config.defaultBranch)], cloneMs, env)
+    outputOf('fetch', await fetch([config.defaultBranch], env))
     // The session branch will start at this commit, so check it out before it exists.
     await need(['update-ref', branchRef, commit])
     await need(['checkout', '--quiet', '--force', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
@@ -162,6 +170,18 @@ export function createWorkspace(options: {
 
   return { prepare, clone, copyConfigDir, refresh, follow, claim, commit: () => readCommit(paths.workspace) }
 }
+
+/** Throws when git failed. */
+function outputOf(command: string | undefined, { code, stdout, stderr }: Finished): string {
+  if (code !== 0) throw new Error(`git ${command} failed: ${lastLines(stderr) || `exit code ${code}`}`)
+  return stdout.trim()
+}
+
+/** What git says while the server restarts, moves the project to another one, or waits for its database. */
+const isAway =
+  /returned error: 503|Empty reply from server|Connection re(?:set|fused)|Failed to connect|early EOF|unexpected disconnect|transfer closed/
+const awayMs = 60_000
+const againMs = 1_000
 
 /**
  * At each start the runtime installs the package that tools and plugins import, in every folder of settings whose lock
