@@ -106,6 +106,8 @@ export async function clusterSandboxes({
       SVC_SANDBOX_DISK_MAX: '256MiB',
     }),
     kill: ({ random }, kind) => kill(tortured, kind, random),
+    // The server that takes over ends them: they are on the machines of the cluster.
+    endWithMachine: async () => {},
     processes: async () => processesOf(await tortured.pods()),
     strays: (fleet) => strays(tortured, fleet),
     leftovers: () => leftovers(tortured),

@@ -33,6 +33,7 @@ export interface FleetServer {
 }
 
 export interface FleetProject extends TortureProject {
+  /** Since the last harm that changed it. */
   home: FleetServer
   gateway: string
   /** Where its clients make their commits. */
@@ -182,11 +183,19 @@ async function makeProject({ world, servers, database }: Fleet, n: number, dir: 
   await git(clone, 'commit', '--quiet', '-m', 'First')
   const gateway = gatewayOf({ url: world.front!, token: home.server.token }, { project_id: id })
   await git(clone, 'push', '--quiet', gateway, 'main')
-  const store = join(home.server.dataDir, 'repositories', `${id}.git`)
   await until('the trigger', async () => {
     const { body } = await world.ask<{ triggers: object[] }>('GET', `/v1/projects/${id}/triggers`)
     return body.triggers.length === 1
   })
   const root = await git(clone, 'rev-parse', 'HEAD')
-  return { kind: 'managed', id, dir: store, storeDir: store, home, gateway, clone: join(clone, '.git'), root }
+  const project: FleetProject = {
+    ...{ kind: 'managed', id, home, gateway, clone: join(clone, '.git'), root },
+    get dir() {
+      return this.storeDir
+    },
+    get storeDir() {
+      return join(this.home.server.dataDir, 'repositories', `${id}.git`)
+    },
+  }
+  return project
 }

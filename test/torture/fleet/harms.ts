@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../../e2e/harness.ts'
 import { doHarm, type Harm as DatabaseHarm } from '../database-harm.ts'
 import { type FleetServer, isReady } from './fleet.ts'
+import { homeMoved, serverDrained, serverLost } from './home-harms.ts'
 import type { Cut } from './network.ts'
 import type { Run } from './run.ts'
 
@@ -25,6 +26,9 @@ export const harms: Harm[] = [
   { name: 'server stopped', do: (run) => restarted(run, 'SIGTERM', [0, 8_000]) },
   { name: 'server paused', do: paused },
   { name: 'machine without power', do: withoutPower },
+  { name: 'home moved', do: homeMoved },
+  { name: 'server drained', do: serverDrained },
+  { name: 'server lost', do: serverLost },
   { name: 'process 1 killed', do: (run) => inSandbox(run, 'process 1') },
   { name: 'daemon killed', do: (run) => inSandbox(run, 'daemon') },
   { name: 'runtime killed', do: (run) => inSandbox(run, 'runtime') },

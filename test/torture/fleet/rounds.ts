@@ -179,6 +179,7 @@ const trueReasons: Record<string, RegExp> = {
   'process 1': ended,
   daemon: ended,
   runtime: /^The agent runtime ended with exit code/,
+  server: /^Its server, \w+, is gone, and \w+ took its project over\. /,
   nothing: /^(?!)/,
 }
 

@@ -1,5 +1,6 @@
 /** What the servers' sandboxes are made of: what can happen to them, and where something of them may be left. */
-import { killInSandbox, isOfSandbox, type Victim } from '../sandbox-victims.ts'
+import { until } from '../../e2e/harness.ts'
+import { killInSandbox, killOf, isOfSandbox, type Victim } from '../sandbox-victims.ts'
 import { type Process, processesInSandboxes } from '../sandbox-leaks.ts'
 import type { Fleet, FleetServer } from './fleet.ts'
 import { type Harm, inSandbox } from './harms.ts'
@@ -15,6 +16,8 @@ export interface Sandboxes {
   settingsOf(n: number): Record<string, string>
   /** Null when no sandbox has a process of this kind, or when it ended by itself. */
   kill(run: Run, kind: string): Promise<Victim | null>
+  /** Called when the machine of a server is gone: ends what was on it. */
+  endWithMachine(server: FleetServer): Promise<void>
   /** Of all sandboxes of all servers. */
   processes(fleet: Fleet): Promise<Process[]>
   /** What is there of sandboxes that ended, although their server runs. */
@@ -31,6 +34,13 @@ export const localSandboxes: Sandboxes = {
   async kill({ fleet, random }, kind) {
     const { dataDir } = fleet.servers[Math.floor(random() * fleet.servers.length)]!.server
     return killInSandbox(dataDir, kind, random)
+  },
+  async endWithMachine(server) {
+    await until('the sandboxes of the machine to end', () => {
+      const left = processesOf(server).filter(isOfSandbox)
+      left.forEach(killOf)
+      return left.length === 0
+    })
   },
   processes: async ({ servers }) => servers.flatMap(processesOf).filter(isOfSandbox),
   strays: async () => [],
