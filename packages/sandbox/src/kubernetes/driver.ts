@@ -1,9 +1,7 @@
 /** Runs sandboxes as pods of a Kubernetes cluster, on machines of which this server sees only the API. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import type { Duplex } from 'node:stream'
 
 import { type Link, openLink, serverIdentity } from '@svc/link'
 
@@ -17,6 +15,8 @@ import { aborted, noIsolation } from '../spec.ts'
 import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
 import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
+import { dialPod } from './dial.ts'
+import { endOwned } from './end-owned.ts'
 import { examineCluster } from './examine.ts'
 import {
   containerName,
@@ -43,7 +43,7 @@ export interface KubernetesOptions {
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   workspaceStorageClass: string | null
-  /** Names this installation. Only its pods are adopted, and ended when nothing needs them. */
+  /** Names this server. Only its pods are adopted, and ended when nothing needs them. */
   owner: string
   /** 32 secret bytes that stay the same over restarts. They prove to the sandboxes who their server is. */
   seed: Buffer
@@ -407,7 +407,12 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pools?.sweep(settings.image)
   }
 
-  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine }
+  async function endOf(lost: string): Promise<void> {
+    const { cluster, path } = await parts()
+    await endOwned(cluster, path, { [labels.server]: hashOf(lost, 16) })
+  }
+
+  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine, endOf }
 }
 
 const namedImage = ({ image }: SandboxSpec): string | null => (image?.kind === 'named' ? image.reference : null)
@@ -475,26 +480,4 @@ function withoutLoaderNames(env: Record<string, string>): Record<string, string>
 function explain(error: unknown): SandboxError {
   if (error instanceof SandboxError) return error
   return new SandboxError('boot-failed', `The sandbox did not start: ${messageOf(error)}`, { cause: error })
-}
-
-const dialMs = 10_000
-
-function dialPod(host: string, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((done, reject) => {
-    const socket = connect({ host, port: linkPort, noDelay: true, keepAlive: true })
-    const fail = (error: Error) => {
-      socket.destroy()
-      reject(error)
-    }
-    const timer = setTimeout(() => fail(new Error(`${host} does not answer.`)), dialMs)
-    const stop = () => fail(new Error('The link is closed.'))
-    signal.addEventListener('abort', stop)
-    socket.once('error', fail)
-    socket.once('close', () => signal.removeEventListener('abort', stop))
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      socket.off('error', fail)
-      done(socket)
-    })
-  })
 }
