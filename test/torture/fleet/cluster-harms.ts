@@ -16,6 +16,7 @@ export function clusterHarms(tortured: TorturedCluster): Harm[] {
   return [
     { name: 'pod deleted', do: async (run) => void (await deletePod(tortured, run)) },
     { name: 'pod deleted behind a dead server', do: (run) => deletedBehind(tortured, run) },
+    { name: 'server restarted without the cluster', do: restartedApart },
     { name: 'pod deleted behind a cut', do: (run) => deletedBehindCut(tortured, run) },
     { name: 'claims controller killed', do: () => killPart(tortured, controller) },
     { name: 'claims controller paused', do: (run) => pausePart(tortured, run, controller) },
@@ -73,9 +74,19 @@ async function deletedBehind(tortured: TorturedCluster, run: Run): Promise<void>
   run.harmed.add(home)
   await home.server.kill('SIGKILL')
   await tortured.deletePod(pod)
-  run.victims.set(pod.sandboxId, 'pod')
+  run.victims.set(pod.sandboxId, 'pod of a dead server')
   await delay(between(run, [0, 8_000]))
   await run.fleet.start(home)
+}
+
+/** Its sandboxes go on, and it finds them once it reaches the cluster. */
+async function restartedApart(run: Run): Promise<void> {
+  const it = anyServer(run)
+  await it.server.kill('SIGKILL')
+  await run.fleet.network.cut(clusterOf(it))
+  await run.fleet.start(it)
+  await delay(between(run, [0, deadMs]))
+  await run.fleet.network.heal(clusterOf(it))
 }
 
 async function deletedBehindCut(tortured: TorturedCluster, run: Run): Promise<void> {

@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
+import { until } from '../../e2e/harness.ts'
 import { makeAccount, makeNamespace } from '../../kubernetes/account.ts'
 import { startOwnCluster, type TestCluster } from '../../kubernetes/cluster.ts'
 import { kubeconfig } from '../../kubernetes/configs.ts'
@@ -49,9 +50,16 @@ export class TorturedCluster {
       sandboxclaims: `/apis/${claimsGroup}/v1beta1`,
       sandboxwarmpools: `/apis/${claimsGroup}/v1beta1`,
     }
-    const reply = await this.cluster.api('GET', `${groups[kind]}/namespaces/${namespace}/${kind}`)
-    if (!reply.ok) throw new Error(`${kind}: ${await reply.text()}`)
-    return ((await reply.json()) as { items: Item[] }).items
+    const path = `${groups[kind]}/namespaces/${namespace}/${kind}`
+    return (await this.#ask<{ items: Item[] }>('GET', path)).items
+  }
+
+  /** Again while the API server starts. */
+  #ask<Body>(method: string, path: string): Promise<Body> {
+    return until(`the cluster to answer ${method} ${path}`, async () => {
+      const reply = await this.cluster.api(method, path).catch(() => null)
+      return reply !== null && (reply.ok || reply.status === 404) && ((await reply.json()) as Body)
+    })
   }
 
   /** Pods with a sandbox in them; blank ones have none. */
@@ -63,8 +71,7 @@ export class TorturedCluster {
   }
 
   async deletePod({ name }: Pod): Promise<void> {
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`
-    await (await this.cluster.api('DELETE', path)).arrayBuffer()
+    await this.#ask('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`)
   }
 
   /** The processes of the cluster itself with this in their command. */

@@ -176,6 +176,9 @@ const ended = /^The sandbox ended by itself /
 const trueReasons: Record<string, RegExp> = {
   driver: ended,
   pod: ended,
+  // Nothing heard how it ended.
+  'pod of a dead server':
+    /^The server that ran this sandbox stopped, and the sandbox ended before a server continued it\. /,
   'process 1': ended,
   daemon: ended,
   runtime: /^The agent runtime ended with exit code/,

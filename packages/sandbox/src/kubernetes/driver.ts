@@ -18,6 +18,7 @@ import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from
 import { dialPod } from './dial.ts'
 import { endOwned } from './end-owned.ts'
 import { examineCluster } from './examine.ts'
+import { adoptLate } from './late.ts'
 import {
   containerName,
   folderModes,
@@ -149,12 +150,13 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     }
   }
 
-  /** False when it cannot be: `probe` says why. */
-  const isReached = () =>
+  /** `probe` says why it cannot be. */
+  const reach = () =>
     parts().then(
-      () => true,
-      () => false,
+      () => 'yes' as const,
+      (error: unknown) => (error instanceof ProblemError ? 'refused' : 'no'),
     )
+  const isReached = async () => (await reach()) === 'yes'
 
   async function examine(): Promise<Finding[]> {
     const probed = await probe()
@@ -355,6 +357,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
     const adopted = await Promise.all(
       [...pods.pods.values()].map(async (pod) => {
+        // A late adoption finds those that this server made.
+        if (live.has(pod.metadata.annotations?.[annotations.sandbox] ?? '')) return []
         try {
           const found = await leftPod(pod)
           if (found === null) return []
@@ -412,7 +416,17 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await endOwned(cluster, path, { [labels.server]: hashOf(lost, 16) })
   }
 
-  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine, endOf }
+  const late = adoptLate(lifecycle, { reach, leaseMs: leaseSeconds * 1000, log: options.log })
+  return {
+    ...lifecycle,
+    ...late,
+    outlives: leaseSeconds > 0,
+    isElsewhere: true,
+    name: 'kubernetes',
+    probe,
+    examine,
+    endOf,
+  }
 }
 
 const namedImage = ({ image }: SandboxSpec): string | null => (image?.kind === 'named' ? image.reference : null)
