@@ -84,9 +84,9 @@ async function restartedApart(run: Run): Promise<void> {
   const it = anyServer(run)
   await it.server.kill('SIGKILL')
   await run.fleet.network.cut(clusterOf(it))
-  await run.fleet.start(it)
-  await delay(between(run, [0, deadMs]))
-  await run.fleet.network.heal(clusterOf(it))
+  // It says that it is ready after it tried the cluster, and serves requests before.
+  const healed = delay(between(run, [deadMs / 2, deadMs + 10_000])).then(() => run.fleet.network.heal(clusterOf(it)))
+  await Promise.all([run.fleet.start(it), healed])
 }
 
 async function deletedBehindCut(tortured: TorturedCluster, run: Run): Promise<void> {

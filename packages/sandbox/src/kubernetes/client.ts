@@ -34,27 +34,53 @@ export interface WatchEvent<Kind> {
 export type Client = ReturnType<typeof createClient>
 
 const requestMs = 30_000
+/** How long an API server that restarts is waited for, and its answers while it does, or has too much to do. */
+const retriedMs = 15_000
+const againMs = 500
+const passing = [429, 502, 503, 504]
+/** A request that was taken although its answer was lost. */
+const alreadyMade = 409
 /** The API server ends a watch by itself; the driver then lists and watches again. */
 const watchSeconds = 240
 
 export function createClient(access: ClusterAccess) {
+  /** Again while the API server does not take it. What a request makes has a name, so it is made once. */
   async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
-    const { body, accept, signal } = options
-    const reply = await fetch(access.server + path, {
+    const { accept = [] } = options
+    const init = initOf(method, await access.headers(), options)
+    const deadline = performance.now() + retriedMs
+    // A watch is begun again by its caller.
+    const isOver = () => options.signal !== undefined || performance.now() > deadline
+    for (let known = accept; ; known = method === 'POST' ? [...accept, alreadyMade] : accept) {
+      const reply = await fetch(access.server + path, init()).catch((error: unknown) => {
+        if (isOver()) throw error
+        return null
+      })
+      if (reply?.ok || known.includes(reply?.status ?? 0)) return reply!
+      if (reply !== null && (isOver() || !passing.includes(reply.status)))
+        throw new ClusterError(
+          reply.status,
+          messageOf(await reply.text()) || `${method} ${path} answered ${reply.status}`,
+        )
+      await reply?.arrayBuffer()
+      await new Promise((again) => setTimeout(again, againMs))
+    }
+  }
+
+  const initOf =
+    (method: string, headers: Record<string, string>, { body, type, signal }: RequestOptions) =>
+    () => ({
       method,
       headers: {
-        ...(await access.headers()),
+        ...headers,
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': options.type ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       tls: access.tls,
       signal: signal ?? AbortSignal.timeout(requestMs),
       ...(signal === undefined ? {} : { timeout: false }),
     })
-    if (reply.ok || accept?.includes(reply.status)) return reply
-    throw new ClusterError(reply.status, messageOf(await reply.text()) || `${method} ${path} answered ${reply.status}`)
-  }
 
   return {
     request,

@@ -292,8 +292,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     const deadline = Date.now() + keyMs
     for (;;) {
       const log = await cluster.client.request('GET', `${path}/${pod}/log?container=${containerName}&limitBytes=4096`, {
-        // The container is not there yet, or its log is not.
-        accept: [400, 404],
+        // The container is not there yet, or its log is not, or its node does not answer.
+        accept: [400, 404, 500],
       })
       const text = await log.text()
       const key = log.ok ? /^svc-link ([\w-]{43})$/m.exec(text)?.[1] : undefined
