@@ -83,7 +83,7 @@ async function measure(kubeconfig: string, folder: string, relaySocket: string):
       },
     })
     const path = `${claims}/sandboxclaims?fieldSelector=metadata.name%3D${name}`
-    for await (const { object } of client.watch<Listed['items'][number]>(path, never)) if (isReady(object)) return
+    for await (const { object } of client.watch<Listed['items'][number]>(path)) if (isReady(object)) return
   }
   const times = { claim: [] as number[], ours: [] as number[] }
   for (let round = 0; round < rounds + 2; round++) {

@@ -109,7 +109,8 @@ export interface SandboxDriver {
   endOf?(folderId: string): Promise<void>
 }
 
-export type SandboxErrorKind = 'no-isolation' | 'no-space' | 'boot-failed' | 'aborted'
+/** `unreached`: what runs the sandboxes does not answer at the moment. */
+export type SandboxErrorKind = 'no-isolation' | 'no-space' | 'boot-failed' | 'aborted' | 'unreached'
 
 export class SandboxError extends Error {
   readonly kind: SandboxErrorKind

@@ -23,9 +23,9 @@ const client = createClient({
 })
 
 test('a request is repeated while the API server restarts', async () => {
-  first = ['closed', 503]
+  first = ['closed', 503, 403]
   await client.remove('/pods/one')
-  expect(asked.splice(0)).toEqual(Array(3).fill('DELETE /pods/one'))
+  expect(asked.splice(0)).toEqual(Array(4).fill('DELETE /pods/one'))
 })
 
 test('what a request made whose answer was lost is not an error of the next one', async () => {
@@ -37,8 +37,8 @@ test('what a request made whose answer was lost is not an error of the next one'
 })
 
 test('a refusal is final', async () => {
-  then = 403
+  then = 422
   const refused = await client.find('/pods/one').catch((error: ClusterError) => error)
-  expect(refused).toMatchObject({ status: 403, message: 'answer 403' })
+  expect(refused).toMatchObject({ status: 422, message: 'answer 422' })
   expect(asked.splice(0)).toEqual(['GET /pods/one'])
 })

@@ -1,6 +1,7 @@
 /** The part of the Kubernetes API that the driver uses, over fetch and WebSocket. */
 import { Duplex } from 'node:stream'
 
+import { SandboxError } from '../driver.ts'
 import type { ClusterAccess } from './access.ts'
 
 export interface ApiObject {
@@ -34,14 +35,18 @@ export interface WatchEvent<Kind> {
 export type Client = ReturnType<typeof createClient>
 
 const requestMs = 30_000
-/** How long an API server that restarts is waited for, and its answers while it does, or has too much to do. */
+/**
+ * How long an API server that restarts is waited for, and its answers while it does, or has too much to do: it refuses
+ * everyone until it has read who may do what.
+ */
 const retriedMs = 15_000
 const againMs = 500
-const passing = [429, 502, 503, 504]
+const passing = [401, 403, 429, 502, 503, 504]
 /** A request that was taken although its answer was lost. */
 const alreadyMade = 409
 /** The API server ends a watch by itself; the driver then lists and watches again. */
 const watchSeconds = 240
+const lateSeconds = 30
 
 export function createClient(access: ClusterAccess) {
   /** Again while the API server does not take it. What a request makes has a name, so it is made once. */
@@ -53,7 +58,8 @@ export function createClient(access: ClusterAccess) {
     const isOver = () => options.signal !== undefined || performance.now() > deadline
     for (let known = accept; ; known = method === 'POST' ? [...accept, alreadyMade] : accept) {
       const reply = await fetch(access.server + path, init()).catch((error: unknown) => {
-        if (isOver()) throw error
+        if (options.signal !== undefined) throw error
+        if (isOver()) throw unreached(error)
         return null
       })
       if (reply?.ok || known.includes(reply?.status ?? 0)) return reply!
@@ -99,7 +105,9 @@ export function createClient(access: ClusterAccess) {
       await (await request('DELETE', path, { body, accept: [404] })).arrayBuffer()
     },
     /** Ends when the API server ends it. Throws a ClusterError 410 when the version is too old. */
-    async *watch<Kind>(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent<Kind>> {
+    async *watch<Kind>(path: string): AsyncGenerator<WatchEvent<Kind>> {
+      // The end of an API server whose machine lost power arrives never.
+      const signal = AbortSignal.timeout((watchSeconds + lateSeconds) * 1000)
       const joint = path.includes('?') ? '&' : '?'
       const reply = await request('GET', `${path}${joint}watch=true&timeoutSeconds=${watchSeconds}`, { signal })
       for await (const line of linesOf(reply.body!)) {
@@ -205,6 +213,12 @@ async function portForward(
 function whenSent(socket: WebSocket, done: () => void): void {
   if (socket.bufferedAmount < unsentBytesMax || socket.readyState !== WebSocket.OPEN) return done()
   setTimeout(() => whenSent(socket, done), sentLookMs)
+}
+
+/** Members of projects read it: it names no address. */
+function unreached(error: unknown): SandboxError {
+  const why = error instanceof Error ? (/^[^:.]+/.exec(error.message)?.[0] ?? error.name) : String(error)
+  return new SandboxError('unreached', `The cluster does not answer (${why}).`, { cause: error })
 }
 
 function messageOf(text: string): string {

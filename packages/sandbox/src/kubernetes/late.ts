@@ -45,7 +45,7 @@ export function adoptLate(shared: Shared, options: Options): Shared {
 
   function requireKnown(sandboxId: string): void {
     if (isUnknown && !made.has(sandboxId))
-      throw new SandboxError('boot-failed', 'The cluster does not answer, so nothing says whether the sandbox goes on.')
+      throw new SandboxError('unreached', 'The cluster does not answer, so nothing says whether the sandbox goes on.')
   }
 
   return {
