@@ -26,7 +26,7 @@ function makeCluster(leaseMs: number) {
     {
       reach: async () => reached,
       ...{ leaseMs, firstMs: 5, againMs: 5 },
-      log: (message) => /^sandboxes of the earlier server go on/.test(message) && said.resolve(),
+      log: (message) => message.startsWith('sandboxes of the earlier server go on') && said.resolve(),
     },
   )
   return {
