@@ -9,7 +9,7 @@ interface Account {
   name: string
   /** Without what only a server outside needs. */
   isInside: boolean
-  /** With what only agent-sandbox needs. */
+  /** Otherwise it may only end what others have of agent-sandbox. */
   hasClaims: boolean
 }
 
@@ -43,8 +43,11 @@ export async function makeAccount(cluster: TestCluster, account: Account): Promi
 function roleOfTheManual({ isInside, hasClaims }: Account) {
   const text = readFileSync(join(root, 'docs/operate/kubernetes.md'), 'utf8')
   const [, yaml = ''] = /```yaml\n([^`]*kind: Role\n[^`]*)```/.exec(text)!
-  const role = Bun.YAML.parse(yaml) as { rules: { resources: string[] }[] }
-  const isLeftOut = ({ resources }: { resources: string[] }) =>
-    (isInside && resources.includes('pods/portforward')) || (!hasClaims && resources.includes('sandboxclaims'))
-  return { ...role, rules: role.rules.filter((rule) => !isLeftOut(rule)) }
+  const role = Bun.YAML.parse(yaml) as { rules: { resources: string[]; verbs: string[] }[] }
+  const rules = role.rules.filter(({ resources }) => !isInside || !resources.includes('pods/portforward'))
+  const withoutClaims = ({ resources, verbs, ...rule }: (typeof rules)[number]) => ({
+    ...{ ...rule, resources },
+    verbs: resources.includes('sandboxclaims') ? verbs.filter((verb) => verb !== 'create') : verbs,
+  })
+  return { ...role, rules: hasClaims ? rules : rules.map(withoutClaims) }
 }

@@ -122,7 +122,7 @@ export async function clusterSandboxes({
   }
 }
 
-/** The last server may not use agent-sandbox, so it starts a pod for each sandbox. */
+/** The last server may not claim pods, so it starts one for each sandbox. */
 async function writeKubeconfigs(cluster: TestCluster, dir: string, addresses: string[]): Promise<string[]> {
   const ca = readFileSync(join(cluster.folder, 'pki/ca.crt'), 'utf8')
   const paths: string[] = []
@@ -164,8 +164,8 @@ function networkOf(pid: number): string {
 async function strays(tortured: TorturedCluster, { database }: Fleet): Promise<string[]> {
   // Pods first: a sandbox that begins meanwhile is in the database before its pod exists.
   const found = [
-    ...(await tortured.list('sandboxclaims')).map((claim) => ({ kind: 'claim', ...claim })),
-    ...(await tortured.list('pods')).map((pod) => ({ kind: 'pod', ...pod })),
+    ...(await tortured.list('sandboxclaims')).map((claim) => ({ ...claim, kind: 'claim' })),
+    ...(await tortured.list('pods')).map((pod) => ({ ...pod, kind: 'pod' })),
   ]
   const { rows } = await withClient(database.url, (client) =>
     client.query<{ sandbox_id: string }>(
