@@ -35,11 +35,9 @@ async function startBlank(args: string[]) {
   const [word, sandboxKey = ''] = (await line()).split(' ')
   expect(word).toBe('svc-link')
   const connect = async (identity = testServer) => {
-    const link = await openLink({
-      ...{ socketPath: join(runDir, 'server.sock'), relaySocket: null, egressSocket: null },
-      ...{ identity, sandboxKey, dial: () => dialPort(port), lost() {} },
-    })
+    const link = openLink({ identity, sandboxKey, dial: () => dialPort(port), lost() {} })
     ends.push(() => link.close())
+    await link.serve({ socketPath: join(runDir, 'server.sock'), relaySocket: null, egressSocket: null })
     return link
   }
   return { blank, line, connect }

@@ -20,14 +20,27 @@ export function joinStreams(one: Duplex, other: Duplex): void {
   other.pipe(one)
 }
 
-/** Leads the stream to the Unix socket, or ends it when nothing listens there. */
-export function joinSocket(stream: Duplex, path: string): void {
-  const socket = connect({ path, allowHalfOpen: true })
-  const giveUp = () => void socket.destroy()
-  stream.once('close', giveUp)
-  socket.once('error', () => stream.destroy())
-  socket.once('connect', () => {
-    stream.off('close', giveUp)
-    joinStreams(stream, socket)
-  })
+const againMs = 3
+
+/** Leads the stream to the Unix socket, or ends it when nothing has listened there for `patienceMs`. */
+export function joinSocket(stream: Duplex, path: string, patienceMs = 0): void {
+  const deadline = performance.now() + patienceMs
+  const dial = () => {
+    if (stream.destroyed) return
+    const socket = connect({ path, allowHalfOpen: true })
+    const giveUp = () => void socket.destroy()
+    const fail = () => {
+      stream.off('close', giveUp)
+      if (performance.now() < deadline) setTimeout(dial, againMs)
+      else stream.destroy()
+    }
+    stream.once('close', giveUp)
+    socket.once('error', fail)
+    socket.once('connect', () => {
+      stream.off('close', giveUp)
+      socket.off('error', fail)
+      joinStreams(stream, socket)
+    })
+  }
+  dial()
 }

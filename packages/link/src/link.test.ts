@@ -2,11 +2,14 @@ import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { rm } from 'node:fs/promises'
 import { connect, createServer as createListener, type Socket } from 'node:net'
+import { join } from 'node:path'
 
 import { serverIdentity } from './handshake.ts'
 import { windowBytes } from './mux.ts'
-import { dialPort, testLink, testServer, until } from './testing.ts'
+import { openLink } from './server-end.ts'
+import { dialPort, listenAt, testLink, testServer, until } from './testing.ts'
 
 setDefaultTimeout(60_000)
 
@@ -147,6 +150,55 @@ test('a request of the server waits for the connection', async () => {
   expect(await answer).toBeTrue()
 })
 
+test('a request that arrives before the daemon listens waits for it', async () => {
+  const made = await start({})
+  const daemon = join(made.inside, 'daemon.sock')
+  await rm(daemon)
+  const answer = digestBy(made.socketPath, 3)
+  // Its stream is open once a later one has an answer.
+  expect(await made.link.status()).toMatchObject({ isBooted: false })
+  open.push(await listenAt(daemon, digesting()))
+  expect(await answer).toBeTrue()
+})
+
+test('a blank sandbox reaches nothing of a server that holds its link ahead', async () => {
+  const made = await start({ daemon: digesting(), relay: digesting() })
+  const ahead = openLink({
+    ...{ identity: testServer, sandboxKey: made.sandbox.publicKey, dial: () => dialPort(made.sandbox.port) },
+    lost() {},
+  })
+  open.push(ahead)
+  expect(await ahead.boot({ env: {}, args: [], relays: ['relay'] }, 10_000)).toBeTrue()
+  await until('the relay to listen', () => existsSync(made.relayInside))
+  expect(await digestBy(made.relayInside, 1).catch(() => 'cut')).toBe('cut')
+  await ahead.serve({ socketPath: `${made.socketPath}-2`, relaySocket: made.relaySocket, egressSocket: null })
+  expect(await digestBy(made.relayInside, 2)).toBeTrue()
+  expect(await digestBy(`${made.socketPath}-2`, 3)).toBeTrue()
+})
+
+test('an identity that a dead connection takes along goes over the next one', async () => {
+  let dials = 0
+  const target = { port: 0 }
+  // The first connection carries the handshake, and loses everything that follows.
+  const made = await start(
+    {},
+    {
+      dial: async () => {
+        if (target.port === 0) throw new Error('wait')
+        const socket = await dialPort(target.port)
+        if (dials++ > 0) return socket
+        const write = socket.write.bind(socket)
+        let sent = 0
+        socket.write = ((chunk: Buffer, ...rest: []) => (sent++ === 0 ? write(chunk, ...rest) : true)) as typeof write
+        return socket
+      },
+    },
+  )
+  target.port = made.sandbox.port
+  expect(await made.boot()).toBeTrue()
+  expect(dials).toBe(2)
+})
+
 test('a sandbox refuses another server, and stays with its own', async () => {
   const stranger = serverIdentity(Buffer.alloc(32, 8))
   const refused = await start({}, { identity: stranger })
@@ -214,10 +266,10 @@ test('nothing of a request or an identity is readable on the wire', async () => 
   )
   ports.sandbox = made.sandbox.port
   await made.boot()
-  expect(await digestBy(made.socketPath, 5)).toBeTrue()
+  expect(await digestBy(made.socketPath, 5_000)).toBeTrue()
   const text = Buffer.concat(seen).toString('latin1')
   expect(text).toContain('svc link 1')
-  for (const secret of ['NAME', 'value', 'HTTP/1.1', 'daemon', '/5']) expect(text).not.toContain(secret)
+  for (const secret of ['NAME', 'value', 'HTTP/1.1', 'daemon', '/5000']) expect(text).not.toContain(secret)
 })
 const ports = { sandbox: 0 }
 

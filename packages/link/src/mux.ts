@@ -50,7 +50,7 @@ export function createMux(channel: Channel, options: MuxOptions) {
   let foreign = 0
   let isBlocked = false
   let isClosed = false
-  let pong: (() => void) | null = null
+  const pings = new Set<() => void>()
 
   const frameOf = (type: number, id: number, payload: Buffer | null = null) => {
     const head = Buffer.allocUnsafe(headBytes)
@@ -121,7 +121,7 @@ export function createMux(channel: Channel, options: MuxOptions) {
       case types.ping:
         return write(types.pong, 0)
       case types.pong:
-        return pong?.()
+        return [...pings].forEach((answered) => answered())
       default:
         throw new LinkError('The other end sent a frame of an unknown type.')
     }
@@ -157,13 +157,18 @@ export function createMux(channel: Channel, options: MuxOptions) {
     async ping(ms: number): Promise<boolean> {
       const answered = Promise.withResolvers<boolean>()
       const timer = setTimeout(() => answered.resolve(false), ms)
-      pong = () => answered.resolve(true)
+      const onPong = () => answered.resolve(true)
+      pings.add(onPong)
       write(types.ping, 0)
       const isAlive = await answered.promise
       clearTimeout(timer)
+      pings.delete(onPong)
       return isAlive
     },
     close: (error?: Error) => channel.close(error),
+    get isClosed(): boolean {
+      return isClosed
+    },
     get streams(): number {
       return streams.size
     },

@@ -23,6 +23,8 @@ export interface SandboxEndOptions {
 /** Everything in the sandbox may connect to the port, so callers that have not identified themselves are few. */
 const unknownMax = 16
 const streamsMax = 1024
+/** A request may arrive while the daemon starts. It is held here, so that its answer costs no second way. */
+const daemonMs = 10_000
 
 export async function serveLink(options: SandboxEndOptions) {
   const identity = sandboxIdentity()
@@ -33,6 +35,8 @@ export async function serveLink(options: SandboxEndOptions) {
   let isTaken = false
   let link: Mux | null = null
   const relays = new Map<string, Server>()
+  // A blank sandbox has time for that. Programs without this end do not load it.
+  const filtering = import('./seccomp.ts')
 
   function onConnection(socket: Socket): void {
     unknown.add(socket)
@@ -63,7 +67,7 @@ export async function serveLink(options: SandboxEndOptions) {
   }
 
   function onStream(kind: string, stream: Duplex): void {
-    if (kind === streamKinds.daemon) return joinSocket(stream, daemonSocket)
+    if (kind === streamKinds.daemon) return joinSocket(stream, daemonSocket, daemonMs)
     if (kind === streamKinds.status)
       return void stream.resume().end(JSON.stringify({ ...options.status(), isBooted: isTaken }))
     if (kind === streamKinds.boot) return void boot(stream)
@@ -93,7 +97,7 @@ export async function serveLink(options: SandboxEndOptions) {
   async function prepare({ modes = {}, filters }: BootMessage): Promise<void> {
     for (const [folder, mode] of Object.entries(modes)) chmodSync(folder, mode)
     if (filters === undefined) return
-    const { filterSystemCalls } = await import('./seccomp.ts')
+    const { filterSystemCalls } = await filtering
     filterSystemCalls(Buffer.from(filters[process.arch] ?? '', 'base64'))
   }
 

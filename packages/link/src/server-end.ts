@@ -2,8 +2,8 @@
  * The end of the link at the server: a Unix socket of this machine that leads to the daemon, over one connection that
  * the server keeps. What the sandbox sends back comes over the same connection.
  */
-import { rmSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import { sealedChannel } from './channel.ts'
@@ -12,11 +12,15 @@ import { joinSocket, joinStreams } from './join.ts'
 import { type BootMessage, readMessage, type SandboxStatus, streamKinds } from './kinds.ts'
 import { createMux, LinkError, type Mux } from './mux.ts'
 
-export interface ServerEndOptions {
+/** Of the server, for one sandbox. */
+export interface LinkSockets {
   /** Made here, and removed by `close`. */
   socketPath: string
   relaySocket: string | null
   egressSocket: string | null
+}
+
+export interface ServerEndOptions {
   identity: ServerIdentity
   sandboxKey: string
   dial(signal: AbortSignal): Promise<Duplex>
@@ -31,9 +35,14 @@ const reconnectMs = { first: 100, most: 2_000 }
 const patienceMs = 10_000
 const pingEveryMs = 30_000
 const pingMs = 20_000
+/** A connection that waited for its sandbox may be dead, which neither end knows. */
+const bootPingMs = 3_000
 
-export async function openLink(options: ServerEndOptions) {
+/** Begins to connect. Nothing passes to or from the sockets of the server before `serve`. */
+export function openLink(options: ServerEndOptions) {
   const closing = new AbortController()
+  let sockets: LinkSockets | null = null
+  let listener: Server | null = null
   let link: Mux | null = null
   let waiting = Promise.withResolvers<Mux>()
   // Nobody may wait when the link is closed.
@@ -63,8 +72,8 @@ export async function openLink(options: ServerEndOptions) {
     }
   }
 
-  async function look(mux: Mux): Promise<void> {
-    if (!(await mux.ping(pingMs))) mux.close(new LinkError('The sandbox does not answer.'))
+  async function look(mux: Mux, ms = pingMs): Promise<void> {
+    if (!(await mux.ping(ms))) mux.close(new LinkError('The sandbox does not answer.'))
   }
 
   async function keep(): Promise<void> {
@@ -103,18 +112,18 @@ export async function openLink(options: ServerEndOptions) {
 
   function onStream(kind: string, stream: Duplex): void {
     const path =
-      kind === streamKinds.relay ? options.relaySocket : kind === streamKinds.egress ? options.egressSocket : null
-    if (path === null) return void stream.destroy()
+      kind === streamKinds.relay ? sockets?.relaySocket : kind === streamKinds.egress ? sockets?.egressSocket : null
+    if (path == null) return void stream.destroy()
     joinSocket(stream, path)
   }
 
-  async function exchange(kind: string, message: unknown, ms?: number): Promise<unknown> {
-    const stream = (await standing(ms)).open(kind)
+  async function exchange(mux: Mux, kind: string, message: unknown): Promise<unknown> {
+    const stream = mux.open(kind)
     stream.end(message === null ? '' : JSON.stringify(message))
     return readMessage(stream)
   }
 
-  const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client: Socket) => {
+  function onClient(client: Socket): void {
     client.on('error', () => client.destroy())
     standing().then(
       (mux) => {
@@ -124,38 +133,50 @@ export async function openLink(options: ServerEndOptions) {
       },
       () => client.destroy(),
     )
-  })
-  rmSync(options.socketPath, { force: true })
-  const umask = process.umask(0o177)
-  try {
-    await new Promise<void>((resolve, reject) => {
-      listener.once('error', reject)
-      listener.listen(options.socketPath, resolve)
-    })
-  } finally {
-    process.umask(umask)
   }
+
   const kept = keep()
 
   return {
+    /** Listens for requests to the daemon, and lets the sandbox reach the server. */
+    async serve(given: LinkSockets): Promise<void> {
+      sockets = given
+      listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, onClient)
+      await listenAt(listener, given.socketPath)
+    },
     /** Gives a blank sandbox its identity; false when it has one already. */
     async boot(message: BootMessage, ms: number): Promise<boolean> {
-      const { isFirst } = (await exchange(streamKinds.boot, message, ms)) as { isFirst: boolean }
+      const send = async (mux: Mux) => (await exchange(mux, streamKinds.boot, message)) as { isFirst: boolean }
+      const mux = await standing(ms)
+      void look(mux, bootPingMs)
+      const { isFirst } = await send(mux).catch(async (error: unknown) => {
+        if (!mux.isClosed) throw error
+        return send(await standing(ms))
+      })
       return isFirst
     },
-    status: async () => (await exchange(streamKinds.status, null)) as SandboxStatus,
+    status: async () => (await exchange(await standing(), streamKinds.status, null)) as SandboxStatus,
     /** Cuts the connection; the next one follows. */
     cut: () => link?.close(),
     async close(): Promise<void> {
       closing.abort()
       waiting.reject(new LinkError('The link is closed.'))
-      listener.close()
+      listener?.close()
       await kept
     },
   }
 }
 
-export type Link = Awaited<ReturnType<typeof openLink>>
+export type Link = ReturnType<typeof openLink>
+
+async function listenAt(listener: Server, path: string): Promise<void> {
+  rmSync(path, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    listener.once('error', reject)
+    listener.listen(path, resolve)
+  })
+  chmodSync(path, 0o600)
+}
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

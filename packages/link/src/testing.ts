@@ -46,17 +46,18 @@ export async function testLink(
     await listenAt(relaySocket, programs.relay ?? ((socket) => socket.end())),
   ]
   const errors: string[] = []
-  const link = await openLink({
-    ...{ socketPath, relaySocket, egressSocket: null },
+  const link = openLink({
     ...{ identity: testServer, sandboxKey: sandbox.publicKey, dial: () => dialPort(sandbox.port) },
     lost: (error) => errors.push(error.message),
     ...options,
   })
+  await link.serve({ socketPath, relaySocket, egressSocket: null })
   return {
     link,
     sandbox,
     /** The server's end. */
     socketPath,
+    relaySocket,
     /** The sandbox's end, once it has booted. */
     relayInside: join(inside, 'relay', 'relay.sock'),
     inside,

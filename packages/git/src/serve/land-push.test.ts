@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git, gitLine } from '../process/git.ts'
+import { serveGateway } from './gateway.ts'
 import type { ServeOptions } from './smart-http.ts'
 import { makeRepo, serveGatewayOverHttp, type TestRepository } from '../testing.ts'
 import { clientAt, makeClient, type GitClient } from './testing-client.ts'
@@ -96,4 +97,31 @@ test('forbids caches to reuse a reply', async () => {
   const { headers } = await fetch(`${server.url}/info/refs?service=git-upload-pack`)
   expect(headers.get('pragma')).toBe('no-cache')
   expect(headers.get('cache-control')).toContain('no-cache')
+})
+
+test('a pusher may leave before the push has landed', async () => {
+  const repo = await makeRepo({ main: { 'a.txt': '1\n' }, old: { 'b.txt': '1\n' } })
+  closing.push(repo.remove)
+  const left = Promise.withResolvers<null>()
+  const acknowledged = Promise.withResolvers<void>()
+  const command = `${await repo.tip('old')} ${'0'.repeat(40)} refs/heads/old\0report-status side-band-64k`
+  const response = await serveGateway(
+    repo,
+    {
+      method: 'POST',
+      path: 'git-receive-pack',
+      query: new URLSearchParams(),
+      headers: new Headers({ 'content-type': 'application/x-git-receive-pack-request' }),
+      body: new Response(`${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`).body,
+      signal: new AbortController().signal,
+    },
+    () => null,
+    { allowDelete: true, acknowledge: () => left.promise.finally(acknowledged.resolve) },
+  )
+  await response.body?.cancel()
+  left.resolve(null)
+  await acknowledged.promise
+  // A rejection that nothing handles fails the test after the microtasks of the landing.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(await repo.tip('old').catch(() => null)).toBe(null)
 })

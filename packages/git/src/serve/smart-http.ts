@@ -244,10 +244,12 @@ function reportStream(
   capabilities: Set<string>,
 ): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setInterval> | undefined
+  let hasLeft = false
   return new ReadableStream<Uint8Array>({
     start(controller) {
       if (capabilities.has('side-band-64k')) timer = setInterval(() => controller.enqueue(keepAlivePkt()), keepAliveMs)
       const finish = (report: PushReport) => {
+        if (hasLeft) return
         clearInterval(timer)
         // Refs that receive-pack refused keep its reason; the others get the result of landing.
         const refs = new Map([...received.refs, ...report.refs])
@@ -260,6 +262,7 @@ function reportStream(
       })
     },
     cancel() {
+      hasLeft = true
       clearInterval(timer)
     },
   })

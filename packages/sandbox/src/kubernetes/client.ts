@@ -15,6 +15,7 @@ export interface ApiObject {
     annotations?: Record<string, string>
     creationTimestamp?: string
     deletionTimestamp?: string
+    ownerReferences?: { kind: string }[]
   }
 }
 

@@ -3,11 +3,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-import { type Link, openLink, serverIdentity } from '@svc/link'
+import { type Link, serverIdentity } from '@svc/link'
 
 import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxLimits, type SandboxSpec } from '../driver.ts'
 import { type Finding, missing } from '../finding.ts'
-import { baseEnvironment, entrypointArguments, isLoaderName, linkPort, memorySentence } from '../layout.ts'
+import { baseEnvironment, entrypointArguments, isLoaderName, memorySentence } from '../layout.ts'
 import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
 import { seccompFilter } from '../local/seccomp.ts'
 import { plainLines } from '../output-tail.ts'
@@ -15,15 +15,18 @@ import { aborted, noIsolation } from '../spec.ts'
 import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
 import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
-import { dialPod } from './dial.ts'
 import { endOwned } from './end-owned.ts'
 import { examineCluster } from './examine.ts'
 import { adoptLate } from './late.ts'
+import { linksOf } from './links.ts'
 import {
+  annotations,
   containerName,
   folderModes,
   hopeless,
   howEnded,
+  isBlank,
+  labels,
   type Pod,
   type PodSettings,
   podSpec,
@@ -64,15 +67,10 @@ interface Own {
 }
 type Live = Entry & Own
 
-/** In the one domain that agent-sandbox lets a claim use. */
-const labels = { server: 'svc.sandbox.users.io/server', sandbox: 'svc.sandbox.users.io/id' }
-const annotations = { sandbox: 'svc.sandbox', limits: 'svc.limits', relay: 'svc.relay', egress: 'svc.egress' }
 /** Includes the fetch of an image by a node that has none. */
 const startMs = 300_000
-const keyMs = 60_000
 const bootMessageMs = 30_000
 const removeMs = 30_000
-const keyLookMs = 40
 const secondsWithoutLease = 60
 
 export function createKubernetesDriver(options: KubernetesOptions): SandboxDriver {
@@ -123,7 +121,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
     pods.onChange((pod, isGone) => void onPod(pod, isGone))
     const pools = cluster.hasClaims ? poolsOf(client, namespace, prefix, ownLabels) : null
-    return { cluster, path, pods, pools, settings }
+    const links = linksOf({ cluster, path, pods, identity, image: settings.image, log: options.log })
+    return { cluster, path, pods, pools, links, settings }
   }
 
   /** Before the first start of a sandbox. Those of an earlier server go on without it. */
@@ -168,11 +167,13 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
-    const { pods, settings } = await parts()
+    const { pods, links, settings } = await parts()
     requireAllowed(spec, settings)
     await pods.start()
+    links.openAhead()
+    const isStopped = () => signal.aborted || entry.stopping
     const throwIfStopped = () => {
-      if (signal.aborted || entry.stopping) throw aborted()
+      if (isStopped()) throw aborted()
     }
     throwIfStopped()
     prepareFolder(spec.sandboxId)
@@ -181,7 +182,15 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     throwIfStopped()
     const pod = await running(entry, spec.sandboxId, signal)
     throwIfStopped()
-    entry.link = await linkTo(spec.sandboxId, pod, { relay: spec.relaySocket, egress: spec.egressSocket ?? null })
+    entry.link = await links.to(pod, signal)
+    // `remove` did not see it.
+    if (isStopped()) await entry.link.close()
+    throwIfStopped()
+    await entry.link.serve({
+      socketPath: socketIn(runRoot, spec.sandboxId),
+      relaySocket: spec.relaySocket,
+      egressSocket: spec.egressSocket ?? null,
+    })
     throwIfStopped()
     await entry.link.boot(
       {
@@ -216,18 +225,18 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
         ...(spec.egressSocket ? { [annotations.egress]: resolve(spec.egressSocket) } : {}),
       },
     }
-    const role = { [roleLabel]: sandboxRole }
+    const podLabels = { ...ownLabels, [roleLabel]: sandboxRole }
     const image = namedImage(spec)
     const serverKey = identity.publicKey
     if (pools !== null) {
-      const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), role)
+      const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), podLabels)
       entry.claim = name
       return pools.claim(name, pool, metadata)
     }
     entry.pod = name
     const body = {
       ...{ apiVersion: 'v1', kind: 'Pod' },
-      metadata: { ...metadata, name, labels: { ...metadata.labels, ...role } },
+      metadata: { ...metadata, name, labels: { ...metadata.labels, ...podLabels } },
       spec: podSpec(spec.limits, { settings, image, serverKey, blankSeconds: lease }),
     }
     await cluster.client.json('POST', path, { body })
@@ -263,45 +272,6 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
       },
       startMs,
     )
-  }
-
-  async function linkTo(
-    sandboxId: string,
-    pod: Pod,
-    sockets: { relay: string | null; egress: string | null },
-  ): Promise<Link> {
-    const { cluster } = await parts()
-    const { name } = pod.metadata
-    return openLink({
-      socketPath: socketIn(runRoot, sandboxId),
-      relaySocket: sockets.relay,
-      egressSocket: sockets.egress,
-      identity,
-      sandboxKey: await keyOf(name),
-      dial: (signal) =>
-        cluster.isInside
-          ? dialPod(pod.status!.podIP!, signal)
-          : cluster.client.portForward(cluster.namespace, name, linkPort),
-      lost: (error) => options.log('the link to a sandbox was lost', { sandbox_id: sandboxId, reason: error.message }),
-    })
-  }
-
-  /** PID 1 prints it first. */
-  async function keyOf(pod: string): Promise<string> {
-    const { cluster, path } = await parts()
-    const deadline = Date.now() + keyMs
-    for (;;) {
-      const log = await cluster.client.request('GET', `${path}/${pod}/log?container=${containerName}&limitBytes=4096`, {
-        // The container is not there yet, or its log is not, or its node does not answer.
-        accept: [400, 404, 500],
-      })
-      const text = await log.text()
-      const key = log.ok ? /^svc-link ([\w-]{43})$/m.exec(text)?.[1] : undefined
-      if (key !== undefined) return key
-      if (Date.now() > deadline)
-        throw new SandboxError('boot-failed', `The pod did not say its key: is ${options.image} an image of svc?`)
-      await new Promise((again) => setTimeout(again, keyLookMs))
-    }
   }
 
   async function memoryTrouble(entry: Live): Promise<string | null> {
@@ -382,8 +352,12 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     if (sandboxId === undefined || limits === undefined) return null
     if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return null
     mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
-    const sockets = { relay: given[annotations.relay] ?? null, egress: given[annotations.egress] ?? null }
-    const link = await linkTo(sandboxId, pod, sockets)
+    const link = await (await parts()).links.to(pod, new AbortController().signal)
+    await link.serve({
+      socketPath: socketIn(runRoot, sandboxId),
+      relaySocket: given[annotations.relay] ?? null,
+      egressSocket: given[annotations.egress] ?? null,
+    })
     const status = await link.status().catch(isGone)
     if (status?.isBooted === false) {
       await link.close()
@@ -407,7 +381,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pods.start()
     const isLeft = ({ metadata }: Pick<Pod, 'metadata'>) => !isLive(metadata.annotations?.[annotations.sandbox] ?? '')
     for (const claim of (await pools?.claims()) ?? []) if (isLeft(claim)) await pools?.release(claim.metadata.name)
-    for (const pod of pods.pods.values()) if (isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
+    for (const pod of pods.pods.values())
+      if (!isBlank(pod) && isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
     await pools?.sweep(settings.image)
   }
 
@@ -463,6 +438,7 @@ interface Parts {
   path: string
   pods: ReturnType<typeof followPods>
   pools: ReturnType<typeof poolsOf> | null
+  links: ReturnType<typeof linksOf>
   settings: PodSettings
 }
 

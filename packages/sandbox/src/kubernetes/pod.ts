@@ -35,6 +35,14 @@ interface ContainerStatus {
 }
 
 export const containerName = 'sandbox'
+/** In the one domain that agent-sandbox lets a claim use. */
+export const labels = { server: 'svc.sandbox.users.io/server', sandbox: 'svc.sandbox.users.io/id' }
+export const annotations = { sandbox: 'svc.sandbox', limits: 'svc.limits', relay: 'svc.relay', egress: 'svc.egress' }
+/** Whether the pod waits in a pool. It ends with its pool. */
+export const isBlank = ({ metadata }: Pod): boolean =>
+  metadata.labels?.[labels.sandbox] === undefined &&
+  metadata.ownerReferences?.some(({ kind }) => kind === 'Sandbox') === true
+
 const megabyte = 1024 * 1024
 
 interface Folder {

@@ -4,6 +4,7 @@
  */
 import type { CheckLogLine } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import type { CheckRunner, Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { quotasOf } from '../projects/quotas.ts'
@@ -145,7 +146,7 @@ export class CheckReconciler implements CheckRunner {
     }
   }
 
-  /** Null when the server stops: another server runs it then. */
+  /** Null when the server stops, or loses the database: the check runs again, here or at another server. */
   async #resultOf(driver: SandboxDriver, check: RunningCheck): Promise<End | null> {
     const { config, log } = this.#deps
     const { run } = check
@@ -160,7 +161,7 @@ export class CheckReconciler implements CheckRunner {
       return memory === null ? end : { ...end, reason: `${end.reason} The sandbox ran ${memory}.` }
     } catch (error) {
       const cause = signal.aborted ? (signal.reason as unknown) : error
-      if (this.#checks.isClosed) return null
+      if (this.#checks.isClosed || isDatabaseUnavailable(cause)) return null
       if (cause === late.reason)
         return ended('failed', `It was ended: it reported no result within ${lateMs / 60_000} minutes.`)
       if (cause instanceof CheckCancelled) return ended('cancelled', cause.message)

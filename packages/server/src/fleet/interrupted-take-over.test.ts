@@ -1,7 +1,7 @@
 /** The server that takes a project over dies in the middle: the next attempt completes it, with everything. */
 import { expect, test } from 'bun:test'
 import { makeFleet } from './testing-fleet.ts'
-import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
 
 test.each(['promote.before_files', 'promote.before_row', 'promote.after_row'])(
   'killed at %s',
@@ -18,7 +18,7 @@ test.each(['promote.before_files', 'promote.before_row', 'promote.after_row'])(
       await bob!.kill('SIGTERM')
       expect((await bob!.boot({ SVC_FAILPOINTS: `${point}=kill` })).url).not.toBeNull()
       await ada!.kill('SIGKILL')
-      await untilGone(fleet, 'ada')
+      await countAsGone(fleet, 'ada')
       const interrupted = await takeOver(fleet, cyd!, 'ada')
       expect(interrupted.projects).toMatchObject([{ outcome: 'copy-not-running', server: 'bob' }])
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { commit, type HttpBackend, makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
-import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -36,7 +36,7 @@ test('with async a push that the copy never got is listed, and its project is ta
   await until('the copy to be about to get it', () => existsSync(file))
   await ada.kill('SIGKILL')
   await rm(join(fleet.dir, 'ada'), { recursive: true })
-  await untilGone(fleet, 'ada')
+  await countAsGone(fleet, 'ada')
 
   const refused = await takeOver(fleet, bob, 'ada')
   const missing = [{ ref: 'refs/heads/lost', acknowledged: lost, copy: null }]
@@ -51,7 +51,7 @@ test('a project is not taken while the server with its copy does not run, and wi
   const project = await FleetProject.make(fleet, ada)
   await project.replicaIsAt('bob')
   await ada.kill('SIGKILL')
-  await untilGone(fleet, 'ada')
+  await countAsGone(fleet, 'ada')
   await rm(join(fleet.dir, 'bob/replicas'), { recursive: true })
   const left = await takeOver(fleet, bob, 'ada', { accept_loss: true })
   expect(left.projects).toMatchObject([{ project_id: project.id, outcome: 'no-copy' }])
@@ -70,7 +70,7 @@ test('an external project goes on from its host, with the kept commits of its me
   await until('the merge to be copied', async () => (await project.replica())!.acknowledged_seq >= 2)
   await ada.kill('SIGKILL')
   await rm(join(fleet.dir, 'ada'), { recursive: true })
-  await untilGone(fleet, 'ada')
+  await countAsGone(fleet, 'ada')
   const taken = await takeOver(fleet, bob, 'ada')
   expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing: [] }])
   const diff = await project.request(bob, 'GET', `/change-requests/${cr_id}/diff`)

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../testing-until.ts'
 import { makeFleet } from './testing-fleet.ts'
-import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
 
 test('a home that comes back without its disk replaces no copy with nothing, and can be taken over', async () => {
   const fleet = await makeFleet(['ada', 'bob'])
@@ -15,7 +15,7 @@ test('a home that comes back without its disk replaces no copy with nothing, and
     const before = await project.tips(ada!)
     await ada!.kill('SIGKILL')
     await rm(join(fleet.dir, 'ada'), { recursive: true })
-    await untilGone(fleet, 'ada')
+    await countAsGone(fleet, 'ada')
     const row = await fleet.query('select * from project_replicas')
     // As if bob had not answered for too long: ada has to make another copy.
     await fleet.query('update project_replicas set epoch = 0')
@@ -27,7 +27,7 @@ test('a home that comes back without its disk replaces no copy with nothing, and
     expect(refused).toBeGreaterThanOrEqual(500)
     expect(await fleet.query('select * from project_replicas where epoch > 0')).toEqual([])
     await ada!.kill('SIGKILL')
-    await untilGone(fleet, 'ada')
+    await countAsGone(fleet, 'ada')
     await fleet.query('update project_replicas set epoch = 1')
     expect(await fleet.query('select * from project_replicas')).toEqual(row)
     const taken = await takeOver(fleet, bob!, 'ada')

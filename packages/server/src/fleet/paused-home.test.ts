@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
-import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -25,7 +25,7 @@ test('what a home records that wakes while it is taken over is taken, too', asyn
   await bob.kill('SIGTERM')
   expect((await bob.boot({ SVC_FAILPOINTS: `promote.before_files=pause:${file}@1` })).url).not.toBeNull()
   await ada.kill('SIGSTOP')
-  await untilGone(fleet, 'ada')
+  await countAsGone(fleet, 'ada')
   const taking = takeOver(fleet, bob, 'ada')
   await until('bob has compared its copy', () => existsSync(file))
   await ada.kill('SIGCONT')
@@ -55,7 +55,7 @@ test.each([
     const merging = project.request(ada, 'POST', merge)
     await until(`${point} is reached`, () => existsSync(file))
     await ada.kill('SIGSTOP')
-    await untilGone(fleet, 'ada')
+    await countAsGone(fleet, 'ada')
     const taken = await takeOver(fleet, bob, 'ada')
     expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing: [] }])
     const read = async () =>

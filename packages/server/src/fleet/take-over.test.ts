@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 import { until } from '../testing-until.ts'
-import { FleetProject, takeOver, untilGone } from './testing-work.ts'
+import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -33,7 +33,7 @@ test('pushes and merges survive the end of the home with its whole data folder',
   expect([running.status, ((await running.json()) as { code: string }).code]).toEqual([409, 'conflict'])
   await ada.kill('SIGKILL')
   await rm(join(fleet.dir, 'ada'), { recursive: true })
-  await untilGone(fleet, 'ada')
+  await countAsGone(fleet, 'ada')
   const taken = await takeOver(fleet, bob, 'ada')
   expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', server: 'bob', missing: [] }])
   expect(await project.home()).toEqual({ home: 'bob', home_epoch: 2 })

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { WorkloadDaemonError } from './workload-daemon.ts'
 
 /** The request cannot succeed, and a retry changes nothing. The message is for a person. */
@@ -20,5 +21,6 @@ function withoutMemory(error: unknown, doing: string): string {
   if (error instanceof PermanentFailure || error instanceof WorkloadDaemonError) return error.message
   if (error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOSPC')
     return 'The disk of the server is full.'
+  if (isDatabaseUnavailable(error)) return `The database was unavailable while ${doing}. Try again.`
   return `An internal error occurred while ${doing}; see the server log.`
 }

@@ -52,4 +52,20 @@ describe('a database that refuses to record it', () => {
     await reconcileSessions(app.deps)
     expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
   })
+
+  test('does not end a session that starts', async () => {
+    const { db } = app.deps
+    await sql`create sequence refusals`.execute(db)
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin
+      if nextval('refusals') > 1 then return new; end if;
+      raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
+    await sql`create trigger refuse before update on session_sandboxes
+      for each row when (new.status = 'active') execute function refuse()`.execute(db)
+    const { body } = await app.create()
+    const session = await app.reaches(body.session_id, 'running')
+    expect(session.sandbox?.generation).toBe(2)
+    expect(session.error).toBe(null)
+    await sql`drop function refuse cascade`.execute(db)
+    await sql`drop sequence refusals`.execute(db)
+  })
 })

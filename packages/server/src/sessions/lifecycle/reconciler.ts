@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { type Sandbox, SandboxError } from '@svc/sandbox'
 import { isUuid } from '../../auth/allow.ts'
+import { isDatabaseUnavailable } from '../../db/unavailable.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
@@ -278,7 +279,7 @@ export class SessionReconciler implements SessionRunner {
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
-      if (warm !== null || isLeft) return await this.#startCold(session, error)
+      if (warm !== null || isLeft || isDatabaseUnavailable(error)) return await this.#startCold(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
       await this.#fail(session, failureReason(error, starting, memory))
     } finally {
@@ -294,7 +295,7 @@ export class SessionReconciler implements SessionRunner {
   }
 
   async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
-    this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'claiming a warm sandbox failed')
+    this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'starting a session failed; it starts again')
     await this.#beginAgain(session, failureReason(cause, starting))
     this.enqueue(session.session_id)
   }
