@@ -120,7 +120,7 @@ function floorsOf(client: Client, pool: string) {
         },
       })
       const path = `${claims}/sandboxclaims?fieldSelector=metadata.name%3D${name}`
-      for await (const { object } of client.watch<Listed['items'][number]>(path, never))
+      for await (const { object } of client.watch<Listed['items'][number]>(path))
         if (isReady(object)) return object.status!.sandbox!.name
       throw new Error('The watch ended before the claim was ready.')
     },

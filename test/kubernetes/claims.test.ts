@@ -133,4 +133,26 @@ describe.skipIf(isMissing)('with agent-sandbox', () => {
     await makeDriver('claims').sweep()
     expect(await names('sandboxwarmpools')).toEqual(pools)
   })
+
+  test('another server ends what a lost one has in the cluster, and nothing else', async () => {
+    const create = (driver: SandboxDriver, sandboxId: string) =>
+      driver.create({ sandboxId, env: {}, limits: testLimits, relaySocket }, never)
+    const other = makeDriver('other')
+    const [left, own] = await Promise.all([create(makeDriver('lost'), 'left'), create(other, 'own')])
+    const prefixOf = ({ externalId }: Sandbox) => externalId.slice(0, 'svc-01234567-'.length)
+    const pools = async (of: Sandbox) =>
+      (await names('sandboxwarmpools')).filter((name) => name.startsWith(prefixOf(of))).length
+    expect([await pools(left), await pools(own)]).toEqual([1, 1])
+    await other.endOf!('lost')
+    expect([await pools(left), await pools(own)]).toEqual([0, 1])
+    const pods = async () => {
+      const reply = await api('GET', '/api/v1/namespaces/default/pods')
+      const { items } = (await reply.json()) as { items: { metadata: { name: string } }[] }
+      return items.filter(({ metadata }) => metadata.name.startsWith(prefixOf(left)))
+    }
+    await until('the pods of the lost server to go', async () => (await pods()).length === 0)
+    expect((await runIn(own, ['echo', 'still here'])).stdout).toBe('still here\n')
+    await other.stop('own')
+    expect(await names('sandboxclaims')).toEqual([])
+  })
 })

@@ -55,17 +55,28 @@ export interface TestCluster {
 }
 
 /** Returns the reason as a sentence when no cluster can start. */
-export async function startTestCluster({ agents }: { agents: boolean }): Promise<TestCluster | string> {
+export async function startTestCluster(options: { agents: boolean }): Promise<TestCluster | string> {
   const given = process.env['SVC_TEST_KUBECONFIG']
   if (given !== undefined) return givenCluster(given)
   // A cluster takes minutes and a gigabyte of memory, which the whole suite has no room for.
   if (process.env['SVC_TEST_KUBERNETES'] !== '1') return 'npm run test:kubernetes runs them'
+  return startOwnCluster(options)
+}
+
+/** `addresses`: further ones at which the API server is reached, for its certificate. */
+export async function startOwnCluster({
+  agents,
+  addresses = [],
+}: {
+  agents: boolean
+  addresses?: string[]
+}): Promise<TestCluster | string> {
   if (!existsSync(kube)) return 'there is no cluster: npm run test:kubernetes builds one'
   if (process.getuid?.() !== 0) return 'a cluster can only be started by root'
   const folder = await mkdtemp(join(tmpdir(), 'svc-k8s-'))
   const token = crypto.randomUUID()
   const port = Promise.withResolvers<number>()
-  await writeConfigs(folder, token)
+  await writeConfigs(folder, token, addresses)
   const scripts = import.meta.dir
   const node = spawn(
     'unshare',
@@ -180,7 +191,7 @@ function passages({
 
 const exposedPorts = 30_000
 
-async function writeConfigs(folder: string, token: string): Promise<void> {
+async function writeConfigs(folder: string, token: string, addresses: string[]): Promise<void> {
   for (const name of ['pki', 'log', 'cni', 'cni-state', 'pod-logs', 'kubelet', 'containerd'])
     await mkdir(join(folder, name))
   await chmod(folder, 0o755)
@@ -188,7 +199,7 @@ async function writeConfigs(folder: string, token: string): Promise<void> {
   const openssl = (args: string[]) => run('openssl', args, { cwd: pki })
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
   await openssl(['req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', '/CN=test-ca'])
-  for (const { name, subject, names } of certificates) {
+  for (const { name, subject, names } of certificates(addresses)) {
     await openssl(['req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject])
     await writeFile(join(pki, `${name}.ext`), names === undefined ? '' : `subjectAltName=${names}\n`)
     await openssl([

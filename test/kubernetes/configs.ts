@@ -99,11 +99,14 @@ interface Certificate {
   names?: string
 }
 
-export const certificates: Certificate[] = [
+export const certificates = (addresses: string[]): Certificate[] => [
   {
     name: 'api',
     subject: '/CN=kube-apiserver',
-    names: `IP:127.0.0.1,IP:${nodeAddress},IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc`,
+    names: [
+      ...['127.0.0.1', nodeAddress, '10.96.0.1', ...addresses].map((address) => `IP:${address}`),
+      ...['DNS:localhost', 'DNS:kubernetes.default.svc'],
+    ].join(','),
   },
   { name: 'kubelet', subject: `/CN=${nodeAddress}`, names: `IP:${nodeAddress},IP:127.0.0.1` },
   { name: 'client', subject: '/O=system:masters/CN=apiserver-kubelet-client' },

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { testLimits } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
-import { startTestCluster } from './cluster.ts'
+import { makeAccount, makeNamespace } from './account.ts'
+import { startTestCluster, type TestCluster } from './cluster.ts'
 import { nodeAddress } from './configs.ts'
 import { stubImage, writeStubImage } from './stub-image.ts'
 
@@ -18,7 +19,7 @@ setDefaultTimeout(300_000)
 const cluster = await startTestCluster({ agents: false })
 const isMissing = typeof cluster === 'string'
 if (isMissing) console.log(`A server in a cluster is not tested: ${cluster}`)
-const { api, pid, isOwn, folder: clusterFolder } = cluster as Exclude<typeof cluster, string>
+const { pid, isOwn, folder: clusterFolder } = cluster as Exclude<typeof cluster, string>
 const folder = await mkdtemp(join(tmpdir(), 'svc-inside-'))
 const account = join(folder, 'account')
 const root = resolve(import.meta.dir, '../..')
@@ -30,36 +31,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function make(path: string, body: unknown): Promise<unknown> {
-  const reply = await api('POST', path, body)
-  if (!reply.ok) throw new Error(`${path}: ${await reply.text()}`)
-  return reply.json()
-}
-
-/** The role that docs/operate/kubernetes.md gives, without what only a server outside needs. */
-function roleOfTheManual() {
-  const text = readFileSync(join(root, 'docs/operate/kubernetes.md'), 'utf8')
-  const [, yaml = ''] = /```yaml\n([^`]*kind: Role\n[^`]*)```/.exec(text)!
-  const role = Bun.YAML.parse(yaml) as {
-    rules: { resources: string[] }[]
-  }
-  return { ...role, rules: role.rules.filter(({ resources }) => !resources.includes('pods/portforward')) }
-}
-
-async function makeAccount(): Promise<void> {
-  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
-  await make('/api/v1/namespaces', { metadata: { name: namespace } })
-  await make(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'svc' } })
-  await make(`${rbac}/roles`, roleOfTheManual())
-  await make(`${rbac}/rolebindings`, {
-    metadata: { name: 'svc' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'svc' },
-    subjects: [{ kind: 'ServiceAccount', name: 'svc', namespace }],
-  })
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/svc/token`
-  const { status } = (await make(path, { spec: { expirationSeconds: 3600 } })) as { status: { token: string } }
+async function makeAccountFiles(): Promise<void> {
+  await makeNamespace(cluster as TestCluster, namespace)
+  const token = await makeAccount(cluster as TestCluster, { namespace, name: 'svc', isInside: true, hasClaims: true })
   mkdirSync(account)
-  const files = { token: status.token, namespace, 'ca.crt': readFileSync(join(clusterFolder, 'pki/ca.crt'), 'utf8') }
+  const files = { token, namespace, 'ca.crt': readFileSync(join(clusterFolder, 'pki/ca.crt'), 'utf8') }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(account, name), text)
 }
 
@@ -86,7 +62,7 @@ function scriptInside(): string {
 
 describe.skipIf(isMissing || !isOwn)('a server in the cluster', () => {
   test('needs no more than the role of the manual, and reaches its sandboxes by their addresses', async () => {
-    await makeAccount()
+    await makeAccountFiles()
     const command = ['nsenter', '--target', String(pid), '--net', process.execPath, '--eval', scriptInside()]
     const inside = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
     const [output, errors] = await Promise.all([new Response(inside.stdout).text(), new Response(inside.stderr).text()])

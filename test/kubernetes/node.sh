@@ -37,10 +37,11 @@ for file in cpus mems; do
   [ ! -e /sys/fs/cgroup/cpuset ] || cat "/sys/fs/cgroup/cpuset/cpuset.$file" > "/sys/fs/cgroup/cpuset/$group/cpuset.$file"
 done
 
+# A part that ends is started again, as by a service manager.
 part() {
   local name=$1
   shift
-  "$@" > "log/$name.log" 2>&1 < /dev/null &
+  while :; do "$@" || true; sleep 1; done > "log/$name.log" 2>&1 < /dev/null &
 }
 # Debian's programs run with the libraries that came along; ours is static.
 debian() { LD_LIBRARY_PATH="$packages/usr/lib/x86_64-linux-gnu:$packages/lib/x86_64-linux-gnu" "$@"; }
@@ -70,7 +71,7 @@ part names "$bun" "$scripts/names.ts" "$node_address"
 # Its resources have to be there first.
 agents() {
   until [ -e agents.yes ]; do sleep 0.2; done
-  exec "$(dirname "$kube")/agent-sandbox-controller" --kubeconfig inside.kubeconfig --extensions --enable-webhook=false \
+  "$(dirname "$kube")/agent-sandbox-controller" --kubeconfig inside.kubeconfig --extensions --enable-webhook=false \
     --leader-elect=false
 }
 part agents agents

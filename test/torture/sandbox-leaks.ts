@@ -44,7 +44,7 @@ export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): s
   for (const { pid, command } of alive.values())
     if (command.includes(runDir) && !command.includes('svc server'))
       found.push(`process ${pid} uses the data folder: ${command.slice(0, 200)}`)
-  for (const folder of ['sandboxes/run', 'egress'])
+  for (const folder of ['sandboxes/run', 'sandboxes/pods', 'egress'])
     if (existsSync(join(runDir, folder)))
       for (const name of readdirSync(join(runDir, folder))) found.push(`${folder}/${name} is left`)
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')

@@ -22,14 +22,18 @@ export function killInSandbox(dataDir: string, kind: string, random: () => numbe
   const victim = found[Math.floor(random() * found.length)]
   if (victim === undefined) return null
   const sandboxId = sandboxOf(victim)
-  // It may have ended meanwhile, and another process may have its number.
-  if (processes().find(({ pid }) => pid === victim.pid)?.command !== victim.command) return null
+  return killOf(victim) ? { ...victim, sandboxId } : null
+}
+
+/** False when it has ended meanwhile; another process may have its number then. */
+export function killOf(victim: Process): boolean {
+  if (processes().find(({ pid }) => pid === victim.pid)?.command !== victim.command) return false
   try {
     process.kill(victim.pid, 'SIGKILL')
-    return { ...victim, sandboxId }
+    return true
   } catch {
     ignoreEnded()
-    return null
+    return false
   }
 }
 

@@ -102,9 +102,15 @@ export interface SandboxDriver {
   adopt(): Promise<Sandbox[]>
   /** Removes what a killed server left behind, except for live sandboxes. Runs once at start, before the first create. */
   sweep(): Promise<void>
+  /**
+   * Ends the sandboxes of a server that is gone for good, by the id of its data folder. Only where they go on without its
+   * machine.
+   */
+  endOf?(folderId: string): Promise<void>
 }
 
-export type SandboxErrorKind = 'no-isolation' | 'no-space' | 'boot-failed' | 'aborted'
+/** `unreached`: what runs the sandboxes does not answer at the moment. */
+export type SandboxErrorKind = 'no-isolation' | 'no-space' | 'boot-failed' | 'aborted' | 'unreached'
 
 export class SandboxError extends Error {
   readonly kind: SandboxErrorKind

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 
 import { createLifecycle, type Entry, socketIn } from './lifecycle.ts'
 
-test('the end of a sandbox is reported even if what runs sandboxes does not answer any more', async () => {
+/** One sandbox, whose daemon is here. */
+async function oneSandbox(machine: { remove(): Promise<void>; details(): Promise<string> }) {
   const runRoot = await mkdtemp(join(tmpdir(), 'svc-life-'))
   const daemon = createServer((_, response) => response.end())
-  const gone = () => Promise.reject(new Error('Unable to connect.'))
   let entry: Entry | null = null
   const lifecycle = createLifecycle<object>({
     ...{ runRoot, bootMs: 10_000, pollMs: 20, leaseSeconds: 0, log: () => {}, blank: () => ({}) },
@@ -21,14 +21,41 @@ test('the end of a sandbox is reported even if what runs sandboxes does not answ
     ...{ started() {}, watch() {}, leftBehind: async () => [], endedEarly: () => new Error('early') },
     explain: (error) => error as never,
     externalId: () => 'one',
-    ...{ memoryTrouble: gone, lastLines: gone, remove: gone, sweep: async () => {} },
+    ...{ memoryTrouble: machine.details, lastLines: machine.details, remove: machine.remove, sweep: async () => {} },
   })
   const limits = { memoryBytesMax: 1, cpuMax: 1, processesMax: 1, diskBytesMax: 1 }
   await lifecycle.create({ sandboxId: 'one', env: {}, limits, relaySocket: null }, new AbortController().signal)
+  const close = async () => {
+    daemon.close()
+    await rm(runRoot, { recursive: true, force: true })
+  }
+  return { lifecycle, entry: entry!, close }
+}
+
+const gone = () => Promise.reject(new Error('Unable to connect.'))
+
+test('the end of a sandbox is reported even if what runs sandboxes does not answer any more', async () => {
+  const { lifecycle, entry, close } = await oneSandbox({ remove: gone, details: gone })
   const reported: string[] = []
   lifecycle.onExit(({ reason }) => void reported.push(reason))
-  await lifecycle.ended(entry!, 'because its pod was deleted')
+  await lifecycle.ended(entry, 'because its pod was deleted')
   expect(reported).toEqual(['The sandbox ended by itself because its pod was deleted.'])
-  daemon.close()
-  await rm(runRoot, { recursive: true, force: true })
+  await close()
+})
+
+test('a sandbox that could not be removed is removed by the next stop', async () => {
+  let isReached = false
+  let removed = 0
+  const remove = async () => {
+    if (!isReached) await gone()
+    removed += 1
+  }
+  const { lifecycle, close } = await oneSandbox({ remove, details: gone })
+  await expect(lifecycle.stop('one')).rejects.toThrow('Unable to connect.')
+  isReached = true
+  await lifecycle.stop('one')
+  expect(removed).toBe(1)
+  await lifecycle.stop('one')
+  expect(removed).toBe(1)
+  await close()
 })

@@ -35,7 +35,7 @@ interface Machine<Own> {
   memoryTrouble(entry: Entry & Own): Promise<string | null>
   /** "Its last lines: …", or an empty string without output. */
   lastLines(entry: Entry & Own): string | Promise<string>
-  /** Ends every process of the sandbox and removes everything of it. Called once. */
+  /** Ends every process of the sandbox and removes everything of it. Called again when it failed. */
   remove(entry: Entry & Own): Promise<void>
   /** Removes what a killed server left behind, except for the folders. */
   sweep(isLive: (sandboxId: string) => boolean): Promise<void>
@@ -51,7 +51,7 @@ export interface Entry {
   /** The lease of a sandbox that another server started may be shorter than this server's. */
   isAdopted: boolean
   renewAt: number
-  /** Shared by `stop` and an exit of the sandbox, which may happen at the same time. */
+  /** Shared by `stop` and an exit of the sandbox, which may happen at the same time. Null again after a failure. */
   cleaned: Promise<void> | null
 }
 
@@ -163,7 +163,10 @@ export function createLifecycle<Own extends object>(
       if (live.size > 0 || renewing === null) return
       clearInterval(renewing)
       renewing = null
-    })()
+    })().catch((error: unknown) => {
+      entry.cleaned = null
+      throw error
+    })
     return entry.cleaned
   }
 

@@ -14,7 +14,9 @@ import { gatewayOf, git, until } from '../../e2e/harness.ts'
 import { buildTortureProgram } from '../program.ts'
 import { TortureServer } from '../server.ts'
 import { type TortureProject, World } from '../world.ts'
+import { clusterSandboxes } from './cluster-sandboxes.ts'
 import type { Host, Network } from './network.ts'
+import { localSandboxes, type SandboxKind, type Sandboxes } from './sandboxes.ts'
 
 /** Longer than any harm, so that a server finds its sandboxes again. */
 const leaseSeconds = 300
@@ -46,6 +48,7 @@ export interface Fleet {
   projects: FleetProject[]
   world: World
   balancer: Balancer
+  sandboxes: Sandboxes
   database: { dataDir: string; url: string }
   start(server: FleetServer): Promise<void>
   close(options: { keep: boolean }): Promise<void>
@@ -53,20 +56,21 @@ export interface Fleet {
 
 export const serverNames = ['ada', 'bob', 'cyd'] as const
 
-export async function makeFleet(network: Network): Promise<Fleet> {
+export async function makeFleet(network: Network, kind: SandboxKind): Promise<Fleet> {
   const dir = await mkdtemp(join(tmpdir(), 'svc-tf-'))
   const dataDir = join(dir, 'postgres')
   const program = await buildTortureProgram(dir)
   const postgres = await startPostgres(dataDir, network)
   network.reach(postgres.connectionString)
+  const sandboxes = kind === 'local' ? localSandboxes : await clusterSandboxes({ dir, program, network })
   const balancer = await startBalancer()
-  const servers = await makeServers(network, { program, balancer })
+  const servers = await makeServers(network, { program, balancer, sandboxes })
   const world = await World.make(servers[0]!.server)
   world.servers.push(...servers.slice(1).map(({ server }) => server))
   world.front = balancer.url
   world.requestMs = requestMs
   const fleet: Fleet = {
-    ...{ network, servers, projects: [], world, balancer },
+    ...{ network, servers, projects: [], world, balancer, sandboxes },
     database: { dataDir, url: postgres.connectionString },
     start: async ({ server }) => void (await server.start({ sandboxes: true, leaseSeconds })),
     async close({ keep }) {
@@ -74,6 +78,7 @@ export async function makeFleet(network: Network): Promise<Fleet> {
       await world.close({ keep })
       await balancer.close()
       await postgres.stop()
+      await sandboxes.close()
       await network.close()
       if (!keep) await rm(dir, { recursive: true, force: true })
     },
@@ -105,17 +110,18 @@ async function startPostgres(dataDir: string, network: Network): Promise<Supervi
 
 async function makeServers(
   network: Network,
-  { program, balancer }: { program: string; balancer: Balancer },
+  { program, balancer, sandboxes }: { program: string; balancer: Balancer; sandboxes: Sandboxes },
 ): Promise<FleetServer[]> {
   const servers: FleetServer[] = []
   for (const [n, name] of serverNames.entries()) {
     const host = network.hosts[n]!
     const beside = servers[0]?.server
+    const settings = { ...settingsOf(name, host, balancer), ...sandboxes.settingsOf(n) }
     const server = await TortureServer.make({
       program,
       databaseUrl: host.databaseUrl,
       ...(beside === undefined ? {} : { beside }),
-      fleet: { name, url: host.frontUrl, around: host.around, settings: settingsOf(name, host, balancer) },
+      fleet: { name, url: host.frontUrl, around: host.around, settings },
     })
     servers.push({ name, n, server })
   }

@@ -5,7 +5,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../../e2e/harness.ts'
 import { doHarm, type Harm as DatabaseHarm } from '../database-harm.ts'
-import { killInSandbox } from '../sandbox-victims.ts'
 import { type FleetServer, isReady } from './fleet.ts'
 import { homeMoved, serverDrained, serverLost } from './home-harms.ts'
 import type { Cut } from './network.ts'
@@ -19,7 +18,7 @@ export interface Harm {
 }
 
 /** A server without a heartbeat for 20 s counts as dead; a lock that was lost counts after 5 s. */
-const deadMs = 20_000
+export const deadMs = 20_000
 
 export const harms: Harm[] = [
   { name: 'server killed', do: (run) => restarted(run, 'SIGKILL', [0, 3_000]) },
@@ -30,7 +29,6 @@ export const harms: Harm[] = [
   { name: 'home moved', do: homeMoved },
   { name: 'server drained', do: serverDrained },
   { name: 'server lost', do: serverLost },
-  { name: 'sandbox driver killed', do: (run) => inSandbox(run, 'driver') },
   { name: 'process 1 killed', do: (run) => inSandbox(run, 'process 1') },
   { name: 'daemon killed', do: (run) => inSandbox(run, 'daemon') },
   { name: 'runtime killed', do: (run) => inSandbox(run, 'runtime') },
@@ -49,12 +47,12 @@ export const harms: Harm[] = [
   { name: 'PostgreSQL connections cut', cutsDatabase: true, do: (run) => database(run, 'cut') },
 ]
 
-function between({ random, isBrief }: Run, [min, max]: [number, number]): number {
+export function between({ random, isBrief }: Run, [min, max]: [number, number]): number {
   const ms = min + random() * (max - min)
   return isBrief ? ms / 10 : ms
 }
 
-function anyServer({ fleet, random, harmed }: Run): FleetServer {
+export function anyServer({ fleet, random, harmed }: Run): FleetServer {
   const chosen = fleet.servers[Math.floor(random() * fleet.servers.length)]!
   harmed.add(chosen)
   return chosen
@@ -86,11 +84,8 @@ async function withoutPower(run: Run): Promise<void> {
   await run.fleet.start(it)
 }
 
-async function inSandbox(run: Run, kind: string): Promise<void> {
-  const killed = await until(`a ${kind} to kill`, () => {
-    const { dataDir } = run.fleet.servers[Math.floor(run.random() * run.fleet.servers.length)]!.server
-    return killInSandbox(dataDir, kind, run.random)
-  })
+export async function inSandbox(run: Run, kind: string): Promise<void> {
+  const killed = await until(`a ${kind} to kill`, () => run.fleet.sandboxes.kill(run, kind))
   run.seen.push(killed)
   run.victims.set(killed.sandboxId, kind)
 }
@@ -119,7 +114,7 @@ async function cutDatabase(run: Run): Promise<void> {
   )
 }
 
-async function cutWhile(run: Run, cuts: Cut[]): Promise<void> {
+export async function cutWhile(run: Run, cuts: Cut[]): Promise<void> {
   await run.fleet.network.cut(cuts)
   await delay(between(run, [2_000, deadMs + 15_000]))
   await run.fleet.network.heal(cuts)

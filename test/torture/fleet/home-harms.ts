@@ -3,9 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ErrorBody, ProjectHome } from '@svc/contract'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import { removeFolder, until } from '../../e2e/harness.ts'
-import { ignoreEnded } from '../../ignored.ts'
-import { isOfSandbox } from '../sandbox-victims.ts'
-import { processesInSandboxes } from '../sandbox-leaks.ts'
 import type { Fleet, FleetProject, FleetServer } from './fleet.ts'
 import { count, type Run } from './run.ts'
 
@@ -89,7 +86,7 @@ export async function serverLost(run: Run): Promise<void> {
   await until('every project to have a copy', () => hasCopies(fleet), movedMs)
   await lost.server.kill('SIGKILL')
   for (const id of await sandboxesAt(fleet, lost)) victims.set(id, 'server')
-  await endSandboxes(lost)
+  await fleet.sandboxes.endWithMachine(lost)
   await removeFolder(lost.server.dataDir)
   await takeOver(fleet, lost)
   await findHomes(fleet)
@@ -110,21 +107,6 @@ async function sandboxesAt({ database }: Fleet, { name }: FleetServer): Promise<
     ),
   )
   return rows.map((row) => row.sandbox_id)
-}
-
-/** They are processes of the machine that is gone. */
-async function endSandboxes({ server }: FleetServer): Promise<void> {
-  await until('the sandboxes of the machine to end', () => {
-    const left = processesInSandboxes(server.dataDir).filter(isOfSandbox)
-    for (const { pid } of left) {
-      try {
-        process.kill(pid, 'SIGKILL')
-      } catch {
-        ignoreEnded()
-      }
-    }
-    return left.length === 0
-  })
 }
 
 /** It is refused until the heartbeat of the lost server is old enough. */

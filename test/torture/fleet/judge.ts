@@ -2,7 +2,7 @@
 import { readlinkSync } from 'node:fs'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import { tryGitIn } from '../repositories.ts'
-import { leaksInDatabase, leaksOnMachine, processes, processesInSandboxes } from '../sandbox-leaks.ts'
+import { leaksInDatabase, leaksOnMachine, processes } from '../sandbox-leaks.ts'
 import { judgeSession } from './judge-session.ts'
 import type { Run } from './run.ts'
 
@@ -36,12 +36,10 @@ async function judgeFirings({ fleet, ledger, problems }: Run): Promise<void> {
 /** Ends the servers with their sandboxes. */
 export async function judgeLeftovers({ fleet, seen, problems }: Run): Promise<void> {
   for (const { server } of fleet.servers) await server.stopWithSessions()
+  problems.push(...(await fleet.sandboxes.leftovers(fleet)))
   const networks = fleet.network.hosts.flatMap(({ namespace }) => namespace ?? [])
-  for (const { name, server } of fleet.servers) {
+  for (const { name, server } of fleet.servers)
     problems.push(...leaksOnMachine(server.dataDir, seen).map((what) => `${name}: ${what}`))
-    for (const { pid, command } of processesInSandboxes(server.dataDir))
-      problems.push(`${name}: process ${pid} is in a sandbox: ${command}`)
-  }
   for (const { pid, command } of processes())
     if (networks.includes(networkOf(pid)) && !command.startsWith('sleep infinity'))
       problems.push(`process ${pid} is left of a server: ${command}`)

@@ -6,9 +6,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readlinkSync } from 'node:fs'
 import { run, until } from '../../e2e/harness.ts'
 import type { Cut, Network } from './network.ts'
+import { Link } from './proxies.ts'
 
 /** A subnet for each kind of traffic, so that each can be cut by itself. They are reserved for tests of networks. */
-const subnets = { front: '198.18.0', database: '198.18.1', peers: '198.18.2' } as const
+const subnets = { front: '198.18.0', database: '198.18.1', peers: '198.18.2', cluster: '198.18.3' } as const
+/** Where servers reach the API of a cluster. */
+export const clusterAddress = `${subnets.cluster}.1`
 const port = 8420
 const nowhere = '02:00:00:00:ff:ff'
 const bridgeCard = '02:00:00:00:00:01'
@@ -40,6 +43,10 @@ export async function namespaces(count: number): Promise<Network> {
   return {
     postgres: { listen_addresses: '*' },
     reach: () => {},
+    async reachCluster(path) {
+      const port = await new Link(() => ({ path })).listen(clusterAddress)
+      return numbers.map(() => `${clusterAddress}:${port}`)
+    },
     hosts: numbers.map((n) => ({
       namespace: readlinkSync(`/proc/${within(n)}/ns/net`),
       around: ['nsenter', `--net=/proc/${within(n)}/ns/net`, '--'],
@@ -73,6 +80,7 @@ async function connectHost(n: number, pid: number, all: number[]): Promise<void>
     `link set torture${n + 1} up`,
     ...neighbor('front', n, 'torture0'),
     ...neighbor('database', n, 'torture0'),
+    ...neighbor('cluster', n, 'torture0'),
   ])
   await ip(pid, [
     'link set lo up',
@@ -91,10 +99,10 @@ function neighbor(subnet: keyof typeof subnets, n: number, device: string, card 
 function entriesOf({ between: [n, other], ways }: Cut, isCut: boolean): [number | null, string][] {
   const card = (real: string) => (isCut ? nowhere : real)
   const [there, back]: [number | null, string][] =
-    other === 'database'
+    typeof other === 'string'
       ? [
-          [n, `neigh replace ${subnets.database}.1 lladdr ${card(bridgeCard)} nud permanent dev eth0`],
-          [null, neighbor('database', n, 'torture0', card(cardOf(n)))[0]!],
+          [n, `neigh replace ${subnets[other]}.1 lladdr ${card(bridgeCard)} nud permanent dev eth0`],
+          [null, neighbor(other, n, 'torture0', card(cardOf(n)))[0]!],
         ]
       : [
           [n, neighbor('peers', other, 'eth0', card(cardOf(other)))[0]!],

@@ -1,4 +1,4 @@
-/** The network between servers, and between each of them and PostgreSQL, whose links can be cut. */
+/** The network between servers, and between each of them and PostgreSQL or a cluster, whose links can be cut. */
 export interface Host {
   /** Its network namespace, as /proc names it. Null: it has none of its own. */
   namespace: string | null
@@ -12,9 +12,9 @@ export interface Host {
   peerUrl: string
 }
 
-/** Two servers by their numbers, or a server and PostgreSQL. `ways`: the packets of one side only, or of both. */
+/** Two servers by their numbers, or a server and PostgreSQL or the API of the cluster. `ways`: the packets of one side only, or of both. */
 export interface Cut {
-  between: [number, number | 'database']
+  between: [number, number | 'database' | 'cluster']
   ways: 'both' | 'there'
 }
 
@@ -24,6 +24,8 @@ export interface Network {
   hosts: Host[]
   /** Called with the address of PostgreSQL once it runs. */
   reach(databaseUrl: string): void
+  /** Makes the API of a cluster, which listens on this Unix socket, reachable: `address:port` for each server. */
+  reachCluster(socket: string): Promise<string[]>
   cut(cuts: Cut[]): Promise<void>
   heal(cuts: Cut[]): Promise<void>
   close(): Promise<void>

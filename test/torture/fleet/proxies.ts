@@ -7,7 +7,7 @@ import { connect, createServer, type NetConnectOpts, type Server, type Socket } 
 import { freePort } from '@svc/git/testing'
 import type { Cut, Network } from './network.ts'
 
-class Link {
+export class Link {
   readonly #target: () => NetConnectOpts
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -19,8 +19,8 @@ class Link {
     this.#server = createServer((near) => this.#whenWhole(() => this.#join(near)))
   }
 
-  async listen(): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  async listen(host = '127.0.0.1'): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen({ host, port: 0 }, resolve))
     return (this.#server.address() as { port: number }).port
   }
 
@@ -73,8 +73,10 @@ export async function proxies(count: number): Promise<Network> {
       return { own, toServer, toDatabase, peer: await toServer.listen(), databasePort: await toDatabase.listen() }
     }),
   )
-  const linksOf = (cuts: Cut[]) =>
-    cuts.map(({ between: [n, other] }) => (other === 'database' ? all[n]!.toDatabase : all[n]!.toServer))
+  const toCluster: Link[] = []
+  const linkOf = ({ between: [n, other] }: Cut) =>
+    other === 'database' ? all[n]!.toDatabase : other === 'cluster' ? toCluster[n]! : all[n]!.toServer
+  const linksOf = (cuts: Cut[]) => cuts.map(linkOf)
   return {
     postgres: {},
     hosts: all.map(({ own, peer, databasePort }) => ({
@@ -84,9 +86,17 @@ export async function proxies(count: number): Promise<Network> {
       databaseUrl: `postgresql://svc@127.0.0.1:${databasePort}/postgres`,
     })),
     reach: (url) => void (database = url),
+    async reachCluster(path) {
+      toCluster.push(...all.map(() => new Link(() => ({ path }))))
+      return Promise.all(toCluster.map(async (link) => `127.0.0.1:${await link.listen()}`))
+    },
     cut: async (cuts) => linksOf(cuts).forEach((link) => link.cut()),
     heal: async (cuts) => linksOf(cuts).forEach((link) => link.heal()),
     close: async () =>
-      void (await Promise.all(all.flatMap((each) => [each.toServer.close(), each.toDatabase.close()]))),
+      void (await Promise.all(
+        [...toCluster, ...all.flatMap(({ toServer, toDatabase }) => [toServer, toDatabase])].map((link) =>
+          link.close(),
+        ),
+      )),
   }
 }

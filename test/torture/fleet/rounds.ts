@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { check } from '../check.ts'
 import { sessionsOf, unsettled } from '../session-chaos.ts'
-import { isOfSandbox } from '../sandbox-victims.ts'
-import { processesInSandboxes } from '../sandbox-leaks.ts'
 import { work } from './actions.ts'
 import type { Fleet } from './fleet.ts'
 import { allReady, type Harm, harms } from './harms.ts'
@@ -54,7 +52,7 @@ export async function tortureFleet(fleet: Fleet, options: FleetOptions): Promise
   const tally: Tally = { harms: {}, recoveryMs: {}, reasons: {} }
   const began = performance.now()
   let done = 0
-  for (const harm of turns(options)) {
+  for (const harm of turns([...harms, ...fleet.sandboxes.harms], options)) {
     if (done >= options.rounds || performance.now() - began > options.minutes * 60_000) break
     await round(run, harm, { probes, tally, say: options.say, number: ++done })
   }
@@ -89,8 +87,8 @@ interface Tally {
 }
 
 /** All harms in random order, again and again, with a quiet round (null) between. */
-function* turns({ random, only }: FleetOptions): Iterable<Harm | null> {
-  const chosen = harms.filter(({ name }) => only.length === 0 || only.includes(name))
+function* turns(all: Harm[], { random, only }: FleetOptions): Iterable<Harm | null> {
+  const chosen = all.filter(({ name }) => only.length === 0 || only.includes(name))
   for (let made = 0; ;) {
     const left = [...chosen]
     while (left.length > 0) {
@@ -114,7 +112,7 @@ async function round(
   probes.round = kind
   if (harm === null) await delay(run.isBrief ? quietMs / 5 : quietMs)
   else await harm.do(run)
-  for (const { server } of fleet.servers) run.seen.push(...processesInSandboxes(server.dataDir).filter(isOfSandbox))
+  run.seen.push(...(await fleet.sandboxes.processes(fleet)))
   const ended = performance.now()
   await settle(run, ended)
   probes.round = null
@@ -154,6 +152,9 @@ async function settle(run: Run, since: number): Promise<void> {
     }
     for (const [id, problem] of left) problems.push(`session ${id} ${problem}`)
   }
+  let strays = await fleet.sandboxes.strays(fleet)
+  for (; strays.length > 0 && !isLate(); strays = await fleet.sandboxes.strays(fleet)) await delay(200)
+  problems.push(...strays)
 }
 
 /** Why sessions ended, which has to be what happened to them. */
@@ -174,6 +175,10 @@ const ended = /^The sandbox ended by itself /
 /** By what was killed in the sandbox. A server finds the sandboxes of its earlier life again, so its death is none. */
 const trueReasons: Record<string, RegExp> = {
   driver: ended,
+  pod: ended,
+  // Nothing heard how it ended.
+  'pod of a dead server':
+    /^The server that ran this sandbox stopped, and the sandbox ended before a server continued it\. /,
   'process 1': ended,
   daemon: ended,
   runtime: /^The agent runtime ended with exit code/,

@@ -39,7 +39,7 @@ describe('the fake', () => {
       body: JSON.stringify(body),
     })
 
-  test.each(['no-isolation', 'no-space', 'boot-failed', 'aborted'] as SandboxErrorKind[])(
+  test.each(['no-isolation', 'no-space', 'boot-failed', 'aborted', 'unreached'] as SandboxErrorKind[])(
     'fails a create as %s',
     async (kind) => {
       driver.failures.push(kind)

@@ -94,6 +94,7 @@ const failureMessages: Record<SandboxErrorKind, [message: string, hint: string |
   'no-space': ['The disk is full.', 'Free some disk space.'],
   'boot-failed': ['The sandbox did not start: it was told to fail.', null],
   aborted: ['The sandbox was stopped while it started.', null],
+  unreached: ['The cluster does not answer.', null],
 }
 
 export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {

@@ -48,6 +48,9 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     })
   }
 
+  const templates = async () =>
+    (await client.json<{ items: Template[] }>('GET', `${at('sandboxtemplates')}?${selector}`)).items
+
   async function remove(name: string): Promise<void> {
     await client.remove(`${at('sandboxwarmpools')}/${name}`)
     await client.remove(`${at('sandboxtemplates')}/${name}`)
@@ -100,11 +103,13 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
     /** Removes the pools of an earlier server whose pods have the programs of another image. */
     async sweep(image: string): Promise<void> {
-      const { items } = await client.json<{ items: Template[] }>('GET', `${at('sandboxtemplates')}?${selector}`)
-      for (const { metadata, spec } of items) {
+      for (const { metadata, spec } of await templates()) {
         const { containers, initContainers = containers } = spec.podTemplate.spec
         if (initContainers[0]?.image !== image) await remove(metadata.name)
       }
+    },
+    async removeAll(): Promise<void> {
+      for (const { metadata } of await templates()) await remove(metadata.name)
     },
   }
 }

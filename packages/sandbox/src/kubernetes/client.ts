@@ -1,6 +1,7 @@
 /** The part of the Kubernetes API that the driver uses, over fetch and WebSocket. */
 import { Duplex } from 'node:stream'
 
+import { SandboxError } from '../driver.ts'
 import type { ClusterAccess } from './access.ts'
 
 export interface ApiObject {
@@ -35,27 +36,58 @@ export interface WatchEvent<Kind> {
 export type Client = ReturnType<typeof createClient>
 
 const requestMs = 30_000
+/**
+ * How long an API server that restarts is waited for, and its answers while it does, or has too much to do: it refuses
+ * everyone until it has read who may do what.
+ */
+const retriedMs = 15_000
+const againMs = 500
+const passing = [401, 403, 429, 502, 503, 504]
+/** A request that was taken although its answer was lost. */
+const alreadyMade = 409
 /** The API server ends a watch by itself; the driver then lists and watches again. */
 const watchSeconds = 240
+const lateSeconds = 30
 
 export function createClient(access: ClusterAccess) {
+  /** Again while the API server does not take it. What a request makes has a name, so it is made once. */
   async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
-    const { body, accept, signal } = options
-    const reply = await fetch(access.server + path, {
+    const { accept = [] } = options
+    const init = initOf(method, await access.headers(), options)
+    const deadline = performance.now() + retriedMs
+    // A watch is begun again by its caller.
+    const isOver = () => options.signal !== undefined || performance.now() > deadline
+    for (let known = accept; ; known = method === 'POST' ? [...accept, alreadyMade] : accept) {
+      const reply = await fetch(access.server + path, init()).catch((error: unknown) => {
+        if (options.signal !== undefined) throw error
+        if (isOver()) throw unreached(error)
+        return null
+      })
+      if (reply?.ok || known.includes(reply?.status ?? 0)) return reply!
+      if (reply !== null && (isOver() || !passing.includes(reply.status)))
+        throw new ClusterError(
+          reply.status,
+          messageOf(await reply.text()) || `${method} ${path} answered ${reply.status}`,
+        )
+      await reply?.arrayBuffer()
+      await new Promise((again) => setTimeout(again, againMs))
+    }
+  }
+
+  const initOf =
+    (method: string, headers: Record<string, string>, { body, type, signal }: RequestOptions) =>
+    () => ({
       method,
       headers: {
-        ...(await access.headers()),
+        ...headers,
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': options.type ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       tls: access.tls,
       signal: signal ?? AbortSignal.timeout(requestMs),
       ...(signal === undefined ? {} : { timeout: false }),
     })
-    if (reply.ok || accept?.includes(reply.status)) return reply
-    throw new ClusterError(reply.status, messageOf(await reply.text()) || `${method} ${path} answered ${reply.status}`)
-  }
 
   return {
     request,
@@ -74,7 +106,9 @@ export function createClient(access: ClusterAccess) {
       await (await request('DELETE', path, { body, accept: [404] })).arrayBuffer()
     },
     /** Ends when the API server ends it. Throws a ClusterError 410 when the version is too old. */
-    async *watch<Kind>(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent<Kind>> {
+    async *watch<Kind>(path: string): AsyncGenerator<WatchEvent<Kind>> {
+      // The end of an API server whose machine lost power arrives never.
+      const signal = AbortSignal.timeout((watchSeconds + lateSeconds) * 1000)
       const joint = path.includes('?') ? '&' : '?'
       const reply = await request('GET', `${path}${joint}watch=true&timeoutSeconds=${watchSeconds}`, { signal })
       for await (const line of linesOf(reply.body!)) {
@@ -180,6 +214,12 @@ async function portForward(
 function whenSent(socket: WebSocket, done: () => void): void {
   if (socket.bufferedAmount < unsentBytesMax || socket.readyState !== WebSocket.OPEN) return done()
   setTimeout(() => whenSent(socket, done), sentLookMs)
+}
+
+/** Members of projects read it: it names no address. */
+function unreached(error: unknown): SandboxError {
+  const why = error instanceof Error ? (/^[^:.]+/.exec(error.message)?.[0] ?? error.name) : String(error)
+  return new SandboxError('unreached', `The cluster does not answer (${why}).`, { cause: error })
 }
 
 function messageOf(text: string): string {

@@ -31,7 +31,7 @@ export async function openCluster(options: { access: AccessOptions; namespace: s
   const namespace = options.namespace ?? access.namespace
   const { gitVersion } = await client.json<{ gitVersion: string }>('GET', '/version')
   await requireRights(client, namespace, access.isInside)
-  const hasClaims = await mayClaim(client, namespace)
+  const hasClaims = await mayClaim(client, namespace, 'create')
   return { client, namespace, hasClaims, version: gitVersion, server: access.server, isInside: access.isInside }
 }
 
@@ -106,7 +106,8 @@ async function requireRights(client: Client, namespace: string, isInside: boolea
   )
 }
 
-async function mayClaim(client: Client, namespace: string): Promise<boolean> {
+/** Whether the cluster has the resources of agent-sandbox, and this server may do this with all of them. */
+export async function mayClaim(client: Client, namespace: string, verb: 'create' | 'delete'): Promise<boolean> {
   try {
     if ((await client.find(claimsApi)) === null) return false
   } catch (error) {
@@ -114,7 +115,7 @@ async function mayClaim(client: Client, namespace: string): Promise<boolean> {
     throw error
   }
   const wanted = ['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'].map((resource) =>
-    right(resource, 'create', 'extensions.agents.x-k8s.io'),
+    right(resource, verb, 'extensions.agents.x-k8s.io'),
   )
   return (await Promise.all(wanted.map((one) => isAllowed(client, namespace, one)))).every(Boolean)
 }

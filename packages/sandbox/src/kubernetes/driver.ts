@@ -15,7 +15,9 @@ import { aborted, noIsolation } from '../spec.ts'
 import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
 import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
+import { endOwned } from './end-owned.ts'
 import { examineCluster } from './examine.ts'
+import { adoptLate } from './late.ts'
 import { linksOf } from './links.ts'
 import {
   annotations,
@@ -45,7 +47,7 @@ export interface KubernetesOptions {
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   workspaceStorageClass: string | null
-  /** Names this installation. Only its pods are adopted, and ended when nothing needs them. */
+  /** Names this server. Only its pods are adopted, and ended when nothing needs them. */
   owner: string
   /** 32 secret bytes that stay the same over restarts. They prove to the sandboxes who their server is. */
   seed: Buffer
@@ -147,12 +149,13 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     }
   }
 
-  /** False when it cannot be: `probe` says why. */
-  const isReached = () =>
+  /** `probe` says why it cannot be. */
+  const reach = () =>
     parts().then(
-      () => true,
-      () => false,
+      () => 'yes' as const,
+      (error: unknown) => (error instanceof ProblemError ? 'refused' : 'no'),
     )
+  const isReached = async () => (await reach()) === 'yes'
 
   async function examine(): Promise<Finding[]> {
     const probed = await probe()
@@ -324,6 +327,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
     const adopted = await Promise.all(
       [...pods.pods.values()].map(async (pod) => {
+        // A late adoption finds those that this server made.
+        if (live.has(pod.metadata.annotations?.[annotations.sandbox] ?? '')) return []
         try {
           const found = await leftPod(pod)
           if (found === null) return []
@@ -381,7 +386,22 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     await pools?.sweep(settings.image)
   }
 
-  return { ...lifecycle, outlives: leaseSeconds > 0, isElsewhere: true, name: 'kubernetes', probe, examine }
+  async function endOf(lost: string): Promise<void> {
+    const { cluster, path } = await parts()
+    await endOwned(cluster, path, { [labels.server]: hashOf(lost, 16) })
+  }
+
+  const late = adoptLate(lifecycle, { reach, leaseMs: leaseSeconds * 1000, log: options.log })
+  return {
+    ...lifecycle,
+    ...late,
+    outlives: leaseSeconds > 0,
+    isElsewhere: true,
+    name: 'kubernetes',
+    probe,
+    examine,
+    endOf,
+  }
 }
 
 const namedImage = ({ image }: SandboxSpec): string | null => (image?.kind === 'named' ? image.reference : null)

@@ -61,8 +61,8 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
       const reply = await cluster.client.request(
         'GET',
         `${path}/${pod}/log?container=${containerName}&limitBytes=4096`,
-        // The container is not there yet, or its log is not.
-        { accept: [400, 404] },
+        // The container is not there yet, or its log is not, or its node does not answer.
+        { accept: [400, 404, 500] },
       )
       const text = await reply.text()
       const key = reply.ok ? /^svc-link ([\w-]{43})$/m.exec(text)?.[1] : undefined

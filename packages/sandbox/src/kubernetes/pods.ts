@@ -40,7 +40,7 @@ export function followPods(client: Client, path: string, log: (message: string) 
     let version = from
     for (;;) {
       const pause = new Promise((again) => setTimeout(again, againMs))
-      const events = client.watch<Pod>(`${path}&resourceVersion=${version}`, new AbortController().signal)
+      const events = client.watch<Pod>(`${path}&resourceVersion=${version}`)
       for await (const { type, object } of events) {
         version = object.metadata.resourceVersion ?? version
         emit(object, type === 'DELETED')

@@ -29,7 +29,7 @@ interface TakeOver extends BodyOf<typeof takeOverServerRoute> {
 export async function takeOverServer(deps: Deps, input: TakeOver) {
   const { serverName, caller, accept_loss } = input
   const account_id = await requireInstanceOwner(deps.db, caller.actor.user_id, 'take over servers')
-  await requireGone(deps, serverName)
+  const { data_folder } = await requireGone(deps, serverName)
   const began = performance.now()
   // It can be paused in the middle of a transaction, or hold the lock of a merge.
   await endConnections(deps.db, serverName)
@@ -49,18 +49,31 @@ export async function takeOverServer(deps: Deps, input: TakeOver) {
     after: { server: serverName, projects: taken, accept_loss },
   })
   await deleteReplicasOn(deps.db, serverName)
-  if ((await projectsAt(deps.db, serverName)).length === 0) await markTakenOver(deps.db, serverName)
+  if ((await projectsAt(deps.db, serverName)).length === 0) {
+    await endSandboxes(deps, serverName, data_folder)
+    await markTakenOver(deps.db, serverName)
+  }
   return { server: serverName, projects, remaining: left.length - projects.length }
 }
 
-async function requireGone(deps: Deps, serverName: string): Promise<void> {
+/** Those in a cluster go on without their server. A cluster that cannot be reached must not keep projects from a home. */
+async function endSandboxes({ sandboxes, log }: Deps, server: string, folderId: string): Promise<void> {
+  await sandboxes
+    ?.endOf?.(folderId)
+    .catch((error: unknown) =>
+      log.error({ err: error, server }, 'the sandboxes of a lost server are left in the cluster; take it over again'),
+    )
+}
+
+async function requireGone(deps: Deps, serverName: string): Promise<{ data_folder: string }> {
   const { db, heartbeat } = deps
-  if ((await findServer(db, { server_name: serverName })) === null)
+  const server = await findServer(db, { server_name: serverName })
+  if (server === null)
     throw new ServiceError('not_found', `No server with the name ${serverName} has ever used this database.`)
   const deadAfterSeconds = heartbeat.deadAfterSeconds()
   const isRunning =
     serverName === deps.serverName || (await livePeer(db, { serverName, deadAfterSeconds, anyRole: true })) !== null
-  if (!isRunning) return
+  if (!isRunning) return server
   const seen = await lastSeen(db, serverName)
   throw new ServiceError(
     'conflict',

@@ -1,5 +1,6 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError, isDiskFull } from '@svc/git'
+import { SandboxError } from '@svc/sandbox'
 import pg from 'pg'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
@@ -84,6 +85,11 @@ function asRefusal(error: unknown): ServiceError | null {
     return new ServiceError('unavailable', 'The disk of this server is full. Nothing was changed.', {
       hint: 'Try again when its operator has freed space in the data folder.',
       detail: { retry_after_seconds: 60 },
+      cause: error,
+    })
+  if (error instanceof SandboxError && error.kind === 'unreached')
+    return new ServiceError('unavailable', error.message, {
+      hint: 'Try again once it answers: what was requested is remembered, and nothing is done twice.',
       cause: error,
     })
   if (error instanceof GitError && error.failure === 'busy')
