@@ -14,6 +14,7 @@ export interface Scenario {
     | 'checks'
     | 'moves'
     | 'copies'
+    | 'databases'
   /** The other failpoints that lead here. */
   beside?: string
   /** An external client pushes to the base meanwhile. */
@@ -118,6 +119,11 @@ export const scenarios: Record<string, Scenario> = {
   'replica.before_objects': { by: 'copies' },
   'replica.before_refs': { by: 'copies' },
   'replica.before_send': { by: 'copies' },
+  'database.after_copy': { by: 'databases' },
+  'database.after_mark': { by: 'databases' },
+  'database.after_tables': { by: 'databases' },
+  'database.before_commit': { by: 'databases' },
+  'database.before_rows': { by: 'databases' },
   'check.after_claim': { by: 'checks' },
   'check.after_sandbox': { by: 'checks' },
   'check.after_files': { by: 'checks' },

@@ -9,7 +9,7 @@ import { DiskWatch } from './storage/disk-watch.ts'
 import { superviseEmbeddedPostgres } from './db/embedded/supervise.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
-import { type Database, openDatabase } from './db/pool.ts'
+import { type Database, openDatabase, pingDatabase } from './db/pool.ts'
 import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
@@ -52,11 +52,14 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null
   try {
-    await refuseEmptyDatabase(config)
-    await migrate(url)
     const instanceId = randomUUID()
     const opened = openDatabase(url, log, { applicationName: `svc ${instanceId}` })
     database = opened
+    // A move between databases takes the lock of migrations, then looks for connections of servers. In the opposite
+    // order here, one of the two always sees the other.
+    await pingDatabase(opened.db)
+    await refuseEmptyDatabase(config)
+    await migrate(url)
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
     const registered = await registerServer({ db: opened.db, config, log }, folderId)
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)

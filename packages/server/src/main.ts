@@ -34,7 +34,14 @@ import { startupLine } from './startup/startup-error.ts'
 export type { StartupHooks } from './startup/banner.ts'
 
 /** For `svc self-host`, which runs this program for what needs its configuration. */
-const inside = ['--doctor', '--examine-upgrade', '--end-sandboxes', '--rotate-key', '--sandbox-image']
+const inside = [
+  '--doctor',
+  '--examine-upgrade',
+  '--end-sandboxes',
+  '--rotate-key',
+  '--sandbox-image',
+  '--move-database',
+]
 const usage = `svc server runs the server in the foreground, until Ctrl-C. It takes no arguments: environment variables configure it
 (docs/operate/server.md). In the background: svc self-host start
 `
@@ -70,6 +77,13 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     if (args.includes('--rotate-key')) {
       const { rotateKeyOf } = await import('./keyring/rotate-command.ts')
       process.stdout.write(`${JSON.stringify(await rotateKeyOf(config))}\n`)
+      return
+    }
+    if (args.includes('--move-database')) {
+      const { moveDatabase } = await import('./startup/move-database.ts')
+      const to = (await new Response(Bun.stdin.stream()).text()).trim()
+      const moved = await moveDatabase(config, to, (at) => process.stderr.write(`${JSON.stringify(at)}\n`))
+      process.stdout.write(`${JSON.stringify(moved)}\n`)
       return
     }
     if (args.includes('--sandbox-image')) {

@@ -198,6 +198,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'take-over': leaf(async () => (await import('../commands/self-host/copies.ts')).takeOver),
     copies: leaf(async () => (await import('../commands/self-host/copies.ts')).copies),
     image: leaf(async () => (await import('../commands/self-host/image.ts')).image),
+    'move-database': leaf(async () => (await import('../commands/self-host/move-database.ts')).moveDatabase),
     'rotate-key': leaf(async () => (await import('../commands/self-host/self-host.ts')).rotateKey),
   }),
   api: leaf(async () => (await import('../commands/api.ts')).api),

@@ -134,6 +134,7 @@ export const elsewhere = new Set([
     'self-host upgrade',
     'self-host doctor',
     'self-host rotate-key',
+    'self-host move-database',
     'self-host image',
     'self-host owner-link',
     'self-host take-over',

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { MovedDatabaseError, requireDataHere } from './move/state.ts'
 import { type Migration, readMigrations } from './read-migrations.ts' with { type: 'macro' }
 
 /** In order; never edited once released. Later ones only expand, so that an old and a new server can run side by side. */
@@ -26,18 +27,52 @@ export class MigrationError extends Error {
   }
 }
 
-/** Migrates under a lock, each migration in a transaction of its own. Throws NewerDatabaseError before it touches anything. */
+/** By which others find the connections of a move between databases, which holds the lock of migrations. */
+export const moverName = 'svc-move-database'
+
+/**
+ * Migrates under a lock, each migration in a transaction of its own. Before it touches anything it throws
+ * NewerDatabaseError, and MovedDatabaseError for a database whose data are elsewhere.
+ */
 export async function migrate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
-    const found = await currentVersion(client)
-    requireKnown(found)
-    for (const migration of migrations.filter(({ version }) => version > found)) await apply(client, migration)
+    if (!(await tryMigrationLock(client))) {
+      await refuseDuringMove(client)
+      await client.query('select pg_advisory_lock($1)', [migrationLock])
+    }
+    await requireDataHere(client)
+    await layTables(client)
   } finally {
     await client.end()
   }
+}
+
+/** For a caller that holds the lock of migrations. */
+export async function layTables(client: pg.Client): Promise<void> {
+  const found = await currentVersion(client)
+  requireKnown(found)
+  for (const migration of migrations.filter(({ version }) => version > found)) await apply(client, migration)
+}
+
+/** Held until the connection ends. */
+export async function tryMigrationLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [migrationLock])
+  return rows[0]!.taken
+}
+
+async function refuseDuringMove(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    `select 1 from pg_locks join pg_stat_activity using (pid)
+      where locktype = 'advisory' and granted and classid = 0 and objid = $1 and application_name = $2
+        and database = (select oid from pg_database where datname = current_database())`,
+    [migrationLock, moverName],
+  )
+  if (rows.length > 0)
+    throw new MovedDatabaseError(
+      'svc self-host move-database moves the data of this database right now. Wait until it has ended, then start the server on the database that it names.',
+    )
 }
 
 /** How many migrations `migrate` would apply. Changes nothing; throws NewerDatabaseError as it does. */
@@ -53,9 +88,11 @@ export async function countPending(url: string): Promise<number> {
   }
 }
 
-function requireKnown(found: number): void {
-  const known = migrations.at(-1)?.version ?? 0
-  if (found > known) throw new NewerDatabaseError(found, known)
+/** The version of the tables that this program works on. */
+export const knownVersion = migrations.at(-1)?.version ?? 0
+
+export function requireKnown(found: number): void {
+  if (found > knownVersion) throw new NewerDatabaseError(found, knownVersion)
 }
 
 async function currentVersion(client: pg.Client): Promise<number> {
@@ -65,7 +102,7 @@ async function currentVersion(client: pg.Client): Promise<number> {
   return appliedVersion(client)
 }
 
-async function appliedVersion(client: pg.Client): Promise<number> {
+export async function appliedVersion(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ version: number | null }>(
     'select max(version) as version from schema_migrations',
   )

@@ -348,6 +348,13 @@ export interface Schema {
     confirmed_at: Timestamp | null
     confirmed_by: 'link' | 'password' | 'oidc' | null
   }
+  database_move: {
+    singleton: Generated<boolean>
+    move_id: string
+    state: string
+    other: string
+    changed_at: Now
+  }
   default_branches: {
     project_id: string
     branch: string

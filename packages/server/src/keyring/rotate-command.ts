@@ -1,4 +1,5 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from '../db/embedded/postgres.ts'
@@ -6,7 +7,7 @@ import { dataMajor } from '../db/embedded/data.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
-import { openDatabase } from '../db/pool.ts'
+import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { MasterKeyError } from './master-key.ts'
 import { rotateMasterKey, type Rotation } from './rotate.ts'
@@ -15,9 +16,11 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
   const log = makeLog('json', (text) => text)
   const { url, end } = await reachDatabase(config, log)
   try {
-    await migrate(url)
-    const database = openDatabase(url, log)
+    const database = openDatabase(url, log, undefined, `svc ${randomUUID()}`)
     try {
+      // In this order, as a server does it: a move between databases sees this connection, or this sees the move.
+      await pingDatabase(database.db)
+      await migrate(url)
       return await rotateMasterKey({ config, ...database, localLocks: new LocalLocks() })
     } finally {
       await database.close()

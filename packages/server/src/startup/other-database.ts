@@ -16,6 +16,6 @@ export async function refuseEmptyDatabase({ databaseUrl, dataDir }: Pick<Config,
     await client.end()
   }
   throw new StartupError(
-    `The data folder ${dataDir} has a database of its own, and the one of DATABASE_URL is empty. Move the data there first, or unset DATABASE_URL. To begin anew, set SVC_DATA_DIR to an empty folder.`,
+    `The data folder ${dataDir} has a database of its own, and the one of DATABASE_URL is empty. Move the data there first (svc self-host move-database), or unset DATABASE_URL. To begin anew, set SVC_DATA_DIR to an empty folder.`,
   )
 }

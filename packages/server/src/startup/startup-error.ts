@@ -3,6 +3,7 @@ import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
+import { MovedDatabaseError } from '../db/move/state.ts'
 
 /** Why the server cannot start, as the one line its operator reads. */
 export class StartupError extends Error {
@@ -19,6 +20,7 @@ export function startupLine(error: unknown, config: { dataDir: string } | null):
     error instanceof ConfigError ||
     error instanceof NewerDatabaseError ||
     error instanceof MigrationError ||
+    error instanceof MovedDatabaseError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MasterKeyError
   )

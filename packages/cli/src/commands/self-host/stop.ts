@@ -1,10 +1,9 @@
 import type { RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { Refusal } from '../../errors.ts'
 import { askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
-import { keeperOf, programOf } from '../../self-host/running-program.ts'
+import { foreignServer } from '../../self-host/foreign-server.ts'
 import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
 import { untilStopped } from '../../self-host/until-stopped.ts'
 import { clockText, countsOf, leaseText, leftRunning, verbFor } from '../../self-host/what-runs.ts'
@@ -77,26 +76,11 @@ async function stopWithoutOurs(ctx: Context): Promise<void> {
   const left = await leftServer(ctx)
   await forgetServer(ctx)
   const other = await askServer(ctx)
-  if (other !== null) throw await foreign(other)
+  if (other !== null) throw await foreignServer(other, { stopped: false })
   if (out.json) return out.document({ stopped: false, pid: null, left })
   if (left === null) return out.note('No server started by svc self-host start is running.')
   out.note(`Process ${left.pid} ended without svc self-host stop. Its log is ${left.log}.`)
   out.note(await leftRunning(ctx))
-}
-
-async function foreign({ pid, url }: ServerInfo): Promise<Refusal> {
-  const keeper = await keeperOf(pid, (await programOf(pid))?.env ?? {})
-  const where = {
-    systemd: () =>
-      `systemd runs it as ${keeper.kind === 'systemd' ? keeper.unit : 'a service'}: stop it with systemctl.`,
-    terminal: () => 'It runs in the foreground of a terminal: press Ctrl-C there.',
-    unknown: () => 'Stop it there.',
-  }
-  return new Refusal('not_available', `Process ${pid} serves ${url}. Another program started it`, {
-    hint: where[keeper.kind](),
-    next: ['svc self-host status'],
-    detail: { stopped: false, pid },
-  })
 }
 
 /** The database starts first, and a sandbox on a busy machine may be silent for a minute. */
@@ -111,7 +95,7 @@ async function endWithoutOurs(ctx: Context, asked: ServerInfo | null): Promise<v
     return noteEnded(ctx, sandboxes ?? null)
   }
   const other = await askServer(ctx)
-  if (other !== null) throw await foreign(other)
+  if (other !== null) throw await foreignServer(other, { stopped: false })
   await forgetServer(ctx)
   await endLeft(ctx, null)
 }

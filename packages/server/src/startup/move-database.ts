@@ -1,0 +1,148 @@
+/**
+ * `svc server --move-database`: moves the data of a stopped server to another PostgreSQL, or back into the embedded one.
+ * The URL comes on stdin, because other users of the machine can read arguments. Progress is lines on stderr.
+ */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { dataMajor } from '../db/embedded/data.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/postgres.ts'
+import { layTables } from '../db/migrate.ts'
+import { connect, type End } from '../db/move/connect.ts'
+import type { Progress } from '../db/move/copy.ts'
+import { examineSource, lockSource, requireOneHome } from '../db/move/examine.ts'
+import { moveData, type Moved } from '../db/move/move-data.ts'
+import { dayOf, readMove, writeMove } from '../db/move/state.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import { makeLog } from '../log.ts'
+import { lockDataFolder } from './folder-lock.ts'
+import { makeDataDir } from './run-dir.ts'
+import { StartupError } from './startup-error.ts'
+
+export interface MoveReport extends Moved {
+  /** The folder to which an embedded database of an earlier move was renamed. */
+  set_aside: string | null
+}
+
+type OnProgress = (progress: Progress) => void
+
+export async function moveDatabase(config: Config, to: string, onProgress: OnProgress): Promise<MoveReport> {
+  if (to !== 'embedded' && !/^postgres(ql)?:\/\//.test(to))
+    throw new StartupError('Give the URL of a PostgreSQL (postgresql://…), or the word embedded.')
+  await makeDataDir(config.dataDir)
+  const folder = lockDataFolder(config.dataDir, randomUUID)
+  try {
+    return await reported(move(config, { to, folderId: folder.folderId, onProgress }))
+  } finally {
+    folder.release()
+  }
+}
+
+async function move(
+  config: Config,
+  { to, folderId, onProgress }: { to: string; folderId: string; onProgress: OnProgress },
+): Promise<MoveReport> {
+  const source = await openSource(config, to)
+  try {
+    await lockSource(source)
+    const left = await examineSource(source)
+    if (to === 'embedded' && left?.state !== 'left') await requireOneHome(source, folderId)
+    const { end, setAside } = to === 'embedded' ? await openEmbedded(config, source) : await openExternal(to)
+    try {
+      return { ...(await moveData({ from: source, to: end, left }, onProgress)), set_aside: setAside }
+    } finally {
+      await end.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Where the data are. With the new address in DATABASE_URL already, they are still in the folder. */
+async function openSource({ databaseUrl, dataDir }: Config, to: string): Promise<End> {
+  const folder = join(dataDir, 'postgres')
+  if (databaseUrl !== null && databaseUrl !== to) return await connect(databaseUrl)
+  if (to === 'embedded')
+    throw new StartupError(
+      `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
+    )
+  if ((await dataMajor(folder)) === null)
+    throw new StartupError(
+      `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
+    )
+  return await startIn(folder)
+}
+
+async function openExternal(url: string): Promise<{ end: End; setAside: null }> {
+  return { end: await connect(url), setAside: null }
+}
+
+async function openEmbedded({ dataDir, peerUrl }: Config, from: End): Promise<{ end: End; setAside: string | null }> {
+  if (peerUrl !== null)
+    throw new StartupError(
+      'SVC_PEER_URL is set, and the embedded database serves one server. Unset it first. Nothing was changed.',
+    )
+  const folder = join(dataDir, 'postgres')
+  const setAside = (await dataMajor(folder)) === null ? null : await placeIfLeft(folder)
+  if (setAside === null && existsSync(folder)) return { end: await startIn(folder), setAside }
+  // It gets its mark under another name: without one, a server that starts meanwhile would begin anew on it.
+  const fresh = `${folder}-arriving`
+  const making = await startIn(fresh)
+  try {
+    await layTables(making.client)
+    await writeMove(making.client, { move_id: randomUUID(), state: 'arriving', other: from.address })
+  } finally {
+    await making.close()
+  }
+  await rm(`${fresh}-programs`, { recursive: true, force: true })
+  if (setAside !== null) await rename(folder, setAside)
+  await rename(fresh, folder)
+  return { end: await startIn(folder), setAside }
+}
+
+/** The place of an embedded database that the data left and to which they return newer. Null: it is not such a one. */
+async function placeIfLeft(folder: string): Promise<string | null> {
+  const end = await startIn(folder)
+  try {
+    const earlier = await readMove(end.client)
+    if (earlier?.state !== 'left') return null
+    return `${folder}-left-${dayOf(earlier)}-${earlier.move_id.slice(0, 8)}`
+  } finally {
+    await end.close()
+  }
+}
+
+async function startIn(folder: string): Promise<End> {
+  const log = makeLog('json', (text) => text)
+  log.level = 'warn'
+  const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
+  try {
+    return endingWith(await connect(embedded.connectionString, `the embedded database in ${folder}`), embedded)
+  } catch (error) {
+    await embedded.stop()
+    throw error
+  }
+}
+
+function endingWith(end: End, embedded: EmbeddedPostgres): End {
+  return {
+    ...end,
+    async close() {
+      await end.close()
+      await embedded.stop()
+    },
+  }
+}
+
+/** Whatever PostgreSQL or the network reports, the data are whole in one of the two databases. */
+async function reported<T>(moving: Promise<T>): Promise<T> {
+  return await moving.catch((error: unknown) => {
+    const hasCode = typeof (error as NodeJS.ErrnoException).code === 'string'
+    if (!hasCode && !isDatabaseUnavailable(error)) throw error
+    throw new StartupError(
+      `The move was interrupted: ${(error as Error).message}. Nothing is lost: run the command again, which begins anew or finishes the move.`,
+    )
+  })
+}
