@@ -16,7 +16,7 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
   const log = makeLog('json', (text) => text)
   const { url, end } = await reachDatabase(config, log)
   try {
-    const database = openDatabase(url, log, undefined, `svc ${randomUUID()}`)
+    const database = openDatabase(url, log, { applicationName: `svc ${randomUUID()}` })
     try {
       // In this order, as a server does it: a move between databases sees this connection, or this sees the move.
       await pingDatabase(database.db)
