@@ -9,6 +9,8 @@ export type Conversation = ReturnType<typeof createConversation>
 
 const promptsKept = 2000
 const callMs = 30_000
+/** The first requests load the project, which takes long where many agents start at once. */
+const loadMs = 90_000
 const rehearsalMs = 60_000
 /** A busy machine may take this long to report the exit of a killed process. */
 const exitMs = 2_000
@@ -58,7 +60,9 @@ export function createConversation(options: {
     } catch (cause) {
       // The daemon restarts it, or gives up and says so to the next call.
       if (await runtime.hasEnded(start, exitMs)) throw runtimeBooting()
-      throw new ControlError(502, 'runtime_failed', 'The agent runtime closed the connection.', { cause })
+      const isLate = cause instanceof DOMException && cause.name === 'TimeoutError'
+      const what = isLate ? `did not answer within ${timeoutMs / 1000} seconds` : 'closed the connection'
+      throw new ControlError(502, 'runtime_failed', `The agent runtime ${what}.`, { cause })
     }
     if (!reply.ok) {
       const said = text.slice(0, 500)
@@ -70,7 +74,7 @@ export function createConversation(options: {
   /** The runtime accepts an unknown agent and then never finishes, so check first. */
   async function checkAgent(): Promise<void> {
     if (agentChecked || agentName === null) return
-    const agents = JSON.parse(await call('GET', '/agent')) as { name?: unknown; mode?: unknown }[]
+    const agents = JSON.parse(await call('GET', '/agent', undefined, loadMs)) as { name?: unknown; mode?: unknown }[]
     const names = agents.filter((agent) => agent.mode !== 'subagent').map((agent) => String(agent.name))
     if (!names.includes(agentName)) {
       throw new ControlError(409, 'agent_not_found', `There is no agent called "${agentName}".`, {
@@ -81,7 +85,7 @@ export function createConversation(options: {
   }
 
   async function make(title: string): Promise<string> {
-    const made = JSON.parse(await call('POST', '/session', { title })) as { id?: unknown }
+    const made = JSON.parse(await call('POST', '/session', { title }, loadMs)) as { id?: unknown }
     if (typeof made.id !== 'string')
       throw new ControlError(502, 'runtime_failed', 'The agent runtime returned no session.')
     return made.id
