@@ -194,7 +194,7 @@ export class Server extends ServerProcess {
       },
       around,
     )
-    if (!fromNothing) await layDatabase(join(dir, 'data'))
+    if (!fromNothing && env.DATABASE_URL === undefined) await layDatabase(join(dir, 'data'))
     await server.boot()
     return server
   }
