@@ -53,7 +53,8 @@ describe('a database that refuses to record it', () => {
     expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
   })
 
-  test('does not end a session that starts', async () => {
+  /** The first sandbox that is ready cannot be recorded. */
+  async function refuseOnce(work: () => Promise<void>): Promise<void> {
     const { db } = app.deps
     await sql`create sequence refusals`.execute(db)
     await sql`create function refuse() returns trigger language plpgsql as $$ begin
@@ -61,11 +62,39 @@ describe('a database that refuses to record it', () => {
       raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
     await sql`create trigger refuse before update on session_sandboxes
       for each row when (new.status = 'active') execute function refuse()`.execute(db)
-    const { body } = await app.create()
-    const session = await app.reaches(body.session_id, 'running')
-    expect(session.sandbox?.generation).toBe(2)
-    expect(session.error).toBe(null)
+    await work()
     await sql`drop function refuse cascade`.execute(db)
     await sql`drop sequence refusals`.execute(db)
-  })
+  }
+
+  test('does not end a session that starts', () =>
+    refuseOnce(async () => {
+      const { body } = await app.create()
+      const session = await app.reaches(body.session_id, 'running')
+      expect(session.sandbox?.generation).toBe(2)
+      expect(session.error).toBe(null)
+    }))
+
+  test('a stop that is requested while a session starts again stops it', () =>
+    refuseOnce(async () => {
+      const { driver, deps } = app
+      const stop = driver.stop.bind(driver)
+      let stops = 0
+      const stopping = Promise.withResolvers<unknown>()
+      const { body } = await app.create()
+      driver.stop = async (sandboxId) => {
+        // The failed start has read that the session is to run, and ends its sandboxes before the next one.
+        if (++stops === 2) {
+          stopping.resolve(app.request('POST', app.path(body.session_id, 'stop')))
+          await until('the stop is requested', async () => {
+            const { rows } = await sql`select from project_sessions where desired = 'stopped'`.execute(deps.db)
+            return rows.length > 0
+          })
+        }
+        return stop(sandboxId)
+      }
+      await stopping.promise
+      driver.stop = stop
+      expect((await app.reaches(body.session_id, 'stopped')).error).toBe(null)
+    }))
 })

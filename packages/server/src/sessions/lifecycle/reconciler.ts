@@ -222,8 +222,7 @@ export class SessionReconciler implements SessionRunner {
         (row) => row.generation === session.generation && row.instance_id === this.#deps.instanceId,
       )
       await this.#beginAgain(session, isOwn ? 'The start was interrupted.' : undefined)
-      const again = await getSessionById(this.#deps.db, session.session_id)
-      return again === null ? undefined : this.#provision(again)
+      return this.enqueue(session.session_id)
     }
     return this.#provision(session)
   }
@@ -426,7 +425,8 @@ export class SessionReconciler implements SessionRunner {
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')
-      if (now?.generation !== session.generation) return
+      // A stop that was requested meanwhile stays requested.
+      if (now?.generation !== session.generation || now.desired === 'stopped') return
       await endGeneration(trx, session.session_id, { status, error, at: this.#deps.now() })
       await beginGeneration(trx, session.session_id)
     })

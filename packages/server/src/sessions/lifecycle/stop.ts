@@ -109,6 +109,8 @@ async function endSession(deps: StopDeps, input: OnSession & { action: 'stop' | 
   deps.sessions.interrupt(session.session_id)
   await deps.sessions.reconcile(session.session_id)
   await failpoint('session.stop.after_sandbox')
+  // Another request may have started it again meanwhile.
+  if (action === 'stop' && (await getSessionById(deps.db, session.session_id))?.desired === 'running') return
   // A crash during the cleanup of a failed session can leave a sandbox.
   for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
 }
