@@ -61,7 +61,8 @@ async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): 
     await work()
   } finally {
     try {
-      await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key])
+      // All, since a lock that is granted at the moment of the timeout is reported as not granted, and taken twice.
+      await client.query('select pg_advisory_unlock_all()')
     } catch (error) {
       // A lock that could not be unlocked is released by ending its connection.
       broken ??= error instanceof Error ? error : new Error(String(error))

@@ -34,7 +34,29 @@ test('what a home records that wakes while it is taken over is taken, too', asyn
   await rm(file)
   expect((await taking).projects).toMatchObject([{ outcome: 'taken', missing: [] }])
   expect((await project.tips(bob))['refs/heads/late']).toBe(late)
+  expect(await standing('ada')).toEqual({ keeps_replicas: true, taken_over_at: null })
 }, 120_000)
+
+test('a server that wakes after it was taken over keeps copies again', async () => {
+  expect((await ada.boot()).url).not.toBeNull()
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  await ada.kill('SIGSTOP')
+  await countAsGone(fleet, 'ada')
+  expect((await takeOver(fleet, bob, 'ada')).projects).toMatchObject([{ outcome: 'taken', missing: [] }])
+  expect((await standing('ada')).keeps_replicas).toBe(false)
+  await ada.kill('SIGCONT')
+  await until('ada to be a server like any other', async () => (await standing('ada')).keeps_replicas)
+  await project.replicaIsAt('ada')
+}, 120_000)
+
+async function standing(name: string) {
+  const rows = await fleet.query<{ keeps_replicas: boolean; taken_over_at: string | null }>(
+    'select keeps_replicas, taken_over_at from servers where server_name = $1',
+    [name],
+  )
+  return rows[0]!
+}
 
 /** `isMerged`: whether it was recorded before the pause. */
 test.each([

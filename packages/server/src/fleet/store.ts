@@ -80,9 +80,13 @@ export async function emptiestPeer(
   return rows[0] ?? null
 }
 
-/** From then on its name is known as that of a server without projects, until it starts again. */
-export async function markTakenOver(db: DbOrTransaction, serverName: string): Promise<void> {
-  await updateRows(db, 'servers', { server_name: serverName }, { taken_over_at: new Date(), keeps_replicas: false })
+/** From then on its name is known as that of a server without projects, until it lives again. False: it lives. */
+export async function markTakenOver(db: DbOrTransaction, serverName: string, deadAfterSeconds: number) {
+  const { rows } = await sql`
+    update servers set taken_over_at = now(), keeps_replicas = false where server_name = ${serverName}
+      and not exists (select from server_instances i where i.server_name = ${serverName} and ${isRecent(deadAfterSeconds)})
+    returning server_name`.execute(db)
+  return rows.length > 0
 }
 
 /**

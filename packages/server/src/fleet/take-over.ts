@@ -50,8 +50,9 @@ export async function takeOverServer(deps: Deps, input: TakeOver) {
   })
   await deleteReplicasOn(deps.db, serverName)
   if ((await projectsAt(deps.db, serverName)).length === 0) {
-    await endSandboxes(deps, serverName, data_folder)
-    await markTakenOver(deps.db, serverName)
+    // It may have come back meanwhile: then it is a server like any other, without these projects.
+    const isGone = await markTakenOver(deps.db, serverName, deps.heartbeat.deadAfterSeconds())
+    if (isGone) await endSandboxes(deps, serverName, data_folder)
   }
   return { server: serverName, projects, remaining: left.length - projects.length }
 }

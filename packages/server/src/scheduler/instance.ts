@@ -35,7 +35,9 @@ export async function startHeartbeat(
   const over = new AbortController()
   const { instanceId, serverName, config } = deps
   // A server without jobs moves nothing forward, so no project has its home there.
-  const instance = { instanceId, folderId, serverName, peerUrl: config.roles.worker ? config.peerUrl : null }
+  const peerUrl = config.roles.worker ? config.peerUrl : null
+  const keepsReplicas = peerUrl !== null && config.replica !== 'none'
+  const instance = { instanceId, folderId, serverName, peerUrl, keepsReplicas }
   let connection = await holdLock(deps, instance)
   const earlier = await deleteEarlierInstances(deps.db, instance)
   if (earlier.length > 0) deps.log.info({ instances: earlier }, 'earlier servers of this data folder have ended')

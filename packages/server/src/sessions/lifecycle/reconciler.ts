@@ -17,6 +17,7 @@ import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning } from './adopt.ts'
+import { beginAgain } from './begin-again.ts'
 import { orphanedSandboxes } from './orphans.ts'
 import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
@@ -26,7 +27,7 @@ import { lostLately, lostMax } from './lost-lately.ts'
 import { mayStartHere } from './may-start-here.ts'
 import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
-import { beginGeneration, getSessionById, lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
+import { getSessionById, moveSession, type SessionWithSandbox } from '../store.ts'
 import { presentSession } from '../present.ts'
 import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { endGeneration, unansweredReason } from './end-generation.ts'
@@ -294,8 +295,11 @@ export class SessionReconciler implements SessionRunner {
   }
 
   async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
+    const reason = failureReason(cause, starting)
+    const rows = await sandboxesOf(this.#deps.db, session.session_id)
+    if (lostLately(rows, this.#deps.now()) >= lostMax) return this.#fail(session, reason)
     this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'starting a session failed; it starts again')
-    await this.#beginAgain(session, failureReason(cause, starting))
+    await this.#beginAgain(session, reason)
     this.enqueue(session.session_id)
   }
 
@@ -423,13 +427,7 @@ export class SessionReconciler implements SessionRunner {
   ): Promise<void> {
     const error = this.#deps.redaction.of(session.session_id).text(reason)
     await this.#endSandboxes(session.session_id)
-    await this.#deps.db.transaction().execute(async (trx) => {
-      const now = await lockSession(trx, session.session_id, 'update')
-      // A stop that was requested meanwhile stays requested.
-      if (now?.generation !== session.generation || now.desired === 'stopped') return
-      await endGeneration(trx, session.session_id, { status, error, at: this.#deps.now() })
-      await beginGeneration(trx, session.session_id)
-    })
+    await beginAgain(this.#deps, session, { status, error })
   }
 
   async #endSandboxes(sessionId: string): Promise<void> {
