@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
 import { sql } from 'kysely'
 import { reconcileSessions } from './jobs.ts'
+import { becomeRunning } from './lifecycle/become-running.ts'
+import { beginAgain } from './lifecycle/begin-again.ts'
+import { getSessionById } from './store.ts'
 import { makeSessionApp, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
@@ -97,4 +100,38 @@ describe('a database that refuses to record it', () => {
       driver.stop = stop
       expect((await app.reaches(body.session_id, 'stopped')).error).toBe(null)
     }))
+
+  test('sends the first prompt again when the commit of a start got no answer', async () => {
+    const { driver, deps } = app
+    driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: 'begin' })
+    const sandboxId = await until(
+      'its sandbox boots',
+      async () => (await app.session(body.session_id)).sandbox?.sandbox_id ?? null,
+    )
+    const begun = (await getSessionById(deps.db, body.session_id))!
+    expect(await becomeRunning(deps, begun, { sandboxId, firstPrompt: 'begin' })).toBe(true)
+    expect((await getSessionById(deps.db, body.session_id))?.initial_prompt_delivered_at).not.toBe(null)
+    await beginAgain(deps, begun, { status: 'error', error: 'The database was unavailable.' })
+    delete driver.options.bootMs
+    expect((await getSessionById(deps.db, body.session_id))?.initial_prompt_delivered_at).toBe(null)
+    await driver.crash(sandboxId)
+    const { sandbox } = await until('the next start runs', async () => {
+      await reconcileSessions(deps)
+      const found = await app.session(body.session_id)
+      return found.status === 'running' ? found : null
+    })
+    expect(driver.seen(sandbox?.sandbox_id ?? '')?.spec.env.SVC_INITIAL_PROMPT).toBe('begin')
+  })
+
+  test('fails when starts keep breaking', async () => {
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin
+      raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(app.deps.db)
+    await sql`create trigger refuse before update on session_sandboxes
+      for each row when (new.status = 'active') execute function refuse()`.execute(app.deps.db)
+    const { body } = await app.create()
+    const { error } = await app.reaches(body.session_id, 'failed')
+    expect(error).toBe('The database was unavailable while the session was starting. Try again.')
+    await sql`drop function refuse cascade`.execute(app.deps.db)
+  })
 })
