@@ -4,7 +4,8 @@ import type { Sandbox } from '../driver.ts'
 import { adoptLate } from './late.ts'
 
 /** A cluster in which the sandbox "left" goes on, and which answers from `answer` on. */
-function makeCluster(leaseMs: number) {
+function makeCluster(leaseMs: number, failures = 0) {
+  let lists = 0
   let reached: 'yes' | 'no' | 'refused' = 'no'
   const live = new Map<string, Sandbox>()
   const said = Promise.withResolvers<void>()
@@ -18,7 +19,10 @@ function makeCluster(leaseMs: number) {
   const driver = adoptLate(
     {
       create: async ({ sandboxId }) => add(sandboxId),
-      adopt: async () => (reached === 'yes' ? [add('left')] : []),
+      adopt: async () => {
+        if (lists++ < failures) throw new Error('etcdserver: leader changed')
+        return reached === 'yes' ? [add('left')] : []
+      },
       find: async (sandboxId) => live.get(sandboxId) ?? null,
       stop: async (sandboxId) => void stopped.push(sandboxId),
       sweep: async () => void swept++,
@@ -56,6 +60,18 @@ test('sandboxes are adopted once the cluster answers, and none is taken for gone
   expect(stopped).toEqual(['own', 'left'])
   expect(swept()).toBe(1)
 })
+
+test.each(['before', 'after'])(
+  'a list that fails while the cluster recovers is read again (%s its first answer)',
+  async (when) => {
+    const { driver, adopted, answer } = makeCluster(60_000, 2)
+    if (when === 'after') answer('yes')
+    expect(await driver.adopt()).toEqual([])
+    answer('yes')
+    await adopted
+    expect((await driver.find('left'))?.sandboxId).toBe('left')
+  },
+)
 
 test('nothing waits for a cluster that refuses this server, or without a lease', async () => {
   const refusing = makeCluster(60_000)

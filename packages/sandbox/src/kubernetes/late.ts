@@ -33,11 +33,20 @@ export function adoptLate(shared: Shared, options: Options): Shared {
     return reached
   }
 
+  function notYet(error: unknown): null {
+    log('the sandboxes of the earlier server cannot be listed yet', { error: String(error) })
+    return null
+  }
+
+  /** A cluster that answers one question may still fail at the next, as while its database elects a leader. */
   async function adoptOnceReached(): Promise<void> {
     const deadline = performance.now() + leaseMs
-    while ((await reach()) === 'no' && performance.now() < deadline)
-      await new Promise<void>((again) => setTimeout(again, againMs).unref())
-    const adopted = await shared.adopt()
+    let adopted: Sandbox[] | null = null
+    while (adopted === null) {
+      const isLast = performance.now() > deadline
+      if (isLast || (await reach()) !== 'no') adopted = await shared.adopt().catch(isLast ? fail : notYet)
+      if (adopted === null) await new Promise<void>((again) => setTimeout(again, againMs).unref())
+    }
     isUnknown = false
     log('sandboxes of the earlier server go on with this one', { sandboxes: adopted.length })
     await shared.sweep()
@@ -54,7 +63,10 @@ export function adoptLate(shared: Shared, options: Options): Shared {
       return shared.create(spec, signal)
     },
     async adopt(): Promise<Sandbox[]> {
-      if (leaseMs === 0 || (await reachIn(firstMs)) !== 'no') return shared.adopt()
+      const reached = leaseMs === 0 ? 'refused' : await reachIn(firstMs)
+      if (reached === 'refused') return shared.adopt()
+      const adopted = reached === 'yes' ? await shared.adopt().catch(notYet) : null
+      if (adopted !== null) return adopted
       isUnknown = true
       log('the cluster does not answer; the sandboxes of the earlier server are adopted once it does')
       adoptOnceReached().catch((error: unknown) => {
@@ -77,4 +89,7 @@ export function adoptLate(shared: Shared, options: Options): Shared {
       if (!isUnknown) await shared.sweep()
     },
   }
+}
+function fail(error: unknown): never {
+  throw error
 }

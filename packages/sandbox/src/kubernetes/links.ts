@@ -76,7 +76,7 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
   function onPod(pod: Pod, isGone: boolean): void {
     const uid = pod.metadata.uid!
     if (isGone || pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== 'Running') return drop(uid)
-    if (!isAhead || !isBlank(pod) || ahead.has(uid)) return
+    if (!isAhead || !isBlank(pod) || !pod.status.podIP || ahead.has(uid)) return
     const ending = new AbortController()
     const link = open(pod, ending.signal).catch((error: unknown) => {
       if (!ending.signal.aborted)
