@@ -66,18 +66,18 @@ export function livePeer(
   )
 }
 
-/** The live server with the fewest projects; this one where several have as few. Null: none may keep projects. */
-export async function emptiestPeer(
+/** The live servers that may keep projects, from the fewest projects on; this one first where several have as few. */
+export async function emptiestPeers(
   db: DbOrTransaction,
   input: { serverName: string; deadAfterSeconds: number },
-): Promise<Peer | null> {
+): Promise<Peer[]> {
   const { rows } = await sql<Peer>`
     select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
     where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
     order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
-      server_name = ${input.serverName} desc, random() limit 1`.execute(db)
-  return rows[0] ?? null
+      server_name = ${input.serverName} desc, random()`.execute(db)
+  return rows
 }
 
 /** From then on its name is known as that of a server without projects, until it starts again. */
