@@ -131,7 +131,7 @@ interface ServerWithProjects {
   last_seen: string | null
 }
 
-/** Servers that run or have projects. One that was taken away for good has neither. */
+/** Servers that run, or have projects or copies of projects. One that was taken away for good has none of them. */
 export async function serversWithProjects(
   db: DbOrTransaction,
   deadAfterSeconds: number,
@@ -145,7 +145,8 @@ export async function serversWithProjects(
         max(i.heartbeat_at) as last_seen
       from servers s left join server_instances i on i.server_name = s.server_name
       group by s.server_name) found
-    where running or projects > 0 order by server_name`.execute(db)
+    where running or projects > 0
+      or exists (select from project_replicas r where r.server = found.server_name) order by server_name`.execute(db)
   return rows
 }
 
