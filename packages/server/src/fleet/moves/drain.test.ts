@@ -41,7 +41,10 @@ test('a drained server gives its projects away, takes none, and both are in the 
   const before = await servers()
   expect([before.get('ada')!.projects, before.get('bob')!.projects]).toEqual([2, 2])
   expect(before.get('bob')).toMatchObject({ running: true, reachable: true, keeps_projects: true, draining: false })
-  expect(await drain('cyd')).toMatchObject({ status: 404 })
+  expect(await drain('cyd')).toMatchObject({
+    status: 404,
+    body: { error: 'There is no server with the name "cyd".', hint: 'svc self-host servers lists them.' },
+  })
   expect(await drain('bob')).toMatchObject({ status: 200 })
   expect(await drain('ada')).toMatchObject({ status: 409, body: { code: 'conflict' } })
   await until('bob is empty', async () => (await servers()).get('bob')!.projects === 0)

@@ -3,11 +3,11 @@ import { type Server, ServiceError } from '@svc/contract'
 import { requireInstanceOwner } from '../../accounts/change.ts'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
-import { notFound } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import { isAnswering } from '../reachable.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
+import { noSuchServer } from './start-move.ts'
 import { mayKeepProjects, namedMoves } from './store.ts'
 
 type ServerDeps = Pick<Deps, 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
@@ -38,7 +38,7 @@ export async function drainServer(
   const { user_id } = caller.actor
   const account_id = await requireInstanceOwner(db, user_id, 'drain servers')
   const server = await findServer(db, { server_name: serverName })
-  if (server === null) throw notFound('server')
+  if (server === null) throw noSuchServer(serverName)
   if (!off) await refuseLast(deps, serverName)
   await db.transaction().execute(async (trx) => {
     await setDraining(trx, serverName, !off)
