@@ -118,7 +118,8 @@ export class LoadWorld {
     const { fleet } = this
     const opened = openDatabase(fleet.postgres.connectionString, pino({ level: 'silent' }))
     try {
-      const config = { masterKeyFile: join(fleet.dir, 'master.key'), dataDir: fleet.dir }
+      const databaseUrl = fleet.postgres.connectionString
+      const config = { masterKeyFile: join(fleet.dir, 'master.key'), dataDir: fleet.dir, databaseUrl }
       const keyring = await openKeyring({ db: opened.db, config, log: pino({ level: 'silent' }) })
       for (const server of fleet.servers)
         await server.host!.leave(

@@ -77,6 +77,8 @@ describe('the command line', () => {
     [['cr', 'merge', '3', '--message'], '--message needs a value', 'svc cr merge --help'],
     [['cr', 'ls', '--json=1'], '--json takes no value', 'svc cr ls --help'],
     [['cr', 'merge', '3', '--message', 'a', '--message', 'b'], '--message is given twice', 'svc cr merge --help'],
+    [['self-host', 'move', 'web site'], 'Missing <server>', "svc self-host move 'web site' <server>"],
+    [['self-host', 'move'], 'Missing <project>', 'svc self-host move <project> <server>'],
     [['cr', 'show'], "write 3 or '#3'", 'svc cr show <cr>'],
     [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
     [['xy/zzy'], 'Unknown command "xy/zzy"', 'svc --help'],

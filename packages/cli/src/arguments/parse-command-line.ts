@@ -134,12 +134,17 @@ function takeArgs(command: string, given: readonly string[], args: Args): Parsed
     if ((value === undefined || value.length === 0) && !arg.optional)
       throw new UsageError(`Missing <${name}>`, {
         hint: arg.hint,
-        next: [`${command} <${name}>`, `${command} --help`],
+        next: [[typed(command, given), ...missingFrom(name, args)].join(' '), `${command} --help`],
       })
     values[name] = value
   }
   if (left.length > 0) throw usage(command, `Unexpected ${JSON.stringify(left[0])}`)
   return values
+}
+
+function missingFrom(name: string, args: Args): string[] {
+  const required = Object.entries(args).filter(([, arg]) => !arg.optional)
+  return required.slice(required.findIndex(([each]) => each === name)).map(([each]) => `<${each}>`)
 }
 
 const fieldNames = /^[a-z_][\w.]*(,[a-z_][\w.]*)*$/i

@@ -148,7 +148,8 @@ async function ownKeyring() {
   const log = pino({ level: 'silent' })
   const { db, close } = openDatabase(fleet.databaseUrl, log)
   try {
-    const config = { masterKeyFile: join(fleet.dir, 'master.key'), dataDir: join(fleet.dir, 'ada') }
+    const { databaseUrl } = fleet
+    const config = { masterKeyFile: join(fleet.dir, 'master.key'), dataDir: join(fleet.dir, 'ada'), databaseUrl }
     return await openKeyring({ db, config, log })
   } finally {
     await close()

@@ -8,7 +8,8 @@ import type { Deps } from '../deps.ts'
 import { homeOf, projectsNamed } from '../projects/home-store.ts'
 import { ServiceError } from '@svc/contract'
 import type { Located } from './locate.ts'
-import { emptiestPeer, lastSeen, livePeer, type Peer, projectOfCredential, projectOfSandbox } from './store.ts'
+import { isAnswering } from './reachable.ts'
+import { emptiestPeers, lastSeen, livePeer, type Peer, projectOfCredential, projectOfSandbox } from './store.ts'
 
 /** A home that moved answers for itself, so an old answer costs a retry and nothing else. */
 const homeMs = 5_000
@@ -62,7 +63,7 @@ export class Homes {
   async destination(located: Located, caller: Caller): Promise<Destination> {
     const { config, db, serverName } = this.#deps
     if (located.kind === 'new project') {
-      const peer = await emptiestPeer(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+      const peer = await this.#emptiest()
       if (peer === null && !config.roles.worker)
         throw new ServiceError('unavailable', 'No server that keeps projects is running.', {
           hint: 'Start one with the role worker (SVC_ROLES), then try again.',
@@ -136,6 +137,17 @@ export class Homes {
     const peer = await livePeer(this.#deps.db, { serverName, deadAfterSeconds: this.#deadAfter() })
     this.#peers.set(serverName, { peer })
     return peer
+  }
+
+  /**
+   * The emptiest server that answers, asked before anything of the request is sent: what has been sent to one may be
+   * made there, and is never sent to another. When none answers, the emptiest, for the error to name.
+   */
+  async #emptiest(): Promise<Peer | null> {
+    const { db, serverName, peerTls } = this.#deps
+    const peers = await emptiestPeers(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+    for (const peer of peers) if (peer.server_name === serverName || (await isAnswering(peerTls, peer))) return peer
+    return peers[0] ?? null
   }
 
   #deadAfter(): number {

@@ -38,6 +38,9 @@ test('refuses a data folder of another server, a name in use, and a server witho
   expect((await ada!.boot({ SVC_SERVER_NAME: '' })).url).not.toBeNull()
   const same = await bob!.boot({ SVC_SERVER_NAME: own })
   expect(await same.errors()).toContain(`Another server with the name ${own} is running on this database`)
+  const reached = await bob!.boot({ SVC_PEER_URL: ada!.url })
+  expect(reached.url).toBeNull()
+  expect(await reached.errors()).toContain(`The server ${own} has this SVC_PEER_URL already (${ada!.url})`)
   const lonely = await bob!.boot({ SVC_PEER_URL: '' })
   expect(await lonely.errors()).toContain('1 projects of this database have their home on another server')
 

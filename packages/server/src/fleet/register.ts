@@ -1,9 +1,11 @@
 /** Enters this server into the list of servers before it does anything, and gives it the projects that are its own. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { StartupError } from '../startup/startup-error.ts'
+import { addressOf } from './pass.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
 
@@ -37,7 +39,10 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
     )
   if (!config.roles.worker) await refuseWithProjects(deps, serverName)
   if (config.peerUrl === null) await refuseAlone(deps, serverName)
-  else refuseUnreachable(others)
+  else {
+    refuseUnreachable(others)
+    refuseSameAddress(config.peerUrl, others)
+  }
   const named = await findServer(db, { server_name: serverName })
   if (named !== null && named.data_folder !== folderId)
     log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
@@ -87,5 +92,15 @@ function refuseUnreachable(others: { server_name: string | null; peer_url: strin
   if (alone === undefined) return
   throw new StartupError(
     `The server ${alone.server_name ?? 'of an earlier version'} runs on this database without SVC_PEER_URL, so it works on every project. Restart it with SVC_PEER_URL first.`,
+  )
+}
+
+/** Requests for one of the two would reach the other. */
+function refuseSameAddress(peerUrl: string, others: { server_name: string | null; peer_url: string | null }[]): void {
+  const own = addressOf(peerUrl)
+  const same = others.find(({ peer_url }) => peer_url !== null && isDeepStrictEqual(addressOf(peer_url), own))
+  if (same === undefined) return
+  throw new StartupError(
+    `The server ${same.server_name} has this SVC_PEER_URL already (${same.peer_url}). Set it to the address at which the other servers reach this one.`,
   )
 }

@@ -66,18 +66,18 @@ export function livePeer(
   )
 }
 
-/** The live server with the fewest projects; this one where several have as few. Null: none may keep projects. */
-export async function emptiestPeer(
+/** The live servers that may keep projects, from the fewest projects on; this one first where several have as few. */
+export async function emptiestPeers(
   db: DbOrTransaction,
   input: { serverName: string; deadAfterSeconds: number },
-): Promise<Peer | null> {
+): Promise<Peer[]> {
   const { rows } = await sql<Peer>`
     select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
     where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
     order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
-      server_name = ${input.serverName} desc, random() limit 1`.execute(db)
-  return rows[0] ?? null
+      server_name = ${input.serverName} desc, random()`.execute(db)
+  return rows
 }
 
 /** From then on its name is known as that of a server without projects, until it lives again. False: it lives. */
@@ -135,7 +135,7 @@ interface ServerWithProjects {
   last_seen: string | null
 }
 
-/** Servers that run or have projects. One that was taken away for good has neither. */
+/** Servers that run, or have projects or copies of projects. One that was taken away for good has none of them. */
 export async function serversWithProjects(
   db: DbOrTransaction,
   deadAfterSeconds: number,
@@ -149,7 +149,8 @@ export async function serversWithProjects(
         max(i.heartbeat_at) as last_seen
       from servers s left join server_instances i on i.server_name = s.server_name
       group by s.server_name) found
-    where running or projects > 0 order by server_name`.execute(db)
+    where running or projects > 0
+      or exists (select from project_replicas r where r.server = found.server_name) order by server_name`.execute(db)
   return rows
 }
 

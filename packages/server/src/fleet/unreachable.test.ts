@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type { ErrorBody, Project } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
 import { withClient } from '../db/testing-cluster.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
@@ -80,6 +81,31 @@ test('a request about a project whose home cannot be reached is answered, though
     ])
   })
 }, 120_000)
+
+test('a new project goes to the next server when the emptiest does not answer, and is made there once', async () => {
+  // Ada has one project, and the others none.
+  expect((await fleet.request(ada, 'POST', '/v1/projects', { body: { name: 'first' } })).status).toBe(201)
+  const closed = `http://127.0.0.1:${await freePort()}`
+  for (const [name, url] of [
+    ['yan', silent.url],
+    ['xue', closed],
+  ]) {
+    await fleet.query(`insert into servers (server_name, data_folder, peer_url) values ($1, gen_random_uuid(), $2)`, [
+      name,
+      url,
+    ])
+    await fleet.query(
+      `insert into server_instances (instance_id, server_name, peer_url, heartbeat_at, data_folder)
+       values (gen_random_uuid(), $1, $2, now() + interval '1 hour', gen_random_uuid())`,
+      [name, url],
+    )
+  }
+  const made = await fleet.request(ada, 'POST', '/v1/projects', {
+    body: { name: 'next' },
+  })
+  expect(made.status).toBe(201)
+  expect(await fleet.query(`select home from projects where name = 'next'`)).toEqual([{ home: 'ada' }])
+}, 60_000)
 
 /** Ada remembers for some seconds that it was the home. */
 async function untilAsked(id: string, method: string, options: { body?: object } = {}): Promise<Response> {

@@ -8,7 +8,7 @@ import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './master-key.ts'
 
-type KeyDeps = Pick<Deps, 'db'> & { config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir'> }
+type KeyDeps = Pick<Deps, 'db'> & { config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'> }
 
 export interface OpenedRoot {
   masterKey: Buffer
@@ -82,7 +82,7 @@ async function wrongKey(
   deps: KeyDeps,
   { id, wanted }: { id: string; wanted: OpenedRoot['wraps'] },
 ): Promise<MasterKeyError> {
-  const { masterKeyFile, dataDir } = deps.config
+  const { masterKeyFile, dataDir, databaseUrl } = deps.config
   const needed = wanted.map(({ master_key_id }) => master_key_id).join(' or ')
   const changed = await db
     .selectFrom('audit_events')
@@ -95,8 +95,13 @@ async function wrongKey(
     return new MasterKeyError(
       `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. Copy key ${needed} here from the machine that changed it, or from a backup.`,
     )
+  const sealed = databaseUrl === null ? `the data in ${dataDir}` : 'the data of this database'
+  const remedy =
+    databaseUrl === null
+      ? 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
+      : 'Copy the file from a server that uses this database, or restore it from a backup; SVC_MASTER_KEY_FILE names its place.'
   return new MasterKeyError(
-    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed the data in ${dataDir}${needed === '' ? '' : ` (${needed})`}. Restore the right key, or set SVC_MASTER_KEY_FILE to its file.`,
+    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed ${sealed}${needed === '' ? '' : ` (${needed})`}. ${remedy}`,
   )
 }
 

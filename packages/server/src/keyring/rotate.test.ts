@@ -271,9 +271,13 @@ describe('refusing a rotation without losing a key', () => {
     const foreign = join(dir, randomUUID())
     const key = await createMasterKey(foreign)
     // First data without a root key, then data with one.
-    expect(await refusal(startedWith(foreign))).toContain('is not the key that sealed the data in')
+    expect(await refusal(startedWith(foreign))).toContain('is not the key that sealed the data of this database')
     await startedWith(file)
-    expect(await refusal(startedWith(foreign))).toContain(`(${keyId(key)}) is not the key that sealed the data in`)
+    expect(await refusal(startedWith(foreign))).toContain(
+      `(${keyId(key)}) is not the key that sealed the data of this database (${keyId(masterKey)}). Copy the file from a server`,
+    )
+    const embedded = { ...deps, config: { ...deps.config, masterKeyFile: foreign, databaseUrl: null } }
+    expect(await refusal(openKeyring(embedded))).toContain(`the data in ${deps.config.dataDir} (${keyId(masterKey)})`)
     expect(await refusal(startedWith(join(dir, 'nowhere')))).toContain(`Restore key ${keyId(masterKey)}`)
     const nowhere = { ...deps, config: { ...deps.config, masterKeyFile: join(dir, 'nowhere') } }
     expect(await refusal(rotateMasterKey(nowhere))).toContain('There is no master key at')

@@ -23,7 +23,7 @@ import { type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
 const deadAfterSeconds = 30
 
 type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
-  config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir'>
+  config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
 }
 
 export interface Rotation {

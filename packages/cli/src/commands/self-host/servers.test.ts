@@ -120,3 +120,30 @@ test('self-host drain --wait ends with the last project, and fails when the drai
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain('The drain of server-1 was ended. It keeps 2 projects.')
 })
+
+test('self-host drain --wait fails at once when the server does not run', async () => {
+  const server = {
+    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: false, reachable: null, keeps_projects: false },
+    ...{ draining: true, last_seen: null, moves: [], projects: 2 },
+  }
+  await using service = startService({ listServers: () => ({ servers: [server] }) })
+  const { code, stdout, stderr } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('server-1 does not run, so it cannot hand over its 2 projects.')
+  expect(stderr).toContain('svc self-host take-over server-1')
+})
+
+test('self-host drain --wait waits for a server that restarts', async () => {
+  const server = {
+    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', reachable: null, keeps_projects: true },
+    ...{ draining: true, last_seen: null, moves: [] },
+  }
+  const seen = [
+    { running: true, projects: 1 },
+    { running: false, projects: 1 },
+    { running: true, projects: 0 },
+  ]
+  await using service = startService({ listServers: () => ({ servers: [{ ...server, ...seen.shift()! }] }) })
+  const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+  expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
+})

@@ -123,13 +123,28 @@ export const drain = command({
   },
 })
 
-async function untilEmpty({ api, io, out }: Context, name: string): Promise<void> {
+/** Longer than a restart takes. */
+const absentMsMax = 60_000
+
+async function untilEmpty({ api, io, out, next }: Context, name: string): Promise<void> {
+  // One that did not run at first is not restarting.
+  let absentSince = Number.NEGATIVE_INFINITY
   for (;;) {
     const server = (await api.get('/v1/servers')).servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
     if (server === undefined || server.projects === 0) return
     if (!server.draining)
       throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${server.projects} projects.`)
+    if (server.running) absentSince = io.now()
+    else if (io.now() - absentSince > absentMsMax)
+      throw new Refusal(
+        'not_available',
+        `${name} does not run, so it cannot hand over its ${server.projects === 1 ? 'project' : `${server.projects} projects`}.`,
+        {
+          hint: 'Start it, or take it over if it is gone for good. It stays drained until then.',
+          next: [next(`svc self-host take-over ${name}`)],
+        },
+      )
     const waits = server.moves.find(({ waits_for }) => waits_for !== null)?.waits_for
     out.passing(`${server.projects} left. ${waits ?? ''}`.trim())
     await io.sleep(lookEveryMs)

@@ -41,7 +41,10 @@ test('a drained server gives its projects away, takes none, and both are in the 
   const before = await servers()
   expect([before.get('ada')!.projects, before.get('bob')!.projects]).toEqual([2, 2])
   expect(before.get('bob')).toMatchObject({ running: true, reachable: true, keeps_projects: true, draining: false })
-  expect(await drain('cyd')).toMatchObject({ status: 404 })
+  expect(await drain('cyd')).toMatchObject({
+    status: 404,
+    body: { error: 'There is no server with the name "cyd".', hint: 'svc self-host servers lists them.' },
+  })
   expect(await drain('bob')).toMatchObject({ status: 200 })
   expect(await drain('ada')).toMatchObject({ status: 409, body: { code: 'conflict' } })
   await until('bob is empty', async () => (await servers()).get('bob')!.projects === 0)
@@ -59,6 +62,23 @@ test('a drained server gives its projects away, takes none, and both are in the 
     "select action from audit_events where action in ('server.drain', 'project.move') order by event_id",
   )
   expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.drain', 'project.move'])
+})
+
+test('a stopped server is listed while it keeps projects or copies of projects', async () => {
+  await fleet.query(
+    'insert into servers (server_name, data_folder) select name, gen_random_uuid() from unnest($1::text[]) name',
+    [['eve', 'fay', 'gus']],
+  )
+  // The copy of a project whose home does not run either, so that no server gives it another one.
+  await fleet.query(
+    `with one as (update projects set home = 'fay'
+      where project_id = (select project_id from project_replicas limit 1) returning project_id)
+    update project_replicas r set server = 'eve' from one where r.project_id = one.project_id`,
+  )
+  const found = await servers()
+  expect(found.get('eve')).toMatchObject({ running: false, projects: 0 })
+  expect(found.get('fay')).toMatchObject({ running: false, projects: 1 })
+  expect(found.has('gus')).toBe(false)
 })
 
 test('projects move only between settled servers that keep clearly unequal numbers', () => {

@@ -3,16 +3,14 @@ import { type Server, ServiceError } from '@svc/contract'
 import { requireInstanceOwner } from '../../accounts/change.ts'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
-import { notFound } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
-import { fetchTrust } from '../peer-tls.ts'
-import { findServer, type Peer, serversWithProjects, setDraining } from '../store.ts'
+import { isAnswering } from '../reachable.ts'
+import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
+import { noSuchServer } from './start-move.ts'
 import { mayKeepProjects, namedMoves } from './store.ts'
 
 type ServerDeps = Pick<Deps, 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
-/** A server that does not answer by then is of no use to the others. */
-const answerMsMax = 2_000
 
 export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
   await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
@@ -22,26 +20,14 @@ export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
     rows.map(async ({ server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen }) => {
       const isItself = name === deps.serverName
       const reachable =
-        isItself || peer_url === null || !running ? null : await isAnswering(deps, { server_name: name, peer_url })
+        isItself || peer_url === null || !running
+          ? null
+          : await isAnswering(deps.peerTls, { server_name: name, peer_url })
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
       return { ...facts, moves: moves.filter(({ from }) => from === name) } satisfies Server
     }),
   )
   return { servers }
-}
-
-async function isAnswering({ peerTls }: ServerDeps, peer: Peer): Promise<boolean> {
-  const signal = AbortSignal.timeout(answerMsMax)
-  const options = { signal, redirect: 'manual', ...fetchTrust(peerTls, peer) } as const
-  const asked = fetch(`${peer.peer_url}/health`, options)
-  const answer = await asked.catch(silent)
-  await answer?.body?.cancel()
-  return answer !== null
-}
-
-/** That it does not answer is the finding. */
-function silent(): null {
-  return null
 }
 
 export async function drainServer(
@@ -52,7 +38,7 @@ export async function drainServer(
   const { user_id } = caller.actor
   const account_id = await requireInstanceOwner(db, user_id, 'drain servers')
   const server = await findServer(db, { server_name: serverName })
-  if (server === null) throw notFound('server')
+  if (server === null) throw noSuchServer(serverName)
   if (!off) await refuseLast(deps, serverName)
   await db.transaction().execute(async (trx) => {
     await setDraining(trx, serverName, !off)

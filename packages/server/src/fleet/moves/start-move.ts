@@ -42,6 +42,12 @@ export function rowOf(
   return { move_id: newId(), project_id, from_server: home ?? '', to_server: to, home_epoch }
 }
 
+export function noSuchServer(name: string): ServiceError {
+  return new ServiceError('not_found', `There is no server with the name ${JSON.stringify(name)}.`, {
+    hint: 'svc self-host servers lists them.',
+  })
+}
+
 async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): Promise<void> {
   const { db, home, heartbeat } = deps
   if (home === null || project.home === null)
@@ -49,10 +55,7 @@ async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): P
       hint: 'Start every server with SVC_PEER_URL: see docs/operate/several-servers.md.',
     })
   const server = await findServer(db, { server_name: to })
-  if (server === null)
-    throw new ServiceError('not_found', `There is no server with the name ${JSON.stringify(to)}.`, {
-      hint: 'svc self-host servers lists them.',
-    })
+  if (server === null) throw noSuchServer(to)
   if (project.home === to) throw new ServiceError('conflict', `${to} keeps this project already.`)
   if (server.draining_since !== null)
     throw new ServiceError('conflict', `${to} is being drained, so it takes no projects.`, {
