@@ -14,6 +14,7 @@ import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
+import { challenge, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
@@ -224,7 +225,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     refusal: () => Response,
   ): Promise<Response> {
     if (!(await isHidden(deps, request, concerned))) return refusal()
-    const error = await authenticate(deps, concerned.caller).then(
+    const { caller } = concerned
+    if (isGitPath(routedPath(request.url)))
+      return challenge(answer.failed(request, await refusalOfStranger(deps, caller.authorization)))
+    const error = await authenticate(deps, caller).then(
       () => notFound('project'),
       (reason: unknown) => reason,
     )

@@ -68,10 +68,22 @@ test('a request about a project whose home cannot be reached is answered, though
       )
     }
     const stranger = { headers: { authorization: '' }, body: { name: 'renamed' } }
-    const [terminal, refused] = await Promise.all([
+    const none = randomUUID()
+    const [terminal, refused, ...git] = await Promise.all([
       refusedUpgrade(fleet, ada, `/v1/projects/${id}/sessions/${randomUUID()}/terminal`),
       fleet.request(ada, 'PATCH', `/v1/projects/${id}`, stranger),
+      ...[id, none].map((projectId) => gitAnswers(projectId)),
     ])
+    // git sends its credential only after a challenge for Basic.
+    expect(git[0]).toEqual(git[1]!)
+    expect(git[0]!.map(({ status, challenge }) => [status, challenge])).toEqual(
+      git[0]!.map(() => [401, 'Basic realm="svc"']),
+    )
+    const credential = `Basic ${Buffer.from(`x:${fleet.token}`).toString('base64')}`
+    const user = await fleet.request(ada, 'GET', `/v1/projects/${id}/git/info/refs?service=git-receive-pack`, {
+      headers: { authorization: credential },
+    })
+    expect([user.status, await user.text()]).toEqual([503, expect.stringContaining('zoe, does not answer')])
     expect(refused.status).toBe(401)
     expect([terminal.status, terminal.retryAfter, terminal.body.error]).toEqual([
       503,
@@ -80,6 +92,25 @@ test('a request about a project whose home cannot be reached is answered, though
     ])
   })
 }, 120_000)
+
+/** What git clients get without a credential, and with one that is unknown. */
+function gitAnswers(projectId: string) {
+  const requests = [
+    ['GET', 'info/refs?service=git-upload-pack'],
+    ['GET', 'info/refs?service=git-receive-pack'],
+    ['POST', 'git-receive-pack'],
+  ] as const
+  return Promise.all(
+    ['', 'Basic eDp5'].flatMap((authorization) =>
+      requests.map(async ([method, path]) => {
+        const options = { headers: { authorization }, ...(method === 'GET' ? {} : { body: {} }) }
+        const answer = await fleet.request(ada, method, `/v1/projects/${projectId}/git/${path}`, options)
+        const challenge = answer.headers.get('www-authenticate')
+        return { status: answer.status, challenge, body: await answer.json() }
+      }),
+    ),
+  )
+}
 
 /** Ada remembers for some seconds that it was the home. */
 async function untilAsked(id: string, method: string, options: { body?: object } = {}): Promise<Response> {
