@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ServiceError } from '@svc/contract'
+import { errorStatus, ServiceError } from '@svc/contract'
 import { notFound } from '../auth/allow.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -14,7 +14,7 @@ import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
-import { challenge, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
+import { challenge, gitLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
@@ -327,6 +327,11 @@ class Refusals {
     const hint = 'Try again in a moment. With the same Idempotency-Key, nothing is done twice.'
     if (labelOf(this.#deps.config, request) !== null)
       return messagePage(request, { code: 'unavailable', title: 'Unavailable', text: message, again: retrySeconds })
+    if (isGitPath(routedPath(request.url)) && isGitClient(request.headers['user-agent']))
+      return gitLines([message, 'Try again in a moment.'], {
+        status: errorStatus('unavailable'),
+        headers: { 'retry-after': `${retrySeconds}` },
+      })
     return replyError(
       new ServiceError('unavailable', message, { hint, detail: { retry_after_seconds: retrySeconds } }),
       this.#about(request),

@@ -80,10 +80,15 @@ test('a request about a project whose home cannot be reached is answered, though
       git[0]!.map(() => [401, 'Basic realm="svc"']),
     )
     const credential = `Basic ${Buffer.from(`x:${fleet.token}`).toString('base64')}`
-    const user = await fleet.request(ada, 'GET', `/v1/projects/${id}/git/info/refs?service=git-receive-pack`, {
-      headers: { authorization: credential },
-    })
-    expect([user.status, await user.text()]).toEqual([503, expect.stringContaining('zoe, does not answer')])
+    const path = `/v1/projects/${id}/git/info/refs?service=git-receive-pack`
+    const [json, lines] = await Promise.all(
+      ['curl/8.14.1', 'git/2.47.3'].map((agent) =>
+        fleet.request(ada, 'GET', path, { headers: { authorization: credential, 'user-agent': agent } }),
+      ),
+    )
+    const reason = 'The server that keeps this project, zoe, does not answer.'
+    expect([json!.status, await json!.json()]).toEqual([503, expect.objectContaining({ error: reason })])
+    expect([lines!.status, await lines!.text()]).toEqual([503, `${reason}\nTry again in a moment.\n`])
     expect(refused.status).toBe(401)
     expect([terminal.status, terminal.retryAfter, terminal.body.error]).toEqual([
       503,

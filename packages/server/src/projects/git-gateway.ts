@@ -1,5 +1,5 @@
 /** The git remote of every project: sandboxes clone from it and push to it, and users may point their git clients at it. */
-import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
+import { cloneCredentialPrefix, type ErrorBody, readCredentialPrefix, ServiceError } from '@svc/contract'
 import {
   allowOnlyBranch,
   overBeforehand,
@@ -48,7 +48,8 @@ export function gitGatewayRoutes(app: App, deps: Deps, parts: PushParts): void {
       try {
         return await serve(deps, c, service, parts)
       } catch (error) {
-        return challenge(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
+        const answer = replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
+        return isGitClient(c.req.header('user-agent')) ? inLines(challenge(answer)) : challenge(answer)
       }
     })
   }
@@ -219,4 +220,18 @@ async function isEmpty(repository: Repository): Promise<boolean> {
 export function challenge(response: Response): Response {
   if (response.headers.has('www-authenticate')) response.headers.set('www-authenticate', 'Basic realm="svc"')
   return response
+}
+
+export const isGitClient = (agent: string | undefined): boolean => agent?.startsWith('git/') === true
+
+async function inLines(answer: Response): Promise<Response> {
+  const { error, hint } = (await answer.json()) as ErrorBody
+  return gitLines(hint === undefined ? [error] : [error, hint], answer)
+}
+
+/** git shows its user the lines of a plain text and nothing of JSON. */
+export function gitLines(lines: string[], { status, headers }: { status: number; headers: HeadersInit }): Response {
+  const answer = new Response(`${lines.join('\n')}\n`, { status, headers })
+  answer.headers.set('content-type', 'text/plain; charset=utf-8')
+  return answer
 }
