@@ -12,7 +12,7 @@ import { labelOf, send } from '../http/admission/other-origin.ts'
 import { addressOf, type ListenedRequest } from '../http/connections/client-address.ts'
 import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
-import { replyError } from '../http/reply-error.ts'
+import { inAMoment, replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
 import { challenge, gitLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import { conceal, isHidden } from './conceal.ts'
@@ -324,11 +324,11 @@ class Refusals {
   }
 
   #unavailable(request: IncomingMessage, message: string): Response {
-    const hint = 'Try again in a moment. With the same Idempotency-Key, nothing is done twice.'
+    const hint = inAMoment(request.method ?? 'GET')
     if (labelOf(this.#deps.config, request) !== null)
       return messagePage(request, { code: 'unavailable', title: 'Unavailable', text: message, again: retrySeconds })
     if (isGitPath(routedPath(request.url)) && isGitClient(request.headers['user-agent']))
-      return gitLines([message, 'Try again in a moment.'], {
+      return gitLines([message, inAMoment('GET')], {
         status: errorStatus('unavailable'),
         headers: { 'retry-after': `${retrySeconds}` },
       })

@@ -61,11 +61,12 @@ test('a request about a project whose home cannot be reached is answered, though
     )
     await client.query(`update projects set home = 'zoe' where project_id = $1`, [id])
     const answers = await Promise.all([untilAsked(id, 'GET'), untilAsked(id, 'PATCH', { body: { name: 'renamed' } })])
-    for (const answer of answers) {
+    for (const [at, answer] of answers.entries()) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
-      expect(((await answer.json()) as ErrorBody).error).toBe(
-        'The server that keeps this project, zoe, does not answer.',
-      )
+      const { error, hint } = (await answer.json()) as ErrorBody
+      expect(error).toBe('The server that keeps this project, zoe, does not answer.')
+      // Only a write has an Idempotency-Key.
+      expect([at, hint?.includes('Idempotency-Key')]).toEqual([at, at === 1])
     }
     const stranger = { headers: { authorization: '' }, body: { name: 'renamed' } }
     const none = randomUUID()
