@@ -320,7 +320,9 @@ async function answer(route: Route, got: Received, make: Answer | undefined): Pr
 }
 
 function refuse(error: ServiceError): Response {
-  return Response.json(error.toBody(), { status: errorStatus(error.code), headers: { 'X-Request-Id': 'r1' } })
+  const again = error.detail.retry_after_seconds
+  const headers = { 'X-Request-Id': 'r1', ...(typeof again === 'number' ? { 'Retry-After': String(again) } : {}) }
+  return Response.json(error.toBody(), { status: errorStatus(error.code), headers })
 }
 
 function isGenerator(value: unknown): value is AsyncGenerator<SessionEvent> {

@@ -51,14 +51,22 @@ function problem(
 
 function explainService(error: ServiceError, added: Partial<Pick<Guided, 'hint' | 'next' | 'lines'>>): Problem {
   const known = adviceFor(error)
+  const hint = added.hint ?? known.hint ?? error.hint
+  const again = error.detail.retry_after
+  const isTimed = typeof again === 'string' && hint?.includes(soon) === true
+  const lines = [...factLines(error), ...(typeof again === 'string' && !isTimed ? [`try again in ${again} s`] : [])]
   return problem(
     error.message,
     error.code,
-    { hint: added.hint ?? known.hint ?? error.hint, next: added.next ?? known.next ?? [] },
+    { hint: isTimed ? hint.replace(soon, `Try again in ${again} s`) : hint, next: added.next ?? known.next ?? [] },
     error.detail,
-    [...factLines(error), ...(added.lines ?? [])],
+    [...lines.slice(0, linesMax), ...(added.lines ?? [])],
   )
 }
+
+/** In hints, the same as the time of the next try. */
+const soon = 'Try again in a moment'
+const linesMax = 50
 
 /** Prefers the client's own hints over the service's. */
 function adviceFor(error: ServiceError): { hint?: string | null; next?: readonly string[] } {
@@ -107,6 +115,5 @@ function factLines({ code, detail }: ServiceError): string[] {
   }
   if (typeof detail.limit === 'number' && typeof detail.active_sessions === 'number')
     lines.push(`${detail.active_sessions} of ${detail.limit} sessions are active`)
-  if (typeof detail.retry_after === 'string') lines.push(`try again in ${detail.retry_after} s`)
-  return lines.slice(0, 50)
+  return lines
 }

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ServiceError } from '@svc/contract'
+import { errorStatus, ServiceError } from '@svc/contract'
 import { notFound } from '../auth/allow.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -12,8 +12,9 @@ import { labelOf, send } from '../http/admission/other-origin.ts'
 import { addressOf, type ListenedRequest } from '../http/connections/client-address.ts'
 import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
-import { replyError } from '../http/reply-error.ts'
+import { inAMoment, replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
+import { challenge, gitLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
@@ -224,7 +225,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     refusal: () => Response,
   ): Promise<Response> {
     if (!(await isHidden(deps, request, concerned))) return refusal()
-    const error = await authenticate(deps, concerned.caller).then(
+    const { caller } = concerned
+    if (isGitPath(routedPath(request.url)))
+      return challenge(answer.failed(request, await refusalOfStranger(deps, caller.authorization)))
+    const error = await authenticate(deps, caller).then(
       () => notFound('project'),
       (reason: unknown) => reason,
     )
@@ -320,9 +324,14 @@ class Refusals {
   }
 
   #unavailable(request: IncomingMessage, message: string): Response {
-    const hint = 'Try again in a moment. With the same Idempotency-Key, nothing is done twice.'
+    const hint = inAMoment(request.method ?? 'GET')
     if (labelOf(this.#deps.config, request) !== null)
       return messagePage(request, { code: 'unavailable', title: 'Unavailable', text: message, again: retrySeconds })
+    if (isGitPath(routedPath(request.url)) && isGitClient(request.headers['user-agent']))
+      return gitLines([message, inAMoment('GET')], {
+        status: errorStatus('unavailable'),
+        headers: { 'retry-after': `${retrySeconds}` },
+      })
     return replyError(
       new ServiceError('unavailable', message, { hint, detail: { retry_after_seconds: retrySeconds } }),
       this.#about(request),

@@ -62,17 +62,35 @@ test('a request about a project whose home cannot be reached is answered, though
     )
     await client.query(`update projects set home = 'zoe' where project_id = $1`, [id])
     const answers = await Promise.all([untilAsked(id, 'GET'), untilAsked(id, 'PATCH', { body: { name: 'renamed' } })])
-    for (const answer of answers) {
+    for (const [at, answer] of answers.entries()) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
-      expect(((await answer.json()) as ErrorBody).error).toBe(
-        'The server that keeps this project, zoe, does not answer.',
-      )
+      const { error, hint } = (await answer.json()) as ErrorBody
+      expect(error).toBe('The server that keeps this project, zoe, does not answer.')
+      // Only a write has an Idempotency-Key.
+      expect([at, hint?.includes('Idempotency-Key')]).toEqual([at, at === 1])
     }
     const stranger = { headers: { authorization: '' }, body: { name: 'renamed' } }
-    const [terminal, refused] = await Promise.all([
+    const none = randomUUID()
+    const [terminal, refused, ...git] = await Promise.all([
       refusedUpgrade(fleet, ada, `/v1/projects/${id}/sessions/${randomUUID()}/terminal`),
       fleet.request(ada, 'PATCH', `/v1/projects/${id}`, stranger),
+      ...[id, none].map((projectId) => gitAnswers(projectId)),
     ])
+    // git sends its credential only after a challenge for Basic.
+    expect(git[0]).toEqual(git[1]!)
+    expect(git[0]!.map(({ status, challenge }) => [status, challenge])).toEqual(
+      git[0]!.map(() => [401, 'Basic realm="svc"']),
+    )
+    const credential = `Basic ${Buffer.from(`x:${fleet.token}`).toString('base64')}`
+    const path = `/v1/projects/${id}/git/info/refs?service=git-receive-pack`
+    const [json, lines] = await Promise.all(
+      ['curl/8.14.1', 'git/2.47.3'].map((agent) =>
+        fleet.request(ada, 'GET', path, { headers: { authorization: credential, 'user-agent': agent } }),
+      ),
+    )
+    const reason = 'The server that keeps this project, zoe, does not answer.'
+    expect([json!.status, await json!.json()]).toEqual([503, expect.objectContaining({ error: reason })])
+    expect([lines!.status, await lines!.text()]).toEqual([503, `${reason}\nTry again in a moment.\n`])
     expect(refused.status).toBe(401)
     expect([terminal.status, terminal.retryAfter, terminal.body.error]).toEqual([
       503,
@@ -106,6 +124,25 @@ test('a new project goes to the next server when the emptiest does not answer, a
   expect(made.status).toBe(201)
   expect(await fleet.query(`select home from projects where name = 'next'`)).toEqual([{ home: 'ada' }])
 }, 60_000)
+
+/** What git clients get without a credential, and with one that is unknown. */
+function gitAnswers(projectId: string) {
+  const requests = [
+    ['GET', 'info/refs?service=git-upload-pack'],
+    ['GET', 'info/refs?service=git-receive-pack'],
+    ['POST', 'git-receive-pack'],
+  ] as const
+  return Promise.all(
+    ['', 'Basic eDp5'].flatMap((authorization) =>
+      requests.map(async ([method, path]) => {
+        const options = { headers: { authorization }, ...(method === 'GET' ? {} : { body: {} }) }
+        const answer = await fleet.request(ada, method, `/v1/projects/${projectId}/git/${path}`, options)
+        const challenge = answer.headers.get('www-authenticate')
+        return { status: answer.status, challenge, body: await answer.json() }
+      }),
+    ),
+  )
+}
 
 /** Ada remembers for some seconds that it was the home. */
 async function untilAsked(id: string, method: string, options: { body?: object } = {}): Promise<Response> {

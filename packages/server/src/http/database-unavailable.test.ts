@@ -44,6 +44,7 @@ describe('while the database is unavailable', () => {
     expect([status, body.code]).toEqual([503, 'unavailable'])
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     expect(headers.get('x-request-id')).toBeString()
+    expect([method, body.hint?.includes('Idempotency-Key')]).toEqual([method, method === 'POST'])
     expect(JSON.stringify(body)).not.toMatch(/postgres|hunter2|127\.0\.0\.1|ECONN/)
   })
 

@@ -22,7 +22,7 @@ export function replyError(
   request: Answered,
   { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
 ): Response {
-  const refusal = asRefusal(error)
+  const refusal = asRefusal(error, request.method)
   if (refusal === null)
     log.error({ err: error, request_id: request.id, method: request.method, path: request.path }, 'a request failed')
   else if (refusal.cause !== undefined)
@@ -73,12 +73,20 @@ function redacted(value: unknown, redactor: TextRedactor): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, redacted(each, redactor)]))
 }
 
-function asRefusal(error: unknown): ServiceError | null {
+/** Only writes have an Idempotency-Key. */
+export function inAMoment(method: string): string {
+  const again = 'Try again in a moment.'
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method)
+    ? again
+    : `${again} With the same Idempotency-Key, nothing is done twice.`
+}
+
+function asRefusal(error: unknown, method: string): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))
     // It may have failed between two queries, so this makes no claim about what was done.
     return new ServiceError('unavailable', 'The database does not answer.', {
-      hint: 'Try again in a moment. With the same Idempotency-Key, nothing is done twice.',
+      hint: inAMoment(method),
       cause: error,
     })
   if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === '53100'))

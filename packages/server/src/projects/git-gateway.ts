@@ -1,5 +1,5 @@
 /** The git remote of every project: sandboxes clone from it and push to it, and users may point their git clients at it. */
-import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
+import { cloneCredentialPrefix, type ErrorBody, readCredentialPrefix, ServiceError } from '@svc/contract'
 import {
   allowOnlyBranch,
   overBeforehand,
@@ -14,7 +14,7 @@ import {
   serveGateway,
 } from '@svc/git'
 import { type Actor, boundSession } from '../auth/actor.ts'
-import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import { allow, type AuthorizedProject, notFound, refuseByPath } from '../auth/allow.ts'
 import {
   actorOfSandboxCredential,
   actorOfToken,
@@ -48,7 +48,8 @@ export function gitGatewayRoutes(app: App, deps: Deps, parts: PushParts): void {
       try {
         return await serve(deps, c, service, parts)
       } catch (error) {
-        return challenge(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
+        const answer = replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
+        return isGitClient(c.req.header('user-agent')) ? inLines(challenge(answer)) : challenge(answer)
       }
     })
   }
@@ -142,10 +143,29 @@ async function read(
 ): Promise<Response> {
   const projectId = await projectOfReadCredential(deps, request.token)
   const project = projectId === c.req.param('projectId') ? await getProject(deps.db, projectId) : null
-  if (project === null || request.pushes)
-    throw new ServiceError('forbidden', 'This credential only reads the repository of another project.')
+  if (project === null || request.pushes) throw ofAnotherProject()
   const gate: PushGate = () => Promise.resolve('This credential is read-only.')
   return serveGateway(await openRepository(deps, project), gitRequest(c, request.path, request.url), gate, {})
+}
+
+function ofAnotherProject(): ServiceError {
+  return new ServiceError('forbidden', 'This credential only reads the repository of another project.')
+}
+
+const gitPath = /^\/v1\/projects\/[^/?#]+\/git\/(?:info\/refs|git-upload-pack|git-receive-pack)(?:[?#]|$)/
+
+export const isGitPath = (path: string): boolean => gitPath.test(path)
+
+/** The error for a caller who may not know that the project exists, where the request itself can't be served any more. */
+export async function refusalOfStranger(deps: Deps, authorization: string | null): Promise<unknown> {
+  try {
+    const token = tokenOf(authorization)
+    if (token.startsWith(readCredentialPrefix)) return ofAnotherProject()
+    await gitActor(deps, token)
+    return notFound('project')
+  } catch (error) {
+    return error
+  }
 }
 
 const noPassword = ['', 'x-oauth-basic']
@@ -197,7 +217,21 @@ async function isEmpty(repository: Repository): Promise<boolean> {
 }
 
 /** git asks for a credential only after a challenge for Basic. */
-function challenge(response: Response): Response {
+export function challenge(response: Response): Response {
   if (response.headers.has('www-authenticate')) response.headers.set('www-authenticate', 'Basic realm="svc"')
   return response
+}
+
+export const isGitClient = (agent: string | undefined): boolean => agent?.startsWith('git/') === true
+
+async function inLines(answer: Response): Promise<Response> {
+  const { error, hint } = (await answer.json()) as ErrorBody
+  return gitLines(hint === undefined ? [error] : [error, hint], answer)
+}
+
+/** git shows its user the lines of a plain text and nothing of JSON. */
+export function gitLines(lines: string[], { status, headers }: { status: number; headers: HeadersInit }): Response {
+  const answer = new Response(`${lines.join('\n')}\n`, { status, headers })
+  answer.headers.set('content-type', 'text/plain; charset=utf-8')
+  return answer
 }

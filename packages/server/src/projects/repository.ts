@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
 import { learnHostKey, markUsed, openMirror, type Remote, type Repository, withheldText } from '@svc/git'
@@ -27,11 +28,41 @@ const judged = new LRUCache<string, Remote>({ max: 1000, ttl: judgedMs })
 
 /** Opens the repository of a project for the git engine: a bare folder, and for an external one the remote it mirrors, with its address checked and pinned. */
 export async function openRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
+  if (project.managed) {
+    const repository = await openRepositoryQuietly(deps, project)
+    if (!(await isFolder(repository.dir))) throw lost(project)
+    return repository
+  }
   for (let tries = 1; ; tries++) {
     const repository = await openRepositoryQuietly(deps, project)
     // The first use after a long time may coincide with another server emptying the mirror.
-    if (repository.remote === null || (await markUsed(repository.dir)) || tries === openTriesMax) return repository
+    if ((await markUsed(repository.dir)) || tries === openTriesMax) return repository
   }
+}
+
+async function isFolder(dir: string): Promise<boolean> {
+  try {
+    return (await stat(dir)).isDirectory()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** As after a disk was replaced. git serves a part of an answer before it finds no folder, so this is found before. */
+function lost({ home }: ProjectRow): ServiceError {
+  const restore = 'restores the folder `repositories` of its data folder from a backup'
+  const [which, hint] =
+    home === null
+      ? ['This server', `Its operator ${restore}.`]
+      : [
+          `The server that keeps this project, ${home},`,
+          `Its operator ${restore}, or stops it and runs \`svc self-host take-over ${home}\` on another server, which goes on with the copies. \`svc self-host doctor\` on its machine names the projects concerned.`,
+        ]
+  return new ServiceError('unavailable', `${which} does not have its repository on its disk.`, {
+    hint,
+    detail: { retry_after_seconds: 60 },
+  })
 }
 
 /** A mirror is replaced by two renames. */

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import pino from 'pino'
+import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { greet } from './banner.ts'
 
@@ -15,4 +18,20 @@ test('the first lines name the server and its address for the others, where ther
   const config = { ...app.deps.config, peerUrl: 'https://10.0.0.7:8421' }
   const text = await (await greet({ ...app.deps, config }, hooks, './svc'))()
   expect(text).toContain('  Server       ada (other servers reach it at https://10.0.0.7:8421)\n')
+})
+
+test('a server whose disk lacks repositories of its projects names them at its start', async () => {
+  const { project, repo } = await app.managedProject()
+  const created_at = new Date(Date.now() - 3_600_000).toISOString()
+  await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home: 'ada', created_at })
+  const warned: unknown[] = []
+  const log = pino({}, { write: (line: string) => void warned.push(JSON.parse(line)) })
+  const deps = { ...app.deps, home: 'ada', log }
+  const lost = `1 project at home here without a repository on this disk: ${project.slug}`
+  expect(await (await greet(deps, hooks, './svc'))()).not.toContain(lost)
+  await rm(repo.dir, { recursive: true })
+  const text = await (await greet(deps, hooks, './svc'))()
+  expect(text).toContain(`  Warning: ${lost}.\n           Restore `)
+  expect(text).toContain('svc self-host take-over ada')
+  expect(warned).toContainEqual(expect.objectContaining({ level: 40, msg: lost }))
 })

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
 import type { AskModel } from '../models/upstreams/first-model.ts'
+import { findLostRepositories } from './lost-repositories.ts'
 import { driverAdvice, missingDrivers } from './choose-driver.ts'
 import { mintToken } from '../tokens/mint.ts'
 
@@ -53,7 +54,16 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
     )
   else lines.push(`  Owner link   ${command} self-host owner-link`)
   lines.push('', ...(await withoutEffect(deps, hooks)))
-  return async () => [...lines, ...(await nextSteps(deps, command)), ''].join('\n')
+  return async () => [...lines, ...(await withoutRepository(deps)), ...(await nextSteps(deps, command)), ''].join('\n')
+}
+
+/** Every request for these projects fails until the operator acts. */
+async function withoutRepository({ db, config, serverName, home, log, now }: Deps): Promise<string[]> {
+  if (home === null) return []
+  const found = await findLostRepositories(db, { config, serverName, now: now() })
+  if (found === null) return []
+  log.warn({ mend: found.mend }, found.says)
+  return [`  Warning: ${found.says}.`, `           ${found.mend}`, '']
 }
 
 /** Also logged, for operators who do not see the terminal. */

@@ -1,14 +1,11 @@
 /** `svc server --doctor`: which sandboxes a server on this machine could run, without starting one. One JSON document. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Finding } from '@svc/sandbox'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { openDatabase } from '../db/pool.ts'
 import { readServerName } from '../fleet/server-name.ts'
-import { projectsAt } from '../projects/home-store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
-import { managedDir } from '../projects/repository.ts'
+import { findLostRepositories, listOf } from './lost-repositories.ts'
 import { makeLog } from '../log.ts'
 import { makeRunDir } from './run-dir.ts'
 import { chooseDriver, makeDrivers } from './choose-driver.ts'
@@ -41,7 +38,6 @@ export async function examineMachine(config: Config): Promise<DoctorReport> {
 
 /** As old as a heartbeat of a server that runs may be. */
 const deadAfterSeconds = 20
-const listedMax = 5
 
 async function examineCopies({ databaseUrl }: Config, log: Logger): Promise<Finding> {
   const name = 'copies of repositories'
@@ -64,14 +60,6 @@ async function examineCopies({ databaseUrl }: Config, log: Logger): Promise<Find
   }
 }
 
-function listOf(names: string[]): string {
-  const more = names.length > listedMax ? `, and ${names.length - listedMax} more` : ''
-  return `${names.slice(0, listedMax).join(', ')}${more}`
-}
-
-/** A project that is being made may have no repository yet. */
-const madeMs = 60_000
-
 /** Whether this disk has the repositories of its projects: one that was replaced has none, and every request fails. */
 export async function examineRepositories(config: Config, log: Logger): Promise<Finding> {
   const name = 'repositories'
@@ -79,21 +67,9 @@ export async function examineRepositories(config: Config, log: Logger): Promise<
   try {
     // The folder has its name since its first start.
     const serverName = readServerName(config, '')
-    const lost = (await projectsAt(database.db, serverName)).filter(
-      ({ project_id, managed, deleted_at, created_at }) =>
-        managed &&
-        deleted_at === null &&
-        Date.parse(created_at) < Date.now() - madeMs &&
-        !existsSync(managedDir({ config }, project_id)),
-    )
-    if (lost.length === 0)
-      return { name, state: 'good', says: 'this disk has the repository of every project at home here', mend: null }
-    return {
-      name,
-      state: 'missing',
-      says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
-      mend: `Restore ${join(config.dataDir, 'repositories')} from a backup. If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`,
-    }
+    const found = await findLostRepositories(database.db, { config, serverName, now: new Date() })
+    if (found !== null) return { name, state: 'missing', ...found }
+    return { name, state: 'good', says: 'this disk has the repository of every project at home here', mend: null }
   } catch (error) {
     return { name, state: 'weak', says: 'could not be compared with the database', mend: (error as Error).message }
   } finally {

@@ -36,6 +36,19 @@ describe('svc cr ls', () => {
     expect(stderr).toContain('No open change requests')
   })
 
+  test('cr ls says once when to try again', async () => {
+    await using service = startService({
+      listChangeRequests: () => {
+        throw new ServiceError('unavailable', 'The server that keeps this project, bob, is not running.', {
+          hint: 'Try again in a moment.',
+          detail: { retry_after_seconds: 2 },
+        })
+      },
+    })
+    const { stderr } = await svc(['cr', 'ls'], { service, env })
+    expect(stderr).toEndWith('error: The server that keeps this project, bob, is not running.\nTry again in 2 s.\n')
+  })
+
   test('cr ls aligns columns on a terminal and shortens long titles', async () => {
     const titles = [
       '短い',

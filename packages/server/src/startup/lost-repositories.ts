@@ -1,0 +1,37 @@
+/** Projects at home on this server whose repository its disk lacks: a disk that was replaced has none. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Finding } from '@svc/sandbox'
+import type { Config } from '../config.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import { projectsAt } from '../projects/home-store.ts'
+import { managedDir } from '../projects/repository.ts'
+
+const listedMax = 5
+
+export function listOf(names: string[]): string {
+  const more = names.length > listedMax ? `, and ${names.length - listedMax} more` : ''
+  return `${names.slice(0, listedMax).join(', ')}${more}`
+}
+
+/** A project that is being made may have no repository yet. */
+const madeMs = 60_000
+
+/** Null: the disk has the repository of every project at home here. */
+export async function findLostRepositories(
+  db: DbOrTransaction,
+  { config, serverName, now }: { config: Config; serverName: string; now: Date },
+): Promise<(Pick<Finding, 'says'> & { mend: string }) | null> {
+  const lost = (await projectsAt(db, serverName)).filter(
+    ({ project_id, managed, deleted_at, created_at }) =>
+      managed &&
+      deleted_at === null &&
+      Date.parse(created_at) < now.getTime() - madeMs &&
+      !existsSync(managedDir({ config }, project_id)),
+  )
+  if (lost.length === 0) return null
+  return {
+    says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
+    mend: `Restore ${join(config.dataDir, 'repositories')} from a backup. If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`,
+  }
+}
