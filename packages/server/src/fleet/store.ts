@@ -89,6 +89,12 @@ export async function markTakenOver(db: DbOrTransaction, serverName: string, dea
   return rows.length > 0
 }
 
+/** A server that was taken over while it was paused is one like any other again: others count on its copies. */
+export async function liveAgain(db: DbOrTransaction, serverName: string, keepsReplicas: boolean): Promise<void> {
+  await sql`update servers set taken_over_at = null, keeps_replicas = ${keepsReplicas}
+    where server_name = ${serverName} and taken_over_at is not null`.execute(db)
+}
+
 /**
  * Ends the connections of a server that does not run: a paused process, or a machine that is gone without closing them,
  * keeps its locks.

@@ -10,8 +10,6 @@ export interface Instance {
   serverName: string
   /** How other servers reach it as the home of projects. Null: it runs alone, or only answers requests. */
   peerUrl: string | null
-  /** Whether it takes copies of repositories. */
-  keepsReplicas: boolean
 }
 
 /** A row without a lock: other servers know this one by its heartbeat. */
@@ -19,19 +17,14 @@ export function insertInstance(db: DbOrTransaction, instanceId: string): Promise
   return insertRow(db, 'server_instances', { instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
 }
 
-/**
- * Inserts the row again when others have deleted it in a time without heartbeats. A server that was taken over meanwhile
- * is one like any other again, so others count on its copies.
- */
+/** Inserts the row again when others have deleted it in a time without heartbeats. */
 export async function recordHeartbeat(db: DbOrTransaction, instance: Instance): Promise<void> {
   await db
     .insertInto('server_instances')
     .values({ ...rowOf(instance), lock_taken_at: null, knows_root_key: true })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
     .execute()
-  await sql`with old as (delete from server_instances where heartbeat_at < now() - interval '1 day')
-    update servers set taken_over_at = null, keeps_replicas = ${instance.keepsReplicas}
-    where server_name = ${instance.serverName} and taken_over_at is not null`.execute(db)
+  await deleteRows(db, 'server_instances', { heartbeat_at: sql`< now() - interval '1 day'` })
 }
 
 /** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Deps } from '../deps.ts'
 import { handledElsewhere } from '../deadline.ts'
+import { liveAgain } from '../fleet/store.ts'
 import { pause } from '../pause.ts'
 import { deleteEarlierInstances, deleteInstance, type Instance, recordHeartbeat, recordLock } from './instance-store.ts'
 import { watchInstances } from './watch-instances.ts'
@@ -36,8 +37,7 @@ export async function startHeartbeat(
   const { instanceId, serverName, config } = deps
   // A server without jobs moves nothing forward, so no project has its home there.
   const peerUrl = config.roles.worker ? config.peerUrl : null
-  const keepsReplicas = peerUrl !== null && config.replica !== 'none'
-  const instance = { instanceId, folderId, serverName, peerUrl, keepsReplicas }
+  const instance = { instanceId, folderId, serverName, peerUrl }
   let connection = await holdLock(deps, instance)
   const earlier = await deleteEarlierInstances(deps.db, instance)
   if (earlier.length > 0) deps.log.info({ instances: earlier }, 'earlier servers of this data folder have ended')
@@ -50,6 +50,7 @@ export async function startHeartbeat(
         if (connection.isLost()) connection = await holdLock(deps, instance)
         await connection.prove()
         await recordHeartbeat(deps.db, instance)
+        if (peerUrl !== null) await liveAgain(deps.db, serverName, config.replica !== 'none')
         deps.heartbeat.recorded()
         if (isSilent) deps.log.info('heartbeat recorded again')
         isSilent = false
