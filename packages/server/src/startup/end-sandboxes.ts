@@ -3,6 +3,8 @@
  * jobs, so that it saves the unfinished work of sessions first. A running server ends its own sandboxes.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { isUuid } from '../auth/allow.ts'
 import { buildDeps, type Built } from '../build-deps.ts'
 import { type Config, operatorSecrets } from '../config.ts'
@@ -15,9 +17,10 @@ import { startHeartbeat } from '../scheduler/instance.ts'
 import { deleteOtherInstances } from '../scheduler/instance-store.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
-import { lockDataFolder } from './folder-lock.ts'
+import { lockDataFolder, readFolderId } from './folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './run-dir.ts'
 import { runningSandboxes } from './server-info.ts'
+import { StartupError } from './startup-error.ts'
 
 /** Longer than a silent sandbox is asked, and than reading a conversation takes. */
 const takeOverMsMax = 60_000
@@ -36,6 +39,7 @@ export async function endSandboxes(config: Config): Promise<Ended> {
   const redaction = new Redaction(operatorSecrets(config))
   const log = makeLog('json', (text) => redaction.everything(text))
   log.level = 'warn'
+  requireItsDatabase(config)
   await makeDataDir(config.dataDir)
   const folder = lockDataFolder(config.dataDir, randomUUID)
   try {
@@ -49,6 +53,15 @@ export async function endSandboxes(config: Config): Promise<Ended> {
   } finally {
     folder.release()
   }
+}
+
+/** With another database the sandboxes of its sessions would look unused, and end without their work. */
+function requireItsDatabase({ databaseUrl, dataDir }: Config): void {
+  const hasOwn = existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
+  if (databaseUrl !== null || hasOwn || readFolderId(dataDir) === null) return
+  throw new StartupError(
+    `The server of the data folder ${dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for the server, and repeat the command. Nothing was ended.`,
+  )
 }
 
 async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended> {

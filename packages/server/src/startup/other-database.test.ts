@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
+import { parseConfig } from '../config.ts'
+import { endSandboxes } from './end-sandboxes.ts'
+import { lockDataFolder } from './folder-lock.ts'
 import { bootServer } from './testing-server.ts'
 
 test('a data folder with a database of its own is refused beside an empty one, which stays empty', async () => {
@@ -30,3 +33,15 @@ test('a data folder with a database of its own is refused beside an empty one, w
     await rm(dir, { recursive: true, force: true })
   }
 }, 60_000)
+
+test('the sandboxes of a server with another database are not ended without it', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  try {
+    lockDataFolder(dataDir, randomUUID).release()
+    const config = parseConfig({ SVC_DATA_DIR: dataDir, SVC_SANDBOX_DRIVER: 'none' })
+    await expect(endSandboxes(config)).rejects.toThrow('DATABASE_URL is not set')
+    expect(await readdir(dataDir)).toEqual(['server.lock'])
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
