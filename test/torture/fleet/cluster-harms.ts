@@ -1,4 +1,4 @@
-/** What happens to the cluster of the sandboxes in a round. Every server needs it for its own sandboxes alone. */
+/** Harms of the cluster in which the sandboxes run. Every server needs it for its own sandboxes alone. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
 import { until } from '../../e2e/harness.ts'

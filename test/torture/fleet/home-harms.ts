@@ -1,4 +1,4 @@
-/** What changes the home of projects: moves with a server killed in between, a drained server, and one that is lost with its disk. */
+/** Harms that change the home of projects: a move with a server killed in between, a drained server, and one lost with its disk. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ErrorBody, ProjectHome } from '@svc/contract'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'

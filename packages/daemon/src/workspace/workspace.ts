@@ -177,7 +177,7 @@ function outputOf(command: string | undefined, { code, stdout, stderr }: Finishe
   return stdout.trim()
 }
 
-/** What git says while the server restarts, moves the project to another one, or waits for its database. */
+/** Matches git's messages while the server restarts, moves the project to another one, or waits for its database. */
 const isAway =
   /returned error: 503|Empty reply from server|Connection re(?:set|fused)|Failed to connect|early EOF|unexpected disconnect|transfer closed/
 const awayMs = 60_000

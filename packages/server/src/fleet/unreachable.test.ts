@@ -125,7 +125,7 @@ test('a new project goes to the next server when the emptiest does not answer, a
   expect(await fleet.query(`select home from projects where name = 'next'`)).toEqual([{ home: 'ada' }])
 }, 60_000)
 
-/** What git clients get without a credential, and with one that is unknown. */
+/** The answers that git clients get without a credential, and with an unknown one. */
 function gitAnswers(projectId: string) {
   const requests = [
     ['GET', 'info/refs?service=git-upload-pack'],

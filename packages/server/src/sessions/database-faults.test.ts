@@ -56,12 +56,12 @@ describe('a database that refuses to record it', () => {
     expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
   })
 
-  /** The first sandbox that is ready cannot be recorded. */
-  async function refuseOnce(work: () => Promise<void>): Promise<void> {
+  /** The first `times` sandboxes that are ready cannot be recorded. */
+  async function refuseStarts(times: number, work: () => Promise<void>): Promise<void> {
     const { db } = app.deps
     await sql`create sequence refusals`.execute(db)
     await sql`create function refuse() returns trigger language plpgsql as $$ begin
-      if nextval('refusals') > 1 then return new; end if;
+      if nextval('refusals') > ${sql.lit(times)} then return new; end if;
       raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
     await sql`create trigger refuse before update on session_sandboxes
       for each row when (new.status = 'active') execute function refuse()`.execute(db)
@@ -71,7 +71,7 @@ describe('a database that refuses to record it', () => {
   }
 
   test('does not end a session that starts', () =>
-    refuseOnce(async () => {
+    refuseStarts(1, async () => {
       const { body } = await app.create()
       const session = await app.reaches(body.session_id, 'running')
       expect(session.sandbox?.generation).toBe(2)
@@ -79,7 +79,7 @@ describe('a database that refuses to record it', () => {
     }))
 
   test('a stop that is requested while a session starts again stops it', () =>
-    refuseOnce(async () => {
+    refuseStarts(1, async () => {
       const { driver, deps } = app
       const stop = driver.stop.bind(driver)
       let stops = 0
@@ -124,14 +124,10 @@ describe('a database that refuses to record it', () => {
     expect(driver.seen(sandbox?.sandbox_id ?? '')?.spec.env.SVC_INITIAL_PROMPT).toBe('begin')
   })
 
-  test('fails when starts keep breaking', async () => {
-    await sql`create function refuse() returns trigger language plpgsql as $$ begin
-      raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(app.deps.db)
-    await sql`create trigger refuse before update on session_sandboxes
-      for each row when (new.status = 'active') execute function refuse()`.execute(app.deps.db)
-    const { body } = await app.create()
-    const { error } = await app.reaches(body.session_id, 'failed')
-    expect(error).toBe('The database was unavailable while the session was starting. Try again.')
-    await sql`drop function refuse cascade`.execute(app.deps.db)
-  })
+  test('fails when starts keep breaking', () =>
+    refuseStarts(1_000, async () => {
+      const { body } = await app.create()
+      const { error } = await app.reaches(body.session_id, 'failed')
+      expect(error).toBe('The database was unavailable while the session was starting. Try again.')
+    }))
 })

@@ -60,7 +60,7 @@ function addressOf({ user, host, port, database }: pg.Client): string {
   return `${user === undefined ? '' : `${user}@`}${host.includes(':') ? `[${host}]` : host}:${port}/${database}`
 }
 
-/** What to do, by the codes of PostgreSQL and of the network. */
+/** Advice for the operator, by the codes of PostgreSQL and of the network. */
 const cures: Record<string, (client: pg.Client) => string> = {
   '28P01': ({ user }) => `Check the name and the password of the role ${user} in the URL`,
   '28000': () => 'Allow this role and this address in pg_hba.conf of that PostgreSQL, with TLS if it asks for it',

@@ -1,4 +1,4 @@
-/** What a database has: its tables, the number of their rows, and a checksum of each. */
+/** The tables of a database, the number of their rows, and a checksum of each. */
 import pg from 'pg'
 
 /** Their rows tell about the database, not about the installation. */

@@ -279,7 +279,7 @@ export class SessionReconciler implements SessionRunner {
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
-      if (warm !== null || isLeft || isDatabaseUnavailable(error)) return await this.#startCold(session, error)
+      if (warm !== null || isLeft || isDatabaseUnavailable(error)) return await this.#startAgain(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
       await this.#fail(session, failureReason(error, starting, memory))
     } finally {
@@ -294,7 +294,7 @@ export class SessionReconciler implements SessionRunner {
     if (this.#interrupted.has(sessionId)) this.interrupt(sessionId)
   }
 
-  async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
+  async #startAgain(session: SessionWithSandbox, cause: unknown): Promise<void> {
     const reason = failureReason(cause, starting)
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     if (lostLately(rows, this.#deps.now()) >= lostMax) return this.#fail(session, reason)
