@@ -6,12 +6,15 @@ import { count, type Run } from './run.ts'
 const probeHeader = 'x-torture-probe'
 const pauseMs = 100
 const answerMsMax = 60_000
+const samplesMax = 20
 
 export class Probes {
   readonly #taken: { of: string; ms: number }[] = []
   /** The kind of this round. Null: nothing counts. */
   round: string | null = null
   readonly refused: Record<string, number> = {}
+  /** The first of them, to be looked at. */
+  readonly samples: string[] = []
 
   /** Requests about a harmed home, or that came in at a harmed server, are left out. */
   async keep({ fleet, harmed, gate }: Run, over: AbortSignal): Promise<void> {
@@ -21,9 +24,9 @@ export class Probes {
       const server = fleet.servers.find((each) => each.server.url === url)
       if (typeof probe === 'string' && server !== undefined) entrances.set(probe, server)
     }
-    const isAffected = (id: string, home: FleetServer) => {
+    const isAffected = (id: string, homes: FleetServer[]) => {
       const entrance = entrances.get(id)
-      return entrance === undefined || harmed.has(entrance) || harmed.has(home)
+      return entrance === undefined || harmed.has(entrance) || homes.some((home) => harmed.has(home))
     }
     const read = async (n: number) => {
       const project = fleet.projects[n]!
@@ -31,17 +34,26 @@ export class Probes {
         await gate.passed
         const id = `${n}-${asked}`
         const { round } = this
+        const { home } = project
         const began = performance.now()
         const path = `/v1/projects/${project.id}${asked % 2 === 0 ? '' : '/branches'}`
         const headers = { authorization: `Bearer ${project.home.server.token}`, [probeHeader]: id }
         const answer = await fetch(fleet.balancer.url + path, {
           headers,
           signal: AbortSignal.timeout(answerMsMax),
-        }).then(readWhole, () => 0)
-        const isCounted = round !== null && round === this.round && !isAffected(id, project.home)
+        }).then(readWhole, (error: Error) => ({ status: 0, text: error.message }))
+        // Its home may have changed meanwhile.
+        const isCounted = round !== null && round === this.round && !isAffected(id, [home, project.home])
+        const entrance = entrances.get(id)?.name
         entrances.delete(id)
-        if (isCounted && answer === 200) this.#taken.push({ of: round, ms: performance.now() - began })
-        else if (isCounted) count(this.refused, round)
+        const ms = performance.now() - began
+        if (isCounted && answer.status === 200) this.#taken.push({ of: round, ms })
+        else if (isCounted) {
+          count(this.refused, round)
+          const names = `in at ${entrance}, home ${home.name}, after ${Math.round(ms)} ms`
+          if (this.samples.length < samplesMax)
+            this.samples.push(`${path} (${names}): ${answer.status} ${answer.text.slice(0, 200)}`)
+        }
         await delay(pauseMs)
       }
     }
@@ -56,7 +68,6 @@ export class Probes {
   }
 }
 
-async function readWhole(response: Response): Promise<number> {
-  await response.text()
-  return response.status
+async function readWhole(response: Response): Promise<{ status: number; text: string }> {
+  return { status: response.status, text: await response.text() }
 }

@@ -66,7 +66,9 @@ export async function tortureFleet(fleet: Fleet, options: FleetOptions): Promise
   const times = Object.fromEntries(['quiet', 'harmed', 'without PostgreSQL'].map((of) => [of, probes.of(of)]))
   for (const of of ['quiet', 'harmed'])
     if (probes.refused[of] !== undefined)
-      run.problems.push(`${probes.refused[of]} requests were refused in ${of} rounds`)
+      run.problems.push(
+        `${probes.refused[of]} requests were refused in ${of} rounds, the first:\n${probes.samples.join('\n')}`,
+      )
   if (!isBrief && times.harmed!.p99 > ratioMax * times.quiet!.p99)
     run.problems.push(`others waited: p99 ${times.harmed!.p99} ms, and ${times.quiet!.p99} ms in quiet rounds`)
   const { merged, acknowledged } = found
