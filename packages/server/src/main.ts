@@ -240,7 +240,7 @@ async function closeSandboxes(deps: Deps, shutdown: Shutdown): Promise<void> {
   const close = async (kind: keyof typeof left) => void (left[kind] = await deps[kind].close(how))
   await Promise.all((['apps', 'checks', 'sessions'] as const).map((kind) => shutdown.drain(kind, close(kind))))
   deps.feed.close()
-  process.stdout.write(wordsOnLeft(left, commandName()))
+  process.stdout.write(wordsOnLeft(deps.config, left, commandName()))
 }
 
 async function takeOverSandboxes({ sandboxes, db, config }: Deps): Promise<void> {

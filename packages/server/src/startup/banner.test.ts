@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import pino from 'pino'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
-import { greet } from './banner.ts'
+import { greet, wordsOnLeft } from './banner.ts'
 
 const hooks = { rememberOwner: async () => null, knownSettings: async () => [] }
 let app: TestApp
@@ -34,4 +34,16 @@ test('a server whose disk lacks repositories of its projects names them at its s
   expect(text).toContain(`  Warning: ${lost}.\n           Restore `)
   expect(text).toContain('svc self-host take-over ada')
   expect(warned).toContainEqual(expect.objectContaining({ level: 40, msg: lost }))
+})
+
+test('the command that ends what goes on names the settings of this server', () => {
+  const { config } = app.deps
+  const left = { sessions: 1, apps: 0, checks: 0 }
+  expect(wordsOnLeft({ ...config, databaseUrl: null, peerUrl: null }, left, './svc')).toContain(
+    'To end it: ./svc self-host stop --sessions\n',
+  )
+  const several = { ...config, databaseUrl: 'postgres://db/svc', peerUrl: 'https://10.0.0.7', dataDir: "/srv/ada's" }
+  expect(wordsOnLeft(several, left, './svc')).toContain(
+    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' DATABASE_URL="$DATABASE_URL" ./svc self-host stop --sessions\n`,
+  )
 })

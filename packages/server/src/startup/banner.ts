@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
 import { hasDashboardSessions } from '../auth/dashboard-session.ts'
-import { settingNames } from '../config.ts'
+import { type Config, settingNames } from '../config.ts'
 import { missingHiddenPaths, unknownSettings } from '../config/warnings.ts'
 import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
@@ -77,25 +77,38 @@ async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]>
 }
 
 /** As the first process of a container, the server ends the container, and every sandbox in it. */
-function whatStops({ sandboxes }: Deps, command: string): string[] {
+function whatStops({ sandboxes, config }: Deps, command: string): string[] {
   const isFirst = sandboxes?.name === 'local' && sessionOf('self') === sessionOf('1')
   const goOn = sandboxes?.outlives === true && !isFirst
   // In the background, no key reaches the server.
   const what = process.stdin.isTTY ? 'Ctrl-C stops the server' : 'When the server stops'
   if (!goOn) return [process.stdin.isTTY ? '  Ctrl-C stops everything.' : `  ${what}, everything stops.`]
   const joint = process.stdin.isTTY ? ';' : ','
-  return [`  ${what}${joint} agents, apps and checks go on. To end them: ${command} self-host stop --sessions`]
+  return [`  ${what}${joint} agents, apps and checks go on. To end them: ${endCommand(config, command)}`]
+}
+
+/** With the settings that find this server's sandboxes once it is stopped. The shell that started it has the URL, which holds a password. */
+function endCommand({ databaseUrl, peerUrl, dataDir }: Config, command: string): string {
+  const settings = [
+    ...(peerUrl === null ? [] : [`SVC_DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `]),
+    ...(databaseUrl === null ? [] : ['DATABASE_URL="$DATABASE_URL" ']),
+  ]
+  return `${settings.join('')}${command} self-host stop --sessions`
 }
 
 /** Printed by a server that stops. */
-export function wordsOnLeft(left: { sessions: number; apps: number; checks: number }, command: string): string {
+export function wordsOnLeft(
+  config: Config,
+  left: { sessions: number; apps: number; checks: number },
+  command: string,
+): string {
   const counts = Object.entries(left).flatMap(([noun, count]) =>
     count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
   )
   if (counts.length === 0) return ''
   const what = new Intl.ListFormat('en').format(counts)
   const [goes, them] = what.startsWith('1 ') && counts.length === 1 ? ['goes', 'it'] : ['go', 'them']
-  return `\n  ${what} ${goes} on; the next start of the server continues ${them}.\n  To end ${them}: ${command} self-host stop --sessions\n`
+  return `\n  ${what} ${goes} on; the next start of the server continues ${them}.\n  To end ${them}: ${endCommand(config, command)}\n`
 }
 
 /** The session of processes, in the sense of POSIX: a container's command and what it runs have that of its first process. */
