@@ -78,7 +78,7 @@ describe('the command line', () => {
     [['cr', 'ls', '--json=1'], '--json takes no value', 'svc cr ls --help'],
     [['cr', 'merge', '3', '--message', 'a', '--message', 'b'], '--message is given twice', 'svc cr merge --help'],
     [['self-host', 'move', 'web site'], 'Missing <server>', "svc self-host move 'web site' <server>"],
-    [['self-host', 'move'], 'Missing <project>', 'svc self-host move <project> <server>'],
+    [['self-host', 'move'], 'Missing <project>', 'svc self-host move <project>'],
     [['cr', 'show'], "write 3 or '#3'", 'svc cr show <cr>'],
     [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
     [['xy/zzy'], 'Unknown command "xy/zzy"', 'svc --help'],

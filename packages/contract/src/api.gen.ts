@@ -40,6 +40,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/home/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel the move of a project
+         * @description The project stays at its home. Refused with `conflict` when no move is active, and in the seconds of the switch, which cannot be stopped.
+         */
+        delete: operations["cancelMove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/servers/{serverName}/drain": {
         parameters: {
             query?: never;
@@ -77,9 +97,9 @@ export interface paths {
         put?: never;
         /**
          * Move a project to another server
-         * @description Answers at once; the move goes on in the background. The repository is copied while the project is used. Then its sandboxes end with their work saved, writes wait for some seconds, and sessions and apps start again at the other server. The move waits for agents that work, up to 30 minutes; with `force` their turns end.
+         * @description Answers at once; the move goes on in the background. The repository is copied while the project is used. Then its sandboxes end with their work saved, writes wait for some seconds, and sessions and apps start again at the other server. The move waits for agents that work, up to 30 minutes; with `force` their turns end. A second request with `force`, to the same server, forces a move that waits.
          *
-         *     Takes no Idempotency-Key. A second request gets 409: the project is moving.
+         *     Takes no Idempotency-Key. A second request gets 409, as the project is moving, unless it has `force` and the move has not.
          */
         post: operations["moveProject"];
         delete?: never;
@@ -4080,9 +4100,9 @@ export interface components {
         };
     };
     parameters: {
-        serverName: string;
         /** @description The id of the project, or its slug. */
         projectId: string;
+        serverName: string;
         /** @description The id of the account. */
         accountId: string;
         /** @description The user id of the member, or the id of a pending invitation. */
@@ -4272,6 +4292,30 @@ export interface operations {
                             connectors: "mcp" | "none";
                         };
                     };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    cancelMove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectHome"];
                 };
             };
             default: components["responses"]["Internal"];

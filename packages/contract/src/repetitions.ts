@@ -24,7 +24,7 @@ export const repetitions: Readonly<Record<string, string>> = {
   drainServer: same,
   mintProjectToken: again,
   mintUserToken: again,
-  moveProject: 'A second request gets 409: the project is moving.',
+  moveProject: 'A second request gets 409, as the project is moving, unless it has `force` and the move has not.',
   readInvitation: same,
   recoverUnfinishedWork: 'A second request tries to apply the same work again.',
   redeemCliLogin: once,

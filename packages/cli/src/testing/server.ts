@@ -19,5 +19,6 @@ export const serverAnswers = {
     servers: [aServer, { ...aServer, name: 'server-2', reachable: false, draining: true, moves: [] }],
   }),
   moveProject: () => ({ server: 'server-1', move: aMove }),
+  cancelMove: () => ({ server: 'server-1', move: { ...aMove, phase: 'failed' as const, error: 'It was cancelled.' } }),
   drainServer: ({ body }: { body: unknown }) => ({ name: 'server-1', draining: !(body as { off: boolean }).off }),
 }

@@ -77,11 +77,21 @@ export const moveProjectRoute = route.post('project-admin', '/v1/projects/:proje
   name: 'moveProject',
   summary: 'Move a project to another server',
   description:
-    'Answers at once; the move goes on in the background. The repository is copied while the project is used. Then its sandboxes end with their work saved, writes wait for some seconds, and sessions and apps start again at the other server. The move waits for agents that work, up to 30 minutes; with `force` their turns end.',
+    'Answers at once; the move goes on in the background. The repository is copied while the project is used. Then its sandboxes end with their work saved, writes wait for some seconds, and sessions and apps start again at the other server. The move waits for agents that work, up to 30 minutes; with `force` their turns end. A second request with `force`, to the same server, forces a move that waits.',
   body: z.object({ server: z.string().min(1).max(63), force: z.boolean().default(false) }),
   errors: ['conflict'],
   deleted: 'too',
   status: 202,
+  reply: projectHome,
+})
+
+export const cancelMoveRoute = route.delete('project-admin', '/v1/projects/:projectId/home/move', {
+  name: 'cancelMove',
+  summary: 'Cancel the move of a project',
+  description:
+    'The project stays at its home. Refused with `conflict` when no move is active, and in the seconds of the switch, which cannot be stopped.',
+  errors: ['conflict'],
+  deleted: 'too',
   reply: projectHome,
 })
 

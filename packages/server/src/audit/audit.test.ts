@@ -384,7 +384,7 @@ async function webhook(): Promise<string> {
 /** Reads with POST, because its input is long. */
 const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices']
 /** They need several servers: fleet/moves/drain.test.ts and fleet/take-over.test.ts. */
-const withServers = ['moveProject', 'drainServer', 'takeOverServer']
+const withServers = ['moveProject', 'cancelMove', 'drainServer', 'takeOverServer']
 
 async function trigger(enabled: boolean): Promise<string> {
   const entry = `slug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\nenabled = ${enabled}\n`

@@ -71,6 +71,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   getProjectDeletion: [200, 'people'],
   getProjectHome: [200, 'people'],
   moveProject: [400, 'people'],
+  cancelMove: [409, 'people'],
   getCloneCredential: [200, 'none'],
   listBranches: [200, 'none'],
   listCommits: [200, 'none'],

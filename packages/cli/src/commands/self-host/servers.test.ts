@@ -147,3 +147,12 @@ test('self-host drain --wait waits for a server that restarts', async () => {
   const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
   expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
 })
+
+test('self-host move --cancel says where the project stays, and takes the project alone', async () => {
+  await using service = startService({})
+  const { code, stdout } = await svc(['self-host', 'move', 'website', '--cancel'], { service })
+  expect([code, stdout]).toEqual([0, '✓ website stays at server-1\n'])
+  const wrong = await svc(['self-host', 'move', 'website', 'server-2', '--cancel'], { service })
+  expect([wrong.code, service.of('cancelMove')]).toEqual([2, [expect.anything()]])
+  expect(wrong.stderr).toContain('svc self-host move website --cancel')
+})

@@ -1,6 +1,7 @@
 import { command } from '../../arguments/command.ts'
+import { quote } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, UsageError } from '../../errors.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 
@@ -50,25 +51,40 @@ export const move = command({
   summary: 'Move a project to another server while it is used',
   about: [
     'For owners and admins of its account. The repository is copied first. Then writes wait for some seconds, and sessions and apps start again at the other server, with their unfinished work.',
-    'The move waits for agents that work. --force ends their turns instead.',
+    'The move waits for agents that work. --force ends their turns instead, also of a move that waits already. --cancel ends a move that has not switched yet; the project stays where it is.',
   ],
   scope: 'host',
   args: {
     project: { summary: 'Id or slug of the project', names: 'project' },
-    server: { summary: 'Name of the server that becomes its home' },
+    server: { summary: 'Name of the server that becomes its home', optional: true },
   },
   flags: {
+    cancel: { kind: 'switch', summary: 'Cancel the move of the project instead' },
     force: { kind: 'switch', summary: 'End the turns of agents that work, and give up work that cannot be saved' },
     wait: { kind: 'switch', summary: 'Wait until the move has ended; fail with the reason if the project stays' },
   },
-  examples: ['svc self-host move website server-2', 'svc self-host move website server-2 --force --wait'],
-  async run(ctx, { args, flags }) {
+  examples: [
+    'svc self-host move website server-2',
+    'svc self-host move website server-2 --force --wait',
+    'svc self-host move website --cancel',
+  ],
+  async run(ctx, { args: { project, server }, flags }) {
     const { out, api, next } = ctx
-    const path = { projectId: args.project }
-    const body = { server: args.server, force: flags.force === true }
+    const path = { projectId: project }
+    if (flags.cancel === true) {
+      if (server !== undefined || flags.force === true || flags.wait === true)
+        throw new UsageError('--cancel takes the project alone.', {
+          next: [next(`svc self-host move ${quote(project)} --cancel`)],
+        })
+      const home = await api.delete('/v1/projects/{projectId}/home/move', { path })
+      return out.done(home, `${project} stays at ${home.server}`)
+    }
+    if (server === undefined)
+      throw new UsageError('Missing <server>', { next: [next(`svc self-host move ${quote(project)} <server>`)] })
+    const body = { server, force: flags.force === true }
     const home = await api.post('/v1/projects/{projectId}/home', { path, body })
-    if (flags.wait) return out.done(await untilMoved(ctx, args, home), `${args.project} is at ${args.server}`)
-    out.done(home, `${args.project} begins to move to ${args.server}`)
+    if (flags.wait) return out.done(await untilMoved(ctx, { project, server }, home), `${project} is at ${server}`)
+    out.done(home, `${project} begins to move to ${server}`)
     out.note(`Follow it: ${next('svc self-host servers')}`)
   },
 })

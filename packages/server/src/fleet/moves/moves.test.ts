@@ -230,3 +230,31 @@ test('a source that sleeps through the switch acknowledges nothing when it wakes
     return (code === 0) === (cr!.status === 'merged')
   })
 })
+
+test('a move that waits for a merge can be cancelled, or forced by a second request', async () => {
+  const atMerge = join(fleet.dir, 'at-long-merge')
+  const { project, main } = await projectAtAda()
+  await restart(ada, `merge.after_push=pause:${atMerge}@1`)
+  expect(await project.request(bob, 'DELETE', '/home/move')).toMatchObject({
+    status: 409,
+    body: { error: 'This project is not moving.' },
+  })
+  expect((await project.push(ada, await project.commit(main), 'topic')).code).toBe(0)
+  const change = { title: 'Long', head_ref: 'topic' }
+  const opened = await project.request<{ cr_id: string }>(ada, 'POST', '/change-requests', change)
+  const merging = project.request(ada, 'POST', `/change-requests/${opened.body.cr_id}/merge`)
+  await until('the merge has written', () => existsSync(atMerge))
+  await project.move(bob, bob)
+  await until('the move waits', async () => (await project.lastMove()).waits_for?.startsWith('Requests ') === true)
+  expect(await project.request(bob, 'POST', '/home', { server: 'bob' })).toMatchObject({ status: 409 })
+  expect(await project.request(bob, 'DELETE', '/home/move')).toMatchObject({
+    status: 200,
+    body: { server: 'ada', move: { phase: 'failed', error: 'It was cancelled.' } },
+  })
+  expect(await project.ended()).toMatchObject({ home: 'ada', home_state: 'open' })
+  await project.move(ada, bob)
+  await project.move(ada, bob, true)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+  await rm(atMerge)
+  expect((await merging).status).toBe(503)
+})

@@ -62,7 +62,8 @@ export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
 async function freeze(deps: Deps, move: MoveRow): Promise<void> {
   const { project_id, from_server: home, home_epoch } = move
   await deps.db.transaction().execute(async (trx) => {
-    await lockMove(trx, move.move_id)
+    // A cancelled move leaves the project open.
+    if ((await lockMove(trx, move.move_id))?.phase !== 'copied') return
     // Waits for the transactions that acknowledge something, and none begins after it.
     const held = await setHomeState(trx, { project_id, home, home_epoch }, 'frozen')
     if (held !== null) await setPhase(trx, move, 'copied', { phase: 'frozen' })

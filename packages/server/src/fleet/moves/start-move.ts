@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { findServer } from '../store.ts'
-import { insertMove, mayKeepProjects, type MoveRow } from './store.ts'
+import { forceMove, insertMove, mayKeepProjects, type MoveRow } from './store.ts'
 
 type StartDeps = Pick<Deps, 'db' | 'home' | 'heartbeat' | 'newId'>
 
@@ -16,10 +16,9 @@ export async function startMove(
   const { project, to, isForced, caller } = input
   await refuseTarget(deps, project, to)
   const begun = await deps.db.transaction().execute(async (trx) => {
-    const move = await insertMove(trx, {
-      ...rowOf(deps, project, to),
-      ...{ cause: 'request', is_forced: isForced, requested_by: caller.actor.user_id },
-    })
+    const row = { ...rowOf(deps, project, to), is_forced: isForced, requested_by: caller.actor.user_id }
+    const begun = await insertMove(trx, { ...row, cause: 'request' })
+    const move = begun ?? (isForced ? await forceMove(trx, { projectId: project.project_id, to }) : null)
     if (move !== null)
       await recordAudit(trx, caller, {
         ...auditEvent(project, 'project.move', 'project', project.project_id),
@@ -30,7 +29,7 @@ export async function startMove(
   })
   if (begun !== null) return begun
   throw new ServiceError('conflict', 'This project is moving already.', {
-    hint: 'Wait until that move has ended: svc self-host servers shows moves.',
+    hint: `Wait until that move has ended (svc self-host servers), or cancel it: svc self-host move ${project.slug} --cancel`,
   })
 }
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { isAtHome } from '../../db/home.ts'
 import { isRecent } from '../../db/live-instance.ts'
-import { type Changes, firstRow, listRows, lockRow, updateRow } from '../../db/rows.ts'
+import { type Changes, findRow, firstRow, listRows, lockRow, updateRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 export type MoveRow = Row<'project_moves'>
@@ -43,7 +43,19 @@ export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow 
   return lockRow(trx, 'project_moves', { move_id: moveId })
 }
 
-/** Null when the move is not in that phase any more. */
+export function activeMoveOf(db: DbOrTransaction, projectId: string): Promise<MoveRow | null> {
+  return findRow(db, 'project_moves', { project_id: projectId, ended_at: null })
+}
+
+/** Null when no move of the project to that server waits without force. */
+export function forceMove(
+  trx: DbOrTransaction,
+  { projectId, to }: { projectId: string; to: string },
+): Promise<MoveRow | null> {
+  const waits = { project_id: projectId, to_server: to, ended_at: null, is_forced: false }
+  return updateRow(trx, 'project_moves', waits, { is_forced: true })
+}
+
 /** Ends the move of a project that got another home in another way. */
 export async function failActiveMove(trx: DbOrTransaction, projectId: string, error: string): Promise<void> {
   const failed = { phase: 'failed' as const, error, waits_for: null, ended_at: sql<string>`now()` }
@@ -55,6 +67,7 @@ export async function failActiveMove(trx: DbOrTransaction, projectId: string, er
     .execute()
 }
 
+/** Null when the move is not in that phase any more. */
 export function setPhase(
   trx: DbOrTransaction,
   { move_id }: Pick<MoveRow, 'move_id'>,
