@@ -2992,8 +2992,28 @@ export interface components {
             /** @description Secrets that the head's manifest requires and the project lacks. */
             secrets_missing: string[];
             manifest_issues: components["schemas"]["ManifestIssue"][];
+            /** @description Each changed entry of svc.toml, before and after. */
+            details: components["schemas"]["EffectDetail"][];
             /** @description The effects as sentences, the most important first. */
             words: string[];
+        };
+        EffectDetail: {
+            /** @enum {string} */
+            kind: "trigger" | "app" | "connector" | "channel" | "check" | "setting";
+            /** @description The slug or name of the entry; the table and key of a setting, such as `sandbox.egress`. */
+            name: string;
+            /** @enum {string} */
+            change: "added" | "changed" | "removed" | "enabled" | "disabled" | "redeployed";
+            /** @description What differs, as texts. `before` is null for what is new, `after` for what is removed. */
+            fields: {
+                field: string;
+                before: string | null;
+                after: string | null;
+            }[];
+            /** @description The next three times of a trigger that is on after the merge. */
+            next_fire_at: string[];
+            /** @description What a person should confirm before the merge, such as a secret that goes to a new host. */
+            confirm: string[];
         };
         CommitEntry: {
             sha: string;
@@ -4162,6 +4182,7 @@ export type ProjectSettings = components['schemas']['ProjectSettings'];
 export type ProjectDeletion = components['schemas']['ProjectDeletion'];
 export type ManifestIssue = components['schemas']['ManifestIssue'];
 export type MergeEffects = components['schemas']['MergeEffects'];
+export type EffectDetail = components['schemas']['EffectDetail'];
 export type CommitEntry = components['schemas']['CommitEntry'];
 export type DiffFile = components['schemas']['DiffFile'];
 export type Secret = components['schemas']['Secret'];

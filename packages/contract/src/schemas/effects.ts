@@ -1,6 +1,6 @@
 /** The effects of a merge beyond code: as data, and as sentences. */
 import { z } from 'zod'
-import { named } from '../route.ts'
+import { named, timestamp } from '../route.ts'
 import { manifestIssue } from '../routes/projects.ts'
 
 const change = z.enum(['added', 'changed', 'removed'])
@@ -8,6 +8,21 @@ const changes = z.array(z.object({ name: z.string(), change }))
 
 /** `host` includes the port unless it is the default. */
 const connectorGoal = z.object({ host: z.string(), encrypted: z.boolean(), secret: z.string().nullable() })
+
+/** How one entry of svc.toml changes. */
+const effectDetail = named('EffectDetail', {
+  kind: z.enum(['trigger', 'app', 'connector', 'channel', 'check', 'setting']),
+  name: z.string().describe('The slug or name of the entry; the table and key of a setting, such as `sandbox.egress`.'),
+  change: z.enum(['added', 'changed', 'removed', 'enabled', 'disabled', 'redeployed']),
+  fields: z
+    .array(z.object({ field: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
+    .describe('What differs, as texts. `before` is null for what is new, `after` for what is removed.'),
+  next_fire_at: z.array(timestamp).describe('The next three times of a trigger that is on after the merge.'),
+  confirm: z
+    .array(z.string())
+    .describe('What a person should confirm before the merge, such as a secret that goes to a new host.'),
+})
+export type EffectDetail = z.infer<typeof effectDetail>
 
 export const mergeEffects = named('MergeEffects', {
   applies: z
@@ -36,6 +51,7 @@ export const mergeEffects = named('MergeEffects', {
     .describe('Where the merge adds the value of a secret: file, line and name, never the value.'),
   secrets_missing: z.array(z.string()).describe("Secrets that the head's manifest requires and the project lacks."),
   manifest_issues: z.array(manifestIssue),
+  details: z.array(effectDetail).describe('Each changed entry of svc.toml, before and after.'),
   words: z.array(z.string()).describe('The effects as sentences, the most important first.'),
 })
 export type ConnectorGoal = z.infer<typeof connectorGoal>

@@ -115,6 +115,52 @@ describe('the effects of a change request', () => {
     ])
   })
 
+  test('shows each entry before and after, when it fires next, and what a person should confirm', async () => {
+    const stripe = 'auth = { type = "bearer", secret_env = "STRIPE_KEY" }\n'
+    const connector = (url: string) => `[[connectors]]\nslug = "pay"\ntype = "http"\nurl = "${url}"\n${stripe}`
+    const schedule = (cron: string) =>
+      `[[triggers]]\nslug = "retry"\ntype = "cron"\ncron = "${cron}"\ntimezone = "Europe/Zagreb"\nprompt = "Go."\n`
+    const other = testProject(
+      server,
+      await server.managedProject({
+        'svc.toml': `${schedule('0 6 * * *')}${connector('https://api.stripe.example')}[sandbox]\negress = ["npm.example"]\n`,
+      }),
+    )
+    const cr = await other.open('work', {
+      'svc.toml': `${schedule('0 */2 * * *')}${connector('https://hooks.stripe.example')}${app('site', 'command = "run"\nenv = { KEY = "\${STRIPE_KEY}" }')}[sandbox]\negress = ["npm.example", "up.example"]\n`,
+    })
+    const { details } = await effects(cr, other)
+    expect(details.map(({ kind, name, change, fields, confirm }) => ({ kind, name, change, fields, confirm }))).toEqual(
+      [
+        {
+          ...{ kind: 'trigger', name: 'retry', change: 'changed', confirm: [] },
+          fields: [{ field: 'schedule', before: 'At 06:00 (Europe/Zagreb)', after: 'On the hour, every 2 hours (Europe/Zagreb)' }],
+        },
+        {
+          ...{ kind: 'app', name: 'site', change: 'added', confirm: ['App site gets the secret STRIPE_KEY.'] },
+          fields: [
+            { field: 'command', before: null, after: 'run' },
+            { field: 'env.KEY', before: null, after: '\${STRIPE_KEY}' },
+            { field: 'enabled', before: null, after: 'on' },
+          ],
+        },
+        {
+          ...{ kind: 'connector', name: 'pay', change: 'changed' },
+          fields: [{ field: 'url', before: 'https://api.stripe.example', after: 'https://hooks.stripe.example' }],
+          confirm: ['The secret STRIPE_KEY goes to hooks.stripe.example, where this project has not sent it before.'],
+        },
+        {
+          ...{ kind: 'setting', name: 'sandbox.egress', change: 'changed' },
+          fields: [{ field: 'sandbox.egress', before: 'npm.example', after: 'npm.example, up.example' }],
+          confirm: ['Agents may reach up.example, with every secret that their sessions have.'],
+        },
+      ],
+    )
+    const times = details[0]!.next_fire_at.map((at) => new Date(at).getTime())
+    expect(times).toHaveLength(3)
+    expect([times[1]! - times[0]!, times[2]! - times[1]!]).toEqual([7_200_000, 7_200_000])
+  })
+
   test('returns no effects for code that no app is built from, and omits them unless requested', async () => {
     const other = testProject(server, await server.managedProject({ 'svc.toml': trigger('kept') }))
     const cr = await other.open('code', { 'a.txt': 'a\n' })

@@ -15,6 +15,7 @@ import type { ProjectRow } from '../../projects/store.ts'
 import { listSecrets } from '../../secrets/store.ts'
 import { addedSecrets } from './added-secrets.ts'
 import type { PairDeps } from '../preview/commit-pair.ts'
+import { effectDetails } from './details.ts'
 import { effectLabels } from './labels.ts'
 
 type Change = 'added' | 'changed' | 'removed'
@@ -64,12 +65,16 @@ export async function effectsOf(
     secrets_missing: await missingSecrets(deps, project, after),
     manifest_issues: issues,
   }
-  return { ...effects, words: effectLabels({ ...effects, words: [] }, after.triggers) }
+  return {
+    ...effects,
+    details: effectDetails(before, after, effects, deps.now()),
+    words: effectLabels({ ...effects, details: [], words: [] }, after.triggers),
+  }
 }
 
 const nothing: MergeEffects = {
   ...{ applies: false, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
-  ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], words: [] },
+  ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], details: [], words: [] },
 }
 
 /** Maps each file or folder to the id of its content. */

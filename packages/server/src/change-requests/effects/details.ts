@@ -1,0 +1,146 @@
+/** What each changed entry of svc.toml was and becomes, and what of it a person should confirm. */
+import { type EffectDetail, type Manifest, type MergeEffects, secretsNamedIn, slotsAfter } from '@svc/contract'
+import cronstrue from 'cronstrue'
+
+const nextTimes = 3
+const textMax = 500
+
+type Named = Pick<EffectDetail, 'kind' | 'name' | 'change'>
+
+export function effectDetails(
+  before: Manifest,
+  after: Manifest,
+  effects: Omit<MergeEffects, 'details' | 'words'>,
+  now: Date,
+): EffectDetail[] {
+  const detail = (named: Named, was: object | undefined, is: object | undefined, confirm: string[] = []) => ({
+    ...named,
+    fields: changedFields(shown(was), shown(is)),
+    next_fire_at: [],
+    confirm,
+  })
+  const pair = <T>(of: (manifest: Manifest) => T[], is: (entry: T) => boolean) =>
+    [of(before).find(is), of(after).find(is)] as const
+  return [
+    ...effects.triggers.map(({ slug, change }) => {
+      const [was, is] = pair(
+        ({ triggers }) => triggers,
+        (one) => one.slug === slug,
+      )
+      const slots = is?.enabled === true && is.type === 'cron' ? slotsAfter(is, now, nextTimes) : []
+      const one = detail({ kind: 'trigger', name: slug, change }, was, is)
+      return { ...one, next_fire_at: slots.map((at) => at.toISOString()) }
+    }),
+    ...effects.apps.map(({ slug, change }) => {
+      const [was, is] = pair(
+        ({ apps }) => apps,
+        (one) => one.slug === slug,
+      )
+      const had = secretsNamedIn(was?.env ?? {})
+      const confirm = secretsNamedIn(is?.env ?? {})
+        .filter((name) => !had.includes(name))
+        .map((name) => `App ${slug} gets the secret ${name}.`)
+      return detail({ kind: 'app', name: slug, change }, was, is, confirm)
+    }),
+    ...effects.connectors.map(({ name, change }) => {
+      const [was, is] = pair(
+        ({ connectors }) => connectors,
+        (one) => one.slug === name,
+      )
+      return detail({ kind: 'connector', name, change }, was, is, is === undefined ? [] : newGoals(before, is))
+    }),
+    ...effects.channels.map(({ name, change }) => {
+      const [was, is] = pair(
+        ({ channels }) => channels,
+        (one) => one.platform === name,
+      )
+      return detail({ kind: 'channel', name, change }, was, is)
+    }),
+    ...effects.checks.map(({ name, change }) => {
+      const [was, is] = pair(
+        ({ checks }) => checks,
+        (one) => one.name === name,
+      )
+      return detail({ kind: 'check', name, change }, was, is)
+    }),
+    ...effects.settings.map((key) => {
+      const [was, is] = [settingOf(before, key), settingOf(after, key)]
+      const confirm = key === 'sandbox.egress' ? newHosts(was, is) : []
+      return detail({ kind: 'setting', name: key, change: 'changed' }, { [key]: was }, { [key]: is }, confirm)
+    }),
+  ]
+}
+
+/** Where a connector sends a secret that no connector of the project sent there before. */
+function newGoals(before: Manifest, { url, auth }: Manifest['connectors'][number]): string[] {
+  const secret = auth?.secret_env ?? null
+  if (secret === null) return []
+  const { host, protocol } = new URL(url)
+  const isKnown = before.connectors.some(
+    (one) =>
+      one.auth?.secret_env === secret && new URL(one.url).host === host && new URL(one.url).protocol === protocol,
+  )
+  if (isKnown) return []
+  const how = protocol === 'https:' ? '' : ', unencrypted'
+  return [`The secret ${secret} goes to ${host}${how}, where this project has not sent it before.`]
+}
+
+function newHosts(was: unknown, is: unknown): string[] {
+  const before = Array.isArray(was) ? was : []
+  const hosts = (Array.isArray(is) ? is : []).filter((host) => !before.includes(host))
+  return hosts.length === 0 ? [] : [`Agents may reach ${hosts.join(', ')}, with every secret that their sessions have.`]
+}
+
+function settingOf(manifest: Manifest, key: string): unknown {
+  const [table, name] = key.split('.') as ['env' | 'runtime' | 'sandbox', string]
+  return (manifest[table] as unknown as Record<string, unknown>)[name]
+}
+
+/** The keys of an entry as texts, with one key for its schedule, and one for each variable of a table. */
+function shown(entry: object | undefined): Map<string, string> {
+  const fields = new Map<string, string>()
+  if (entry === undefined) return fields
+  const { cron, timezone, run_at, ...rest } = entry as Record<string, unknown>
+  const schedule = scheduleOf({ cron, run_at })
+  if (schedule !== null) fields.set('schedule', `${schedule} (${String(timezone)})`)
+  for (const [key, value] of Object.entries(rest)) {
+    if (value === null || value === undefined || value === '' || ['slug', 'name', 'platform'].includes(key)) continue
+    if (typeof value === 'object' && !Array.isArray(value))
+      for (const [name, text] of Object.entries(value)) {
+        if (text !== null) fields.set(`${key}.${name}`, textOf(text))
+      }
+    else fields.set(key, textOf(value))
+  }
+  return fields
+}
+
+function scheduleOf({ cron, run_at }: { cron: unknown; run_at: unknown }): string | null {
+  if (typeof cron === 'string') return cronWords(cron)
+  return typeof run_at === 'string' ? `once at ${run_at}` : null
+}
+
+function cronWords(expression: string): string {
+  try {
+    return cronstrue.toString(expression.trim(), { use24HourTimeFormat: true, verbose: false })
+  } catch {
+    return unreadableCron(expression)
+  }
+}
+
+/** A schedule that the library has no words for is shown as it is written. */
+function unreadableCron(expression: string): string {
+  return expression
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  const text = Array.isArray(value) ? value.map(String).join(', ') || 'none' : String(value)
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text
+}
+
+function changedFields(was: Map<string, string>, is: Map<string, string>): EffectDetail['fields'] {
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((field) => {
+    const [before, after] = [was.get(field) ?? null, is.get(field) ?? null]
+    return before === after ? [] : [{ field, before, after }]
+  })
+}
