@@ -238,7 +238,7 @@ describe('svc cr show', () => {
 
   const effects = {
     ...{ applies: true, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
-    ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [] },
+    ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], details: [] },
   }
   const shownWith = async (changes: object) => {
     await using service = startService({

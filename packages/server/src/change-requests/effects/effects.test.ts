@@ -127,7 +127,7 @@ describe('the effects of a change request', () => {
       }),
     )
     const cr = await other.open('work', {
-      'svc.toml': `${schedule('0 */2 * * *')}${connector('https://hooks.stripe.example')}${app('site', 'command = "run"\nenv = { KEY = "\${STRIPE_KEY}" }')}[sandbox]\negress = ["npm.example", "up.example"]\n`,
+      'svc.toml': `${schedule('0 */2 * * *')}${connector('https://hooks.stripe.example')}${app('site', 'command = "run"\nenv = { KEY = "${STRIPE_KEY}" }')}[sandbox]\negress = ["npm.example", "up.example"]\n`,
     })
     const { details } = await effects(cr, other)
     expect(details.map(({ kind, name, change, fields, confirm }) => ({ kind, name, change, fields, confirm }))).toEqual(
@@ -140,7 +140,7 @@ describe('the effects of a change request', () => {
           ...{ kind: 'app', name: 'site', change: 'added', confirm: ['App site gets the secret STRIPE_KEY.'] },
           fields: [
             { field: 'command', before: null, after: 'run' },
-            { field: 'env.KEY', before: null, after: '\${STRIPE_KEY}' },
+            { field: 'env.KEY', before: null, after: '${STRIPE_KEY}' },
             { field: 'enabled', before: null, after: 'on' },
           ],
         },
