@@ -170,7 +170,8 @@ test.skipIf(!browserPath)(
         await page.getByText('Saved. Your other browsers were signed out.').waitFor()
       }
       expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
-      await page.getByRole('banner').getByRole('button').click()
+      await page.getByRole('button', { name: 'Open menu' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Account menu' }).click()
       await page.getByRole('menuitem', { name: 'Sign out' }).click()
       await page.getByText('Sign in to svc').waitFor()
     })

@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
-import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+import { axeViolations, beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 let story: PageStory
 let project: { project_id: string; slug: string }
@@ -130,4 +130,43 @@ test.skipIf(!browserPath)(
     expect(complaints).toEqual([])
   },
   180_000,
+)
+
+test.skipIf(!browserPath)(
+  'a key opens a search that jumps to a page, and a narrow screen has the sidebar in a drawer that keeps the focus',
+  async () => {
+    const { page, server, complaints } = story
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(server.url)
+    await page.getByRole('link', { name: 'Inbox' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or jump to' }).fill('webhooks')
+    expect(await axeViolations(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/projects/${project.slug}/webhooks`)
+    await page.getByRole('heading', { name: 'Webhooks', exact: true }).waitFor()
+    const current = page.getByRole('navigation', { name: 'Project' }).locator('[aria-current=page]')
+    expect(await current.textContent()).toBe('Webhooks')
+
+    await page.setViewportSize({ width: 360, height: 740 })
+    const menu = page.getByRole('button', { name: 'Open menu' })
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    const drawer = page.getByRole('dialog', { name: 'Menu' })
+    await drawer.getByRole('link', { name: 'Sessions' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await expectItFits(page)
+    for (let i = 0; i < 30; i++) await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.closest("[role=dialog]") !== null')).toBe(true)
+    await page.screenshot({ path: join(pictures, 'drawer-360.png') })
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Open menu')
+    await menu.click()
+    await drawer.getByRole('link', { name: 'Sessions' }).click()
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
+    await drawer.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  },
+  120_000,
 )

@@ -7,10 +7,12 @@ import { warmCache } from './prefetch/warm-cache.ts'
 import { queries } from './cache/query-client.ts'
 import { makeRouter } from './routes.tsx'
 import './styles.css'
+import { applyDensity } from './browser/density.ts'
 import { applyTheme } from './browser/theme.ts'
 
 giveStylesTheNonce()
 applyTheme()
+applyDensity()
 warmCache()
 
 createRoot(document.getElementById('root')!).render(

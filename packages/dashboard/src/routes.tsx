@@ -179,10 +179,19 @@ const ofProject = project.addChildren([
   inProject(paths.settings, () => import('./pages/projects/settings.tsx'), 'SettingsPage'),
 ])
 
+/** Every part of `ui/`, in development builds. */
+const parts = () =>
+  createRoute({
+    getParentRoute: () => root,
+    path: '/ui',
+    component: lazy(() => import('./pages/parts/page.tsx'), 'PartsPage'),
+  })
+
 const tree = root.addChildren([
   signIn,
   authorize,
   invitations,
+  ...(import.meta.env.DEV ? [parts()] : []),
   shell.addChildren([
     home,
     inShell(paths.linkChat, () => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),

@@ -8,15 +8,15 @@ export interface Action<Given = void> {
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
 const styles: Record<ButtonKind, string> = {
-  plain: 'border border-line-strong bg-raised text-text hover:bg-sunken',
-  primary: 'bg-accent-fill text-white hover:brightness-110',
-  merge: 'bg-good-fill text-white hover:brightness-110',
-  danger: 'bg-bad-fill text-white hover:brightness-110',
-  quiet: 'text-dim hover:bg-raised hover:text-text',
+  plain: 'border border-edge bg-raised text-text hover:bg-hover',
+  primary: 'bg-accent-fill text-on-fill hover:brightness-110',
+  merge: 'bg-good-fill text-on-fill hover:brightness-110',
+  danger: 'bg-bad-fill text-on-fill hover:brightness-110',
+  quiet: 'text-dim hover:bg-hover hover:text-text',
 }
 
 export const buttonClass = (kind: ButtonKind = 'plain') =>
-  `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
+  `inline-flex min-h-control items-center justify-center gap-1.5 rounded-md px-2.5 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
 
 /** A disabled button stays reachable by keyboard and shows the reason on hover, on press, and to a screen reader. */
 export function Button({
@@ -65,7 +65,7 @@ export function Button({
   )
 }
 
-const fieldClass = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
+export const fieldClass = 'min-h-control rounded-md border border-line-strong bg-panel px-2.5 py-1 text-base text-text'
 
 interface Labelled {
   label: string
@@ -90,7 +90,7 @@ type Field<Tag extends 'input' | 'textarea' | 'select', Value extends string = s
 export function Input({ label, hint, wide, onChange, ...rest }: Field<'input'>) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <input {...rest} className={`min-h-9.5 ${fieldClass}`} onChange={({ target }) => onChange(target.value)} />
+      <input {...rest} className={fieldClass} onChange={({ target }) => onChange(target.value)} />
     </Label>
   )
 }
@@ -133,11 +133,7 @@ export function Select<Value extends string>({
 }: Field<'select', Value> & { options: readonly Option<Value>[] }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <select
-        {...rest}
-        className={`min-h-9.5 ${fieldClass}`}
-        onChange={({ target }) => onChange(target.value as Value)}
-      >
+      <select {...rest} className={fieldClass} onChange={({ target }) => onChange(target.value as Value)}>
         {options.map(([value, label]) => (
           <option key={value} value={value}>
             {label}

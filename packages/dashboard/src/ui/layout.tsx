@@ -1,28 +1,77 @@
 import { Children, type ReactNode } from 'react'
+import { BarActions, BarHeading } from './frame.tsx'
 import { Command } from './text.tsx'
 
-export function Page({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
-  const heading = <h1 className="text-xl font-semibold">{title}</h1>
+/** The title and `aside` are in the bar. `narrow` keeps forms readable on a wide screen. */
+export function Page({
+  title,
+  aside,
+  narrow = false,
+  children,
+}: {
+  title: string
+  aside?: ReactNode
+  narrow?: boolean
+  children: ReactNode
+}) {
   return (
-    <div className="flex flex-col gap-6">
-      {aside === undefined ? (
-        heading
-      ) : (
-        <div className="flex flex-wrap items-center justify-between gap-2">
-          {heading}
-          {aside}
-        </div>
-      )}
+    <div className={`flex flex-col gap-6 ${narrow ? 'max-w-3xl' : ''}`}>
+      <BarHeading>
+        <h1 className="truncate font-semibold">{title}</h1>
+      </BarHeading>
+      {aside !== undefined && <BarActions>{aside}</BarActions>}
       {children}
     </div>
   )
 }
 
+/**
+ * The content with a panel at its right. On a wide screen the content scrolls with the page and the panel by itself; on a
+ * narrow one the panel follows the content. Both reach the edges of the page and bring their own padding.
+ */
+export function TwoPane({ label, panel, children }: { label: string; panel: ReactNode; children: ReactNode }) {
+  return (
+    <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)]">
+      <div className="min-w-0">{children}</div>
+      <aside
+        aria-label={label}
+        tabIndex={0}
+        className="border-t border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
+      >
+        {panel}
+      </aside>
+    </div>
+  )
+}
+
+/** One subject of a panel. Lines separate the sections. */
+export function PanelSection({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="border-b border-line p-4">
+      <header className="mb-2 flex items-baseline justify-between gap-2 text-sm">
+        <h2 className="font-semibold">{title}</h2>
+        {aside !== undefined && <div className="text-faint">{aside}</div>}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+/** The heading of a group of rows in a list that fills the page. */
+export function GroupHeading({ title, count }: { title: string; count?: number }) {
+  return (
+    <h2 className="flex items-center gap-2 border-b border-line bg-side px-4 py-row text-sm font-semibold text-dim md:px-6">
+      {title}
+      {count !== undefined && <span className="text-faint">{count}</span>}
+    </h2>
+  )
+}
+
 export function Card({ title, aside, children }: { title?: ReactNode; aside?: ReactNode; children: ReactNode }) {
   return (
-    <section className="rounded-lg border border-line">
+    <section className="rounded-lg border border-line bg-panel">
       {title !== undefined && (
-        <header className="flex flex-wrap items-center justify-between gap-2 rounded-t-lg border-b border-line bg-raised px-4 py-2">
+        <header className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-2">
           <h2 className="text-sm font-semibold">{title}</h2>
           {aside}
         </header>
@@ -42,7 +91,7 @@ export function Rows({ children, label, empty }: { children: ReactNode; label: s
   )
 }
 
-export const rowClass = 'flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5'
+export const rowClass = 'flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-row'
 
 export function Row({ children }: { children: ReactNode }) {
   return <li className={rowClass}>{children}</li>
@@ -74,15 +123,15 @@ export function Notice({
   children?: ReactNode
   action?: ReactNode
 }) {
-  const edge = { bad: 'border-l-bad', warn: 'border-l-warn', neutral: 'border-l-line-strong' }[tone]
+  const look = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn', neutral: 'bg-hover text-text' }[tone]
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
-      className={`flex flex-wrap items-center gap-x-4 gap-y-2 rounded-md border border-l-4 border-line bg-raised px-4 py-3 ${edge}`}
+      className={`flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg px-4 py-3 ${look}`}
     >
       <div className="min-w-0 flex-1">
         <p className="font-medium">{title}</p>
-        {children !== undefined && children !== null && <div className="text-sm text-dim">{children}</div>}
+        {children !== undefined && children !== null && <div className="text-sm text-text">{children}</div>}
       </div>
       {action}
     </div>
@@ -95,5 +144,23 @@ export function Loading({ what }: { what: string }) {
     <p role="status" className="animate-[appear_0s_0.3s_both] px-4 py-6 text-center text-dim">
       Loading {what}…
     </p>
+  )
+}
+
+/** Rows of the same height as the ones that load, so that nothing moves when they arrive. */
+export function Skeleton({ what, rows }: { what: string; rows: number }) {
+  return (
+    <div role="status" className="animate-[appear_0s_0.3s_both] divide-y divide-line">
+      <span className="sr-only">Loading {what}…</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className={rowClass}>
+          <span className="h-5 w-20 rounded-full bg-hover" />
+          <span className="h-lh flex-1 py-1">
+            <span className="block h-full max-w-80 rounded-sm bg-hover" />
+          </span>
+          <span className="size-5 rounded-full bg-hover" />
+        </div>
+      ))}
+    </div>
   )
 }

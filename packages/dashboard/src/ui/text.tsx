@@ -4,19 +4,19 @@ import { takesText } from './sanitizing-jsx/element.ts'
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'merged' | 'accent'
 
 const tones: Record<Tone, string> = {
-  neutral: 'text-dim border-line-strong',
-  good: 'text-good border-good',
-  warn: 'text-warn border-warn',
-  bad: 'text-bad border-bad',
-  merged: 'text-merged border-merged',
-  accent: 'text-accent border-accent',
+  neutral: 'bg-hover text-dim',
+  good: 'bg-good-soft text-good',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+  merged: 'bg-merged-soft text-merged',
+  accent: 'bg-accent-soft text-accent',
 }
 
 /** A state as a word. The color only repeats it. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span
-      className={`inline-flex items-center rounded-full border px-2 text-xs leading-5 font-medium whitespace-nowrap ${tones[tone]}`}
+      className={`inline-flex min-h-5 items-center gap-1.25 rounded-full px-1.75 text-xs font-semibold whitespace-nowrap before:size-1.5 before:rounded-full before:bg-current ${tones[tone]}`}
     >
       {children}
     </span>
@@ -45,7 +45,7 @@ export function ago(iso: string, now: number): string {
 export function Time({ at }: { at: string }) {
   const text = useSyncExternalStore(everyTick, () => ago(at, Date.now()))
   return (
-    <time dateTime={at} title={new Date(at).toString()} className="text-sm whitespace-nowrap text-dim">
+    <time dateTime={at} title={new Date(at).toString()} className="text-sm whitespace-nowrap text-faint">
       {text}
     </time>
   )

@@ -1,11 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { Outlet, useLocation } from '@tanstack/react-router'
+import { Menu } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { paths } from '../../paths.ts'
-import { me } from '../../pages/account/queries.ts'
+import { Frame } from '../../ui/frame.tsx'
+import { isTyped } from '../../ui/keys.ts'
 import { useTitle } from '../../ui/title.ts'
-import { Reconnecting } from './reconnecting.tsx'
+import { Breadcrumbs } from './breadcrumbs.tsx'
 import { Notices } from './notices.tsx'
-import { UserMenu } from './user-menu.tsx'
+import { Reconnecting } from './reconnecting.tsx'
+import { Sidebar } from './sidebar.tsx'
+
+const Drawer = lazy(() => import('./drawer.tsx'))
+const Palette = lazy(() => import('./palette.tsx'))
 
 /** Project pages set their own titles. */
 const titles: Readonly<Record<string, string>> = {
@@ -21,34 +27,84 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 export function Shell() {
-  const { data } = useQuery(me)
   const { pathname } = useLocation()
   useTitle(titles[pathname] ?? null)
+  const [isSearching, setSearching] = useState(false)
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  // Both close when the user went to another page.
+  useEffect(() => {
+    setSearching(false)
+    setMenuOpen(false)
+  }, [pathname])
+  usePaletteKey(() => setSearching(true))
+  const search = () => {
+    setMenuOpen(false)
+    setSearching(true)
+  }
   return (
-    <>
+    <div className="md:grid md:grid-cols-[var(--spacing-sidebar)_minmax(0,1fr)]">
       <a
         href="#main"
-        className="absolute left-2 z-50 -translate-y-20 rounded-md bg-accent-fill px-3 py-2 text-white focus:translate-y-2"
+        className="absolute left-2 z-50 -translate-y-20 rounded-md bg-accent-fill px-3 py-2 text-on-fill focus:translate-y-2"
       >
         Skip to content
       </a>
-      <header className="border-b border-line bg-raised">
-        <nav aria-label="Main" className="mx-auto flex min-h-12 max-w-7xl items-center gap-4 px-4">
-          <Link to={paths.home} className="text-base font-semibold">
-            svc
-          </Link>
-          <Link to={paths.projects} className="text-dim hover:text-text" activeProps={{ className: 'text-text' }}>
-            Projects
-          </Link>
-          <span className="flex-1" />
-          {data !== undefined && <UserMenu name={data.user.name} account={data.account} accounts={data.accounts} />}
-        </nav>
+      <header className="sticky top-0 h-dvh border-r border-line bg-side max-md:hidden">
+        <Sidebar onSearch={search} />
       </header>
-      <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6 outline-none">
-        <Reconnecting />
-        <Notices />
-        <Outlet />
+      <main id="main" tabIndex={-1} className="min-w-0 outline-none">
+        <Frame
+          bar={({ heading, actions }) => (
+            <div className="sticky top-0 z-20 flex min-h-bar flex-wrap items-center gap-x-2 gap-y-1 border-b border-line bg-ground px-4 py-1 md:px-6">
+              <MenuButton onClick={() => setMenuOpen(true)} />
+              <Breadcrumbs />
+              <div ref={heading} className="min-w-0 flex-1" />
+              <div ref={actions} className="flex flex-wrap items-center gap-2" />
+            </div>
+          )}
+        >
+          <div className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
+            <Reconnecting />
+            <Notices />
+          </div>
+          <div className="px-4 py-5 md:px-6">
+            <Outlet />
+          </div>
+        </Frame>
       </main>
-    </>
+      <Suspense>
+        {isMenuOpen && <Drawer onClose={() => setMenuOpen(false)} onSearch={search} />}
+        {isSearching && <Palette onClose={() => setSearching(false)} />}
+      </Suspense>
+    </div>
   )
+}
+
+function MenuButton({ onClick }: { onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      aria-label="Open menu"
+      aria-haspopup="dialog"
+      onClick={onClick}
+      className="-ml-2 grid size-9 flex-none place-items-center rounded-md text-dim hover:bg-hover md:hidden"
+    >
+      <Menu aria-hidden className="size-4.5" />
+    </button>
+  )
+}
+
+/** Ctrl+K or Cmd+K anywhere, and `/` outside a field. */
+function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k'
+      const isSlash = event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyped(event)
+      if (!isCommand && !isSlash) return
+      event.preventDefault()
+      open()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
 }

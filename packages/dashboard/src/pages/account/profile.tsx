@@ -7,7 +7,7 @@ import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 
 export function ProfilePage() {
   return (
-    <Page title="Profile">
+    <Page narrow title="Profile">
       <Read query={password} what="your profile">
         {({ email, is_set }) => <Password email={email} isSet={is_set} />}
       </Read>

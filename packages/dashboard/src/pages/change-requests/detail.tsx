@@ -9,6 +9,7 @@ import { useStored } from '../../browser/use-stored.ts'
 import { type ChangeRequest, changeRequest, diff } from './queries.ts'
 import { Button } from '../../ui/form.tsx'
 import { Loading } from '../../ui/layout.tsx'
+import { TabList } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/text.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { CommitsTab } from './commits-tab.tsx'
@@ -55,17 +56,9 @@ export function ChangeRequestPage() {
               void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })
             }
           >
-            <Tabs.List aria-label="Change request" className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1">
-              {tabs.map(([value, label]) => (
-                <Tabs.Tab
-                  key={value}
-                  value={value}
-                  className="border-b-2 border-transparent px-2 py-2 text-sm whitespace-nowrap text-dim sm:px-3 data-active:border-accent data-active:text-text"
-                >
-                  {label}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
+            <div className="mb-4">
+              <TabList label="Change request" tabs={tabs} />
+            </div>
             <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
               <Suspense fallback={<Loading what="the conversation" />}>
                 <ConversationTab cr={cr} />

@@ -4,8 +4,8 @@ import { ChangeRequestCells } from '../../components/change-request-row.tsx'
 import { Failure } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
-import { buttonClass } from '../../ui/form.tsx'
-import { Card, Empty, Loading, rowClass } from '../../ui/layout.tsx'
+import { buttonClass, fieldClass } from '../../ui/form.tsx'
+import { Card, Empty, Loading, Page, rowClass } from '../../ui/layout.tsx'
 import { LongList } from '../../ui/long-list.tsx'
 import { useListPages } from './list-pages.ts'
 
@@ -21,44 +21,45 @@ export function ChangeRequestsPage() {
   const navigate = route.useNavigate()
   const [text, setText] = useState(search)
   return (
-    <div className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h1 className="text-xl font-semibold">Change requests</h1>
-        <div className="flex flex-wrap items-center gap-2">
-          <div role="group" aria-label="Status" className="flex gap-1">
-            {statuses.map((each) => (
-              <Link
-                key={each}
-                to={paths.changeRequests}
-                params={{ project: slug }}
-                search={{ ...(each === 'open' ? {} : { status: each }), ...(search === '' ? {} : { search }) }}
-                aria-current={each === status ? 'true' : undefined}
-                className="rounded-md px-2.5 py-1.5 text-sm text-dim hover:text-text aria-[current=true]:bg-sunken aria-[current=true]:text-text"
-              >
-                {each}
-              </Link>
-            ))}
-          </div>
-          <Link to={paths.newChangeRequest} params={{ project: slug }} className={buttonClass()}>
-            New change request
-          </Link>
+    <Page
+      title="Change requests"
+      aside={
+        <Link to={paths.newChangeRequest} params={{ project: slug }} className={buttonClass('primary')}>
+          New change request
+        </Link>
+      }
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <div role="group" aria-label="Status" className="flex gap-1">
+          {statuses.map((each) => (
+            <Link
+              key={each}
+              to={paths.changeRequests}
+              params={{ project: slug }}
+              search={{ ...(each === 'open' ? {} : { status: each }), ...(search === '' ? {} : { search }) }}
+              aria-current={each === status ? 'true' : undefined}
+              className="rounded-md px-2.5 py-1 text-sm font-medium text-dim hover:bg-hover hover:text-text aria-[current=true]:bg-selected aria-[current=true]:text-text"
+            >
+              {each}
+            </Link>
+          ))}
         </div>
+        <input
+          type="search"
+          aria-label="Filter by title, branch or number"
+          placeholder="Filter by title, branch or number"
+          value={text}
+          maxLength={256}
+          onChange={({ target: { value } }) => {
+            setText(value)
+            const { search: _, ...others } = filter
+            void navigate({ search: value.trim() === '' ? others : { ...others, search: value.trim() }, replace: true })
+          }}
+          className={`${fieldClass} min-w-0 flex-1 basis-60 sm:max-w-sm`}
+        />
       </div>
-      <input
-        type="search"
-        aria-label="Filter by title, branch or number"
-        placeholder="Filter by title, branch or number"
-        value={text}
-        maxLength={256}
-        onChange={({ target: { value } }) => {
-          setText(value)
-          const { search: _, ...others } = filter
-          void navigate({ search: value.trim() === '' ? others : { ...others, search: value.trim() }, replace: true })
-        }}
-        className="min-h-9 w-full rounded-md border border-line-strong bg-ground px-3 text-base sm:max-w-md"
-      />
       <ChangeRequestList key={`${status} ${search}`} status={status} search={search} />
-    </div>
+    </Page>
   )
 }
 

@@ -10,7 +10,7 @@ const route = getRouteApi('/shell/projects/$project/change-requests/new')
 
 export function NewChangeRequestPage() {
   return (
-    <Page title="New change request">
+    <Page narrow title="New change request">
       <Read query={branches(useProject().project_id)} what="the branches">
         {({ branches }) =>
           branches.length < 2 ? (

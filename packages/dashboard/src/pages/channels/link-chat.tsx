@@ -2,15 +2,14 @@ import { useState } from 'react'
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { linkCode } from './queries.ts'
 import { Button } from '../../ui/form.tsx'
-import { Card, Notice } from '../../ui/layout.tsx'
+import { Card, Notice, Page } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
 
 /** The target of the chat app's link. The code is in the URL's fragment, which reaches no server and no log. */
 export function LinkChatPage() {
   const [code] = useState(() => location.hash.slice(1))
   return (
-    <div className="mx-auto flex max-w-xl flex-col gap-6">
-      <h1 className="text-xl font-semibold">Link your chat user</h1>
+    <Page narrow title="Link your chat user">
       {/^[\w-]{10,100}$/.test(code) ? (
         <ConfirmLink code={code} />
       ) : (
@@ -18,7 +17,7 @@ export function LinkChatPage() {
           Mention the app in a connected channel and write “link”. It replies privately with a new link.
         </Notice>
       )}
-    </div>
+    </Page>
   )
 }
 

@@ -43,7 +43,7 @@ export function NewProjectPage() {
       },
     )
   return (
-    <Page title="New project">
+    <Page narrow title="New project">
       <Card>
         <SendForm
           of={make}

@@ -15,7 +15,7 @@ import { GitHost } from './git-host.tsx'
 export function SettingsPage() {
   const project = useProject()
   return (
-    <Page title="Settings">
+    <Page narrow title="Settings">
       <ProjectSettings project={project} />
       <Card title="Clone">
         <div className="px-4 py-3">

@@ -7,7 +7,7 @@ import { Time } from '../../ui/text.tsx'
 
 export function ModelSettingsPage() {
   return (
-    <Page title="Model">
+    <Page narrow title="Model">
       <Read query={modelUpstream} what="the model">
         {(upstream) => (upstream.source === 'environment' ? <Fixed upstream={upstream} /> : <Editor of={upstream} />)}
       </Read>

@@ -1,5 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useEffect } from 'react'
+import { isTyped } from '../../../ui/keys.ts'
+import { Kbd } from '../../../ui/kbd.tsx'
 
 const keys: [string, string][] = [
   ['j', 'Next file'],
@@ -16,10 +18,7 @@ const keys: [string, string][] = [
 export function useShortcuts(actions: Record<string, () => void>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const target = event.composedPath()[0]
-      const isTyping =
-        target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      if (isTyped(event) || event.ctrlKey || event.metaKey || event.altKey) return
       const action = actions[event.key]
       if (action === undefined) return
       event.preventDefault()
@@ -41,7 +40,7 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
             {keys.map(([key, what]) => (
               <div key={key} className="contents">
                 <dt>
-                  <kbd className="rounded border border-line-strong px-1.5 font-mono">{key}</kbd>
+                  <Kbd>{key}</Kbd>
                 </dt>
                 <dd>{what}</dd>
               </div>

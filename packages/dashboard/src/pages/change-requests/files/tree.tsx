@@ -101,7 +101,7 @@ function TreeRow({
         type="button"
         onClick={() => onPick(file.path)}
         aria-current={isCurrent ? 'true' : undefined}
-        className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-raised aria-[current=true]:bg-sunken"
+        className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-hover aria-[current=true]:bg-selected"
       >
         <span aria-label={file.status} className={`w-3 font-mono ${tones[file.status]}`}>
           {signs[file.status]}

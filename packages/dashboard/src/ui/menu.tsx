@@ -1,0 +1,58 @@
+import { Menu } from '@base-ui/react/menu'
+import type { ReactNode } from 'react'
+
+const itemClass =
+  'flex min-h-control cursor-pointer items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover'
+
+/** What the trigger of a `Menu.Root` opens. */
+export function MenuPopup({ align, children }: { align: 'start' | 'end'; children: ReactNode }) {
+  return (
+    <Menu.Portal>
+      <Menu.Positioner sideOffset={4} align={align} className="z-50">
+        <Menu.Popup className="max-h-(--available-height) max-w-80 min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
+          {children}
+        </Menu.Popup>
+      </Menu.Positioner>
+    </Menu.Portal>
+  )
+}
+
+export function MenuItem({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+  return (
+    <Menu.Item className={itemClass} onClick={onClick}>
+      {children}
+    </Menu.Item>
+  )
+}
+
+export function MenuSeparator() {
+  return <Menu.Separator className="-mx-1 my-1 border-t border-line" />
+}
+
+/** One of several values. */
+export function MenuChoice<Value extends string>({
+  label,
+  options,
+  value,
+  onChange,
+  closeOnClick,
+}: {
+  label: string
+  options: readonly (readonly [value: Value, label: string])[]
+  value: Value
+  onChange: (value: Value) => void
+  closeOnClick: boolean
+}) {
+  return (
+    <Menu.RadioGroup aria-label={label} value={value} onValueChange={onChange}>
+      {options.map(([value, label]) => (
+        <Menu.RadioItem key={value} value={value} className={itemClass} closeOnClick={closeOnClick}>
+          <Menu.RadioItemIndicator keepMounted className="w-3 data-unchecked:invisible">
+            ✓
+          </Menu.RadioItemIndicator>
+          <span className="truncate">{label}</span>
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
+  )
+}
