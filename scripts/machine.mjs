@@ -77,6 +77,17 @@ export async function ensureReverseProxies() {
   })
 }
 
+/** packages/server/src/metrics/monitoring.test.ts looks here. */
+const promtool = join(root, 'node_modules/.cache/prometheus/promtool')
+
+/** Tests the alert rules of deploy/monitoring. The package would start a Prometheus. */
+export async function ensurePromtool() {
+  if (findProgram('promtool') !== null || existsSync(promtool)) return
+  await unpackForTests('prometheus', ['prometheus'], (unpacked) =>
+    cpSync(join(unpacked, 'usr/bin/promtool'), promtool, { recursive: true }),
+  )
+}
+
 async function aptInstall(missing) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const install = () =>
