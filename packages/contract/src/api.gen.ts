@@ -3160,8 +3160,21 @@ export interface components {
             title: string;
             input: string;
             output: string;
+            /** @description The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools. */
             exit_code?: number | null;
             duration_ms?: number;
+            /** @description What an edit changed, as a unified diff. At most 64 KiB. */
+            diff?: string;
+            /** @description The tool calls of a sub-agent, the first hundred of them. */
+            steps?: {
+                tool: string;
+                title: string;
+                /** @enum {string} */
+                status: "pending" | "running" | "completed" | "error";
+                /** @description The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools. */
+                exit_code?: number | null;
+                duration_ms?: number;
+            }[];
         } | {
             /** Format: uuid */
             attachment_id: string;

@@ -287,6 +287,17 @@ export const abortSessionRoute = route.post('project-write', `${base}/:sessionId
   reply: ok,
 })
 
+const toolStatus = z.enum(['pending', 'running', 'completed', 'error'])
+const exitCode = z
+  .number()
+  .int()
+  .nullable()
+  .optional()
+  .describe(
+    'The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools.',
+  )
+const durationMs = z.number().int().min(0).optional()
+
 /** One message of the conversation, with its parts in order. */
 export const messagePart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), id: z.string(), text: z.string() }),
@@ -295,13 +306,26 @@ export const messagePart = z.discriminatedUnion('type', [
     type: z.literal('tool'),
     id: z.string(),
     tool: z.string(),
-    status: z.enum(['pending', 'running', 'completed', 'error']),
+    status: toolStatus,
     title: z.string(),
     input: z.string(),
     output: z.string(),
-    /** The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools. */
-    exit_code: z.number().int().nullable().optional(),
-    duration_ms: z.number().int().min(0).optional(),
+    exit_code: exitCode,
+    duration_ms: durationMs,
+    diff: z.string().optional().describe('What an edit changed, as a unified diff. At most 64 KiB.'),
+    steps: z
+      .array(
+        z.object({
+          tool: z.string(),
+          title: z.string(),
+          status: toolStatus,
+          exit_code: exitCode,
+          duration_ms: durationMs,
+        }),
+      )
+      .max(100)
+      .optional()
+      .describe('The tool calls of a sub-agent, the first hundred of them.'),
   }),
   attachment.extend({ type: z.literal('file'), id: z.string() }),
 ])

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { toolOutcome, toolTarget } from './tool-outcome.ts'
+import { durationText, planIn, toolOutcome, toolTarget } from './tool-outcome.ts'
 
 const timeout = 'shell tool terminated command after exceeding timeout 120000 ms.'
 
@@ -29,4 +29,34 @@ test.each([
   ['', '{"comm', '{"comm'],
 ] as const)('a tool call with the title %j and the input %j is about %j', (title, input, target) => {
   expect(toolTarget({ title, input })).toBe(target)
+})
+
+test('the plan is the input of the to-do tool', () => {
+  const todos = [
+    { content: 'Read', status: 'completed' },
+    { content: 'Write', status: 'in_progress' },
+    { content: 'Check', status: 'pending' },
+    { status: 'pending' },
+    'no item',
+  ]
+  const call = { tool: 'todowrite', status: 'completed', input: JSON.stringify({ todos }) } as const
+  expect(planIn(call)).toEqual([
+    { text: 'Read', state: 'done' },
+    { text: 'Write', state: 'active' },
+    { text: 'Check', state: 'pending' },
+  ])
+  expect(planIn({ ...call, tool: 'bash' })).toBeNull()
+  expect(planIn({ ...call, status: 'error' })).toBeNull()
+  expect(planIn({ ...call, input: '{"todos":' })).toBeNull()
+})
+
+test.each([
+  [0, '0.0 s'],
+  [340, '0.3 s'],
+  [9_949, '9.9 s'],
+  [9_960, '10 s'],
+  [125_000, '2 min 5 s'],
+  [3_720_000, '1 h 2 min'],
+])('%d ms are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
 })

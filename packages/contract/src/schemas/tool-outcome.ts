@@ -39,3 +39,35 @@ export function toolTarget({ title, input }: Pick<ToolPart, 'title' | 'input'>):
   if (typeof target === 'string') return target
   return Object.keys(given).length === 0 ? '' : input
 }
+
+export interface PlanItem {
+  text: string
+  state: 'pending' | 'active' | 'done' | 'cancelled'
+}
+
+const planStates: Record<string, PlanItem['state']> = {
+  in_progress: 'active',
+  completed: 'done',
+  cancelled: 'cancelled',
+}
+const planItemsMax = 200
+
+/** The plan that a call of the runtime's to-do tool writes, or null. */
+export function planIn({ tool, status, input }: Pick<ToolPart, 'tool' | 'status' | 'input'>): PlanItem[] | null {
+  if (tool !== 'todowrite' || status === 'error') return null
+  const given = parseJson(input)
+  if (!isRecord(given) || !Array.isArray(given['todos'])) return null
+  return (given['todos'] as unknown[]).slice(0, planItemsMax).flatMap((item) => {
+    if (!isRecord(item) || typeof item['content'] !== 'string') return []
+    return [{ text: item['content'], state: planStates[String(item['status'])] ?? 'pending' }]
+  })
+}
+
+/** Such as `0.3 s` or `2 min 5 s`. */
+export function durationText(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

@@ -82,3 +82,52 @@ test('a tool that ran when its turn was cut has ended, and so has one of an answ
   later.apply({ type: 'message.updated', properties: { sessionID: 'ses', info: info('msg_4', 'assistant') } })
   expect(later.message('msg_2')?.parts.at(-1)).toMatchObject({ status: 'error' })
 })
+
+test('an edit has its diff, without secrets and cut at a limit', () => {
+  const redaction = new Redaction()
+  redaction.given('s', [['API_KEY', 'sk-verysecret-0123456789']])
+  const conversation = new Conversation('ses', new TranscriptRedactor(redaction.of('s'), () => new Date(at)))
+  const update = (type: string, properties: object) =>
+    conversation.apply({ type, properties: { sessionID: 'ses', ...properties } })
+  update('message.updated', { info: info('msg_1', 'assistant') })
+  const edit = (diff: unknown) => {
+    const state = { status: 'completed', metadata: { diff } }
+    update('message.part.updated', { part: { id: 'a', messageID: 'msg_1', type: 'tool', tool: 'edit', state } })
+    return conversation.message('msg_1')!.parts[0]!
+  }
+  const diff = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+sk-verysecret-0123456789\n'
+  expect(edit(diff)).toMatchObject({ diff: expect.stringMatching(/^--- a\.txt[^]*\n-one\n\+(?!sk-)/) })
+  expect(JSON.stringify(edit(diff))).not.toContain('sk-verysecret')
+  expect((edit('+x\n'.repeat(50_000)) as { diff: string }).diff.length).toBeLessThan(66_000)
+  expect(Object.keys(edit(7))).not.toContain('diff')
+})
+
+test('a call of a sub-agent shows its tool calls, from events and from its history', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  const state = { status: 'running', input: { description: 'Look' }, metadata: { sessionId: 'child' } }
+  const task = { id: 'task', messageID: 'msg_2', type: 'tool', tool: 'task', state }
+  const step = (id: string, more: object) => ({
+    ...{ id, messageID: 'msg_9', type: 'tool', tool: 'bash' },
+    state: { status: 'completed', input: { command: `run ${id}` }, ...more },
+  })
+  const send = (sessionID: string, part: object) =>
+    conversation.apply({ type: 'message.part.updated', properties: { sessionID, part } })
+  expect(send('child', step('early', {}))).toEqual({ kind: 'nothing' })
+  send('ses', task)
+  expect(conversation.unreadSubAgents).toEqual(['child'])
+  expect(send('child', step('a', { metadata: { exit: 3 }, time: { start: 0, end: 1_500 } }))).toEqual({
+    ...{ kind: 'message', messageId: 'msg_2' },
+  })
+  expect(send('child', { ...step('text', {}), type: 'text', text: 'no call' })).toEqual({ kind: 'nothing' })
+  expect(conversation.loadSubAgent('child', [{ parts: [step('b', { status: 'running' })] }])).toBe('msg_2')
+  expect(conversation.unreadSubAgents).toEqual([])
+  const shown = conversation.message('msg_2')!.parts[0]
+  expect(shown).toMatchObject({
+    steps: [
+      { tool: 'bash', title: 'run a', status: 'completed', exit_code: 3, duration_ms: 1_500 },
+      { tool: 'bash', title: 'run b', status: 'running' },
+    ],
+  })
+  for (let i = 0; i < 200; i++) send('child', step(`more-${i}`, {}))
+  expect((conversation.message('msg_2')!.parts[0] as { steps: object[] }).steps).toHaveLength(100)
+})

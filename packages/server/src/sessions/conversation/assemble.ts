@@ -3,14 +3,17 @@ import {
   type Attachment,
   attachmentIdsIn,
   attachmentsNote,
+  invariant,
   isRecord,
   type Message,
   type MessagePart,
 } from '@svc/contract'
+import { toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { z } from 'zod'
 import { storable } from '../../sandboxes/storable.ts'
 import type { AcceptedPrompt } from './prompt-store.ts'
 import type { StoredConversation } from './stored.ts'
+import { SubAgents } from './sub-agents.ts'
 import type { TranscriptRedactor } from './transcript-redaction.ts'
 
 const textCharsMax = 512 * 1024
@@ -39,13 +42,19 @@ const runtimePart = z.object({
     .object({
       ...{ status: unchecked, input: unchecked, output: unchecked, error: unchecked, title: unchecked },
       metadata: z
-        .object({ output: unchecked, exit: z.number().int().nullable().optional().catch(undefined) })
+        .object({
+          output: unchecked,
+          exit: z.number().int().nullable().optional().catch(undefined),
+          diff: unchecked,
+          /** The conversation of a sub-agent. */
+          sessionId: runtimeId.optional().catch(undefined),
+        })
         .nullish(),
       time: z.object({ start: moment, end: moment }).optional().catch(undefined),
     })
     .optional(),
 })
-type RuntimePart = z.infer<typeof runtimePart>
+export type RuntimePart = z.infer<typeof runtimePart>
 
 const runtimeMessage = z.object({
   id: runtimeId,
@@ -81,11 +90,12 @@ export type Change =
 const nothing: Change = { kind: 'nothing' }
 
 export class Conversation {
-  /** Set by the reply to the first prompt or by the first message. Events of child conversations are ignored. */
+  /** Set by the reply to the first prompt or by the first message. Of child conversations only the tool calls are kept. */
   runtimeSessionId: string | null
   readonly #redactor: TranscriptRedactor
   readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
   readonly #attachments = new Map<string, Attachment>()
+  readonly #subAgents = new SubAgents()
   /** The reasons of failed turns without an error in their messages, by their last message. */
   readonly #failures = new Map<string, string>()
   #chars = 0
@@ -110,6 +120,7 @@ export class Conversation {
       const parts = given.map((part) => runtimePart.safeParse(part).data).filter((part) => part !== undefined)
       this.#noteAnswer(info)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
+      for (const part of parts) this.#subAgents.note(part)
       ids.push(info.id)
     }
     return ids
@@ -120,7 +131,8 @@ export class Conversation {
     const { type, properties } = event
     const sessionId = typeof properties.sessionID === 'string' ? properties.sessionID : null
     if (this.runtimeSessionId === null && type === 'message.updated') this.runtimeSessionId = sessionId
-    if (sessionId !== null && sessionId !== this.runtimeSessionId) return nothing
+    if (sessionId !== null && sessionId !== this.runtimeSessionId)
+      return type === 'message.part.updated' ? this.#onStep(sessionId, properties.part) : nothing
     switch (type) {
       case 'message.updated':
         return this.#onMessage(runtimeMessage.safeParse(properties.info).data)
@@ -139,6 +151,25 @@ export class Conversation {
       default:
         return nothing
     }
+  }
+
+  /** The conversations of sub-agents whose tool calls are unknown, such as after a change of servers. */
+  get unreadSubAgents(): string[] {
+    return this.#subAgents.unread
+  }
+
+  /** Loads the reply of `GET /session/:id/message` of a sub-agent. Returns the message that started it. */
+  loadSubAgent(sessionId: string, list: unknown): string | null {
+    if (!Array.isArray(list)) return null
+    for (const entry of (list as unknown[]).filter(isRecord))
+      for (const part of Array.isArray(entry.parts) ? (entry.parts as unknown[]) : []) this.#onStep(sessionId, part)
+    return this.#subAgents.messageOf(sessionId)
+  }
+
+  #onStep(sessionId: string, given: unknown): Change {
+    const part = runtimePart.safeParse(given).data
+    const messageId = part?.type === 'tool' ? this.#subAgents.take(sessionId, part) : null
+    return messageId === null ? nothing : { kind: 'message', messageId }
   }
 
   message(messageId: string): Message | null {
@@ -249,7 +280,10 @@ export class Conversation {
   #presentPart(info: RuntimeMessage, part: RuntimePart): MessagePart | null {
     // The runtime ends the tools of an answer before it fails it or begins the next one, unless it dies.
     const isOver = this.#hasEnded || this.#failures.has(info.id) || info.id !== this.#newestAnswerId
-    return presentPart(part, this.#redactor, { isUnfinished: this.#isUnfinished(info), isOver })
+    const shown = presentPart(part, this.#redactor, { isUnfinished: this.#isUnfinished(info), isOver })
+    if (shown?.type !== 'tool') return shown
+    const steps = this.#subAgents.stepsOf(part)
+    return steps === null ? shown : { ...shown, steps: presentSteps(steps, this.#redactor, { isOver }) }
   }
 
   #noteAnswer({ id, role }: RuntimeMessage): void {
@@ -275,6 +309,7 @@ export class Conversation {
     this.#chars += grown
     const before = found.parts.get(part.id)
     if (before !== undefined) this.#redactor.replaced(before, part)
+    this.#subAgents.note(part)
     found.parts.set(part.id, part)
     return { kind: 'message', messageId: part.messageID }
   }
@@ -297,7 +332,8 @@ export class Conversation {
 }
 
 function charsOf(part: RuntimePart | undefined): number {
-  const texts = [part?.text, part?.state?.output, part?.state?.metadata?.output]
+  const { output, metadata } = part?.state ?? {}
+  const texts = [part?.text, output, metadata?.output, metadata?.diff]
   return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 0), 0)
 }
 
@@ -320,6 +356,7 @@ function presentPart(
   const isCut = isOver && isOpenTool(part)
   const output = status === 'error' ? state.error : (state.output ?? state.metadata?.output)
   const shown = field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running'))
+  const diff = field('diff', state.metadata?.diff, outputCharsMax)
   return {
     type: 'tool',
     id: part.id,
@@ -329,8 +366,29 @@ function presentPart(
     input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isPending),
     output: isCut ? [shown, cutTool].filter((text) => text !== '').join('\n') : shown,
     ...(state.metadata?.exit === undefined ? {} : { exit_code: state.metadata.exit }),
-    ...(state.time === undefined ? {} : { duration_ms: Math.max(0, Math.round(state.time.end - state.time.start)) }),
+    ...durationOf(part),
+    ...(diff === '' ? {} : { diff }),
   }
+}
+
+function durationOf({ state }: RuntimePart): { duration_ms?: number } {
+  const time = state?.time
+  return time === undefined ? {} : { duration_ms: Math.max(0, Math.round(time.end - time.start)) }
+}
+
+/** What a sub-agent does, without its inputs and outputs. */
+function presentSteps(
+  parts: readonly RuntimePart[],
+  redactor: TranscriptRedactor,
+  { isOver }: { isOver: boolean },
+): NonNullable<Extract<MessagePart, { type: 'tool' }>['steps']> {
+  return parts.map((part) => {
+    const shown = presentPart(part, redactor, { isUnfinished: false, isOver })
+    invariant(shown?.type === 'tool', 'A step of a sub-agent is a tool call.')
+    const { tool, status, exit_code } = shown
+    const title = clean(toolTarget(shown), 500)
+    return { tool, title, status, ...(exit_code === undefined ? {} : { exit_code }), ...durationOf(part) }
+  })
 }
 
 const cutTool = 'The turn ended before this did.'

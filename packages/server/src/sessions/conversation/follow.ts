@@ -15,6 +15,7 @@ import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
 import type { StoredConversation } from './stored.ts'
+import { readSubAgents } from './sub-agents.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
@@ -280,6 +281,7 @@ export class Follower {
     if (!response.ok) return
     const messageIds = this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax)))
     for (const messageId of messageIds) this.#touch(messageId)
+    for (const id of await readSubAgents(this.#conversation, (path) => this.#ask(path))) this.#touch(id)
     if (this.#mayHaveMoved) return this.#catchUpWithServerless(id)
     const last = messageIds.at(-1)
     if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
