@@ -1524,6 +1524,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the changes of a session
+         * @description Every file that differs from where the session branch left its base, pushed or not. Of a running session they are those of the newest save, which follows each tool call of the agent by seconds.
+         */
+        get: operations["getSessionChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions/{sessionId}/wip": {
         parameters: {
             query?: never;
@@ -3378,6 +3398,36 @@ export interface components {
             /** @description The quota of unfinished work, transcripts and check logs together, in bytes. */
             sessions_limit_bytes: number;
         };
+        SessionChanges: {
+            /** @description Where the branch left its base; null for unrelated histories and without commits. */
+            base: string | null;
+            /** @description The newest saved work, or the tip of the branch when everything is pushed. */
+            head: string | null;
+            /** @description At most 2,000. */
+            files: {
+                path: string;
+                old_path: string | null;
+                /** @enum {string} */
+                status: "added" | "modified" | "deleted" | "renamed";
+                additions: number;
+                deletions: number;
+                binary: boolean;
+                /** @description Whether the branch has this content. */
+                is_pushed: boolean;
+            }[];
+            files_changed: number;
+            additions: number;
+            deletions: number;
+            /** @description Whether files or lines are left out. */
+            truncated: boolean;
+            /** @description Only with `include=patch`. Secrets are replaced. */
+            patch?: string;
+            /** @description When the unpushed part was saved; null when everything is pushed. */
+            saved_at: string | null;
+            unpushed_commits: number;
+            /** @description What was left out, and why. */
+            notes: string[];
+        };
         UnfinishedWork: {
             saved_at: string | null;
             commit: string | null;
@@ -4215,6 +4265,7 @@ export type Usage = components['schemas']['Usage'];
 export type UsageCap = components['schemas']['UsageCap'];
 export type ProjectUsage = components['schemas']['ProjectUsage'];
 export type Storage = components['schemas']['Storage'];
+export type SessionChanges = components['schemas']['SessionChanges'];
 export type UnfinishedWork = components['schemas']['UnfinishedWork'];
 export type SavedWork = components['schemas']['SavedWork'];
 export type ChangeRequest = components['schemas']['ChangeRequest'];
@@ -7175,6 +7226,35 @@ export interface operations {
                 };
                 content: {
                     "application/x-git-bundle": string;
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getSessionChanges: {
+        parameters: {
+            query?: {
+                /** @example patch */
+                include?: "patch";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionChanges"];
                 };
             };
             default: components["responses"]["Internal"];

@@ -32,6 +32,7 @@ describe('the routes', () => {
   // These lists are parts of one answer, or bounded by it: a diff, a check's runs, sums of usage.
   const wholeAnswers = [
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
+    'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
     ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream'],
   ]

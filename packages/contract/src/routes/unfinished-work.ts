@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { named, ok, route, sha, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
+import { diffFile } from './change-requests.ts'
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/wip'
 
@@ -99,4 +100,33 @@ export const settleUnfinishedWorkRoute = route.post('project-write', `${base}/re
   body: z.object({ commit: sha }),
   example: { body: { commit: '9fceb02d0ae598e95dc970b74767f19372d61af8' } },
   reply: ok,
+})
+
+/** The branch of a session and its unfinished work together, compared with where the branch left its base. */
+export const sessionChanges = named('SessionChanges', {
+  base: sha.nullable().describe('Where the branch left its base; null for unrelated histories and without commits.'),
+  head: sha.nullable().describe('The newest saved work, or the tip of the branch when everything is pushed.'),
+  files: z
+    .array(diffFile.extend({ is_pushed: z.boolean().describe('Whether the branch has this content.') }))
+    .describe('At most 2,000.'),
+  files_changed: z.number().int(),
+  additions: z.number().int(),
+  deletions: z.number().int(),
+  truncated: z.boolean().describe('Whether files or lines are left out.'),
+  patch: z.string().optional().describe('Only with `include=patch`. Secrets are replaced.'),
+  saved_at: timestamp.nullable().describe('When the unpushed part was saved; null when everything is pushed.'),
+  unpushed_commits: z.number().int(),
+  notes: z.array(z.string()).describe('What was left out, and why.'),
+})
+export type SessionChanges = z.infer<typeof sessionChanges>
+
+export const getSessionChangesRoute = route.get('project-read', '/v1/projects/:projectId/sessions/:sessionId/changes', {
+  name: 'getSessionChanges',
+  summary: 'Get the changes of a session',
+  description:
+    'Every file that differs from where the session branch left its base, pushed or not. Of a running session they are those of the newest save, which follows each tool call of the agent by seconds.',
+  errors: ['unprocessable'],
+  query: z.object({ include: z.enum(['patch']).optional() }),
+  example: { query: { include: 'patch' } },
+  reply: sessionChanges,
 })

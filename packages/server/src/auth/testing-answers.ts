@@ -100,6 +100,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   getTimeline: [404, 200],
   streamSessionEvents: [404, 200],
   getUnfinishedWork: [404, 200],
+  getSessionChanges: [404, 200],
   saveUnfinishedWork: [404, 200],
   bundleUnfinishedWork: [404, 404],
   recoverUnfinishedWork: [404, 404],

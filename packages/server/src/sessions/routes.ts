@@ -7,6 +7,7 @@ import {
   getAttachmentRoute,
   getCloneCredentialRoute,
   getPreviewRoute,
+  getSessionChangesRoute,
   getSessionRoute,
   getTimelineRoute,
   getTranscriptRoute,
@@ -48,6 +49,7 @@ import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
 import { getSession, listSessions, requireSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { presentInList, presentSession } from './present.ts'
+import { readChanges } from './unfinished-work/changes.ts'
 import { readNewestWip, recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
 import { readTranscript } from './conversation/message-store.ts'
 import { listWip, streamWip } from './unfinished-work/wip.ts'
@@ -169,6 +171,10 @@ function unfinishedWorkRoutes(deps: Deps): Mounted[] {
   const onSession = sessionHandler(deps)
   return [
     onSession(getUnfinishedWorkRoute, async ({ session }) => readNewestWip(deps, session)),
+    onSession(getSessionChangesRoute, async ({ project, session, query, caller, request }) => {
+      const includePatch = query.include === 'patch'
+      return readChanges(deps, { project, session, caller, includePatch, signal: request.signal })
+    }),
     onSession(saveUnfinishedWorkRoute, async ({ session, caller }) => saveWipNow(deps, { session, caller })),
     onSession(bundleUnfinishedWorkRoute, async ({ project, session, query, request }) =>
       streamWip(deps, { project, sessionId: session.session_id, ...query, signal: request.signal }),
