@@ -55,7 +55,10 @@ test('leads from a change to a change request, says first that it is not an AI, 
 test('runs the commands of a svc-script block instead', async () => {
   const prompt = 'Please:\n```svc-script\necho one\n\n# a remark\ngit push origin HEAD || exit 4\n```\nthanks'
   const { commands, last } = await converse([{ role: 'user', content: prompt }], () => 'out\n[exit 0]')
-  expect(commands).toEqual(['(echo one\n); echo "[exit $?]"', '(git push origin HEAD || exit 4\n); echo "[exit $?]"'])
+  expect(commands).toEqual([
+    '(echo one\n); code=$?; echo "[exit $code]"; (exit $code)',
+    '(git push origin HEAD || exit 4\n); code=$?; echo "[exit $code]"; (exit $code)',
+  ])
   expect(last).toContain('All 2 commands')
   const described = { function: { name: 'bash', parameters: { properties: { command: {}, description: {} } } } }
   const { tool_calls: calls } = await ask([{ role: 'user', content: prompt }], { tools: [described] })

@@ -110,7 +110,7 @@ const withoutSubshell = (command: string) => command.replace(/^\(([\s\S]*)\n\)$/
 
 function bashCall(step: Step, id: string, parameters: Record<string, unknown>): ToolCall {
   const values = {
-    command: `${step.command}; echo "[exit $?]"`,
+    command: `${step.command}; code=$?; echo "[exit $code]"; (exit $code)`,
     description: withoutSubshell(step.command).slice(0, 60),
   }
   const known = Object.entries(values).filter(([name]) => name === 'command' || name in parameters)
