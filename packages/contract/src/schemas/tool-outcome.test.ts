@@ -51,7 +51,8 @@ test('the plan is the input of the to-do tool', () => {
 })
 
 test.each([
-  [0, '0.0 s'],
+  [0, '0 ms'],
+  [99.4, '99 ms'],
   [340, '0.3 s'],
   [9_949, '9.9 s'],
   [9_960, '10 s'],

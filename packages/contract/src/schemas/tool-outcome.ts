@@ -63,8 +63,9 @@ export function planIn({ tool, status, input }: Pick<ToolPart, 'tool' | 'status'
   })
 }
 
-/** Such as `0.3 s` or `2 min 5 s`. */
+/** Such as `12 ms`, `0.3 s` or `2 min 5 s`. */
 export function durationText(ms: number): string {
+  if (ms < 100) return `${Math.round(ms)} ms`
   if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   if (seconds < 60) return `${seconds} s`

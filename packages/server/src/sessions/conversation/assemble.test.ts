@@ -64,6 +64,18 @@ test('a tool call has the exit code of its command and its duration, where the r
   expect(Object.keys(without)).not.toContain('duration_ms')
 })
 
+test('the duration of a call counts from its first start, which the runtime sets again with each output', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  const send = (status: string, time: object) => {
+    const part = { id: 'a', messageID: 'msg_2', type: 'tool', tool: 'bash', state: { status, time } }
+    conversation.apply({ type: 'message.part.updated', properties: { sessionID: 'ses', part } })
+  }
+  send('running', { start: 1_000 })
+  send('running', { start: 25_000 })
+  send('completed', { start: 26_000, end: 26_010 })
+  expect(conversation.message('msg_2')?.parts[0]).toMatchObject({ duration_ms: 25_010 })
+})
+
 test('a tool that ran when its turn was cut has ended, and so has one of an answer before the newest', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'), info('msg_3', 'user'))
   const state = { status: 'running', input: { command: 'make' }, metadata: { output: 'half' } }

@@ -50,7 +50,7 @@ const runtimePart = z.object({
           sessionId: runtimeId.optional().catch(undefined),
         })
         .nullish(),
-      time: z.object({ start: moment, end: moment }).optional().catch(undefined),
+      time: z.object({ start: moment, end: moment.optional() }).optional().catch(undefined),
     })
     .optional(),
 })
@@ -308,7 +308,10 @@ export class Conversation {
     if (this.#chars + grown > conversationCharsMax) return nothing
     this.#chars += grown
     const before = found.parts.get(part.id)
-    if (before !== undefined) this.#redactor.replaced(before, part)
+    if (before !== undefined) {
+      this.#redactor.replaced(before, part)
+      keepStart(before, part)
+    }
     this.#subAgents.note(part)
     found.parts.set(part.id, part)
     return { kind: 'message', messageId: part.messageID }
@@ -372,8 +375,14 @@ function presentPart(
 }
 
 function durationOf({ state }: RuntimePart): { duration_ms?: number } {
-  const time = state?.time
-  return time === undefined ? {} : { duration_ms: Math.max(0, Math.round(time.end - time.start)) }
+  const { start, end } = state?.time ?? {}
+  return start === undefined || end === undefined ? {} : { duration_ms: Math.max(0, Math.round(end - start)) }
+}
+
+/** The runtime sets the start of a call again whenever the call prints something. */
+function keepStart(before: RuntimePart, part: RuntimePart): void {
+  const [earlier, time] = [before.state?.time?.start, part.state?.time]
+  if (earlier !== undefined && time !== undefined) time.start = Math.min(earlier, time.start)
 }
 
 /** What a sub-agent does, without its inputs and outputs. */
