@@ -19,6 +19,7 @@ function InProject({ projectId, slug, name }: { projectId: string; slug: string;
   const { number, sessionId, slug: app } = useParams({ strict: false })
   const { pathname } = useLocation()
   const to = { project: slug }
+  const isTerminal = pathname.endsWith('/terminal')
   const crumbs: ReactNode[] = [
     <Link to={paths.changeRequests} params={to} className={linkClass}>
       {name}
@@ -32,14 +33,16 @@ function InProject({ projectId, slug, name }: { projectId: string; slug: string;
     )
   if (number !== undefined) crumbs.push(<Here>#{number}</Here>)
   if (sessionId !== undefined) {
-    const isTerminal = pathname.endsWith('/terminal')
     crumbs.push(
       <Link to={paths.sessions} params={to} className={linkClass}>
         Sessions
       </Link>,
-      <SessionName key={sessionId} projectId={projectId} slug={slug} sessionId={sessionId} isHere={!isTerminal} />,
     )
-    if (isTerminal) crumbs.push(<Here>Terminal</Here>)
+    if (isTerminal)
+      crumbs.push(
+        <SessionName key={sessionId} projectId={projectId} slug={slug} sessionId={sessionId} />,
+        <Here>Terminal</Here>,
+      )
   }
   if (app !== undefined)
     crumbs.push(
@@ -48,7 +51,7 @@ function InProject({ projectId, slug, name }: { projectId: string; slug: string;
       </Link>,
       <Here>{app}</Here>,
     )
-  const hasHeading = number === undefined && sessionId === undefined && app === undefined
+  const hasHeading = number === undefined && !isTerminal && app === undefined
   return (
     <nav aria-label="Breadcrumbs" className={hasHeading ? 'min-w-0 max-sm:hidden' : 'min-w-0'}>
       <ol className="flex min-w-0 items-center text-sm text-faint">
@@ -87,20 +90,9 @@ function Here({ children }: { children: ReactNode }) {
 }
 
 /** The page loads the session. */
-function SessionName({
-  projectId,
-  slug,
-  sessionId,
-  isHere,
-}: {
-  projectId: string
-  slug: string
-  sessionId: string
-  isHere: boolean
-}) {
+function SessionName({ projectId, slug, sessionId }: { projectId: string; slug: string; sessionId: string }) {
   const { data } = useQuery({ ...session(projectId, sessionId), enabled: false })
   const name = data?.name ?? 'Session'
-  if (isHere) return <Here>{name}</Here>
   return (
     <Link to={paths.session} params={{ project: slug, sessionId }} className={linkClass}>
       {name}

@@ -1,14 +1,19 @@
+import { Menu } from '@base-ui/react/menu'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
+import { Ellipsis } from 'lucide-react'
+import { useState } from 'react'
 import { api, reply } from '../../api.ts'
 import { Failure, useSend } from '../../components/requests.tsx'
-import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
+import { BarActions } from '../../ui/frame.tsx'
+import { Button, buttonClass } from '../../ui/form.tsx'
+import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { pathOf, type Session } from './queries.ts'
-import { Button } from '../../ui/form.tsx'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
 /** The reason that a move is disabled, or null. */
@@ -17,6 +22,7 @@ function refuse(move: keyof typeof sessionMoves, { status }: Session): string | 
   return from.includes(status) ? null : `The session is ${status}`
 }
 
+/** In the bar. What fails shows where this is rendered. */
 export function SessionActions({ session }: { session: Session }) {
   const { slug, account_id: accountId } = useProject()
   const roleRefusal = useWriteRefusal(accountId)
@@ -35,46 +41,111 @@ export function SessionActions({ session }: { session: Session }) {
     refetch,
     onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
   })
-  const error = [stop, refresh, restart, preview, remove].find(({ isError }) => isError)?.error
+  const branchOff = useSend('POST', '/v1/projects/{projectId}/sessions', {
+    request: () => ({
+      path: { projectId: session.project_id },
+      body: {
+        base_ref: session.branch_name,
+        name: `From ${session.name}`.slice(0, 200),
+        agent_name: session.agent_name,
+      },
+    }),
+    once: true,
+    refetch,
+    onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
+  })
+  const error = [stop, refresh, restart, preview, remove, branchOff].find(({ isError }) => isError)?.error
   const notRunning = session.status === 'running' ? null : `The session is ${session.status}`
   const isLive = session.status === 'running' || session.status === 'provisioning'
   return (
     <>
-      <div className="flex flex-wrap gap-2">
-        <Button disabledReason={notRunning} action={preview}>
-          Preview
-        </Button>
-        <Button
-          disabledReason={roleRefusal ?? notRunning}
-          onClick={() => void navigate({ to: paths.terminal, params: { project: slug, sessionId: path.sessionId } })}
-        >
-          Terminal
-        </Button>
-        <Button disabledReason={roleRefusal ?? (isLive ? refuse('stop', session) : notRunning)} action={stop}>
-          Stop
-        </Button>
-        <Button disabledReason={roleRefusal ?? refuse('refresh', session)} action={refresh}>
-          Refresh
-        </Button>
-        <Button disabledReason={roleRefusal ?? refuse('restart', session)} action={restart}>
-          Restart
-        </Button>
-        <ConfirmButton
-          verb="Delete session"
-          label="Delete"
-          disabledReason={roleRefusal}
-          title={`Delete ${session.name}?`}
-          action={remove}
-          given={undefined}
-        >
-          This deletes the sandbox and the conversation. The branch and its change requests stay.
-        </ConfirmButton>
-      </div>
+      <BarActions>
+        {isLive ? (
+          <>
+            <Button
+              kind="quiet"
+              disabledReason={roleRefusal ?? notRunning}
+              onClick={() =>
+                void navigate({ to: paths.terminal, params: { project: slug, sessionId: path.sessionId } })
+              }
+            >
+              Terminal
+            </Button>
+            <Button kind="quiet" disabledReason={notRunning} action={preview}>
+              Preview
+            </Button>
+            <Button disabledReason={roleRefusal ?? refuse('stop', session)} action={stop}>
+              Stop
+            </Button>
+          </>
+        ) : (
+          <Button disabledReason={roleRefusal ?? refuse('restart', session)} action={restart}>
+            Restart
+          </Button>
+        )}
+        <MoreActions
+          session={session}
+          refresh={session.status === 'running' ? () => refresh.mutate() : null}
+          restart={session.status === 'running' ? () => restart.mutate() : null}
+          branchOff={() => branchOff.mutate()}
+          remove={remove}
+          isReadOnly={roleRefusal !== null}
+        />
+      </BarActions>
       {isWithoutAgent(restart.error) ? (
         <RestartWithAgent session={session} onRestarted={restart.reset} />
       ) : (
         error != null && <Failure error={error} />
       )}
+    </>
+  )
+}
+
+function MoreActions({
+  session,
+  refresh,
+  restart,
+  branchOff,
+  remove,
+  isReadOnly,
+}: {
+  session: Session
+  /** Null while it is not possible. */
+  refresh: (() => void) | null
+  restart: (() => void) | null
+  branchOff: () => void
+  remove: { isPending: boolean; mutate: () => void }
+  isReadOnly: boolean
+}) {
+  const [isConfirming, setConfirming] = useState(false)
+  if (isReadOnly) return null
+  return (
+    <>
+      <Menu.Root>
+        <Menu.Trigger aria-label="More actions" className={`${buttonClass('quiet')} px-1.5!`}>
+          <Ellipsis aria-hidden className="size-4" />
+        </Menu.Trigger>
+        <MenuPopup align="end">
+          {refresh !== null && <MenuItem onClick={refresh}>Refresh from the default branch</MenuItem>}
+          {restart !== null && <MenuItem onClick={restart}>Restart with a new sandbox</MenuItem>}
+          <MenuItem onClick={branchOff}>Start a session from this branch</MenuItem>
+          <MenuSeparator />
+          <MenuItem onClick={() => setConfirming(true)}>Delete session</MenuItem>
+        </MenuPopup>
+      </Menu.Root>
+      <ConfirmDialog
+        open={isConfirming}
+        onOpenChange={setConfirming}
+        title={`Delete ${session.name}?`}
+        verb="Delete session"
+        busy={remove.isPending}
+        onConfirm={() => {
+          setConfirming(false)
+          remove.mutate()
+        }}
+      >
+        This deletes the sandbox and the conversation. The branch and its change requests stay.
+      </ConfirmDialog>
     </>
   )
 }

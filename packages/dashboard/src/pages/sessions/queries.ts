@@ -1,11 +1,15 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { ApiError, get, getPage, type Reply } from '../../api.ts'
+import { liveMs } from '../../cache/query-client.ts'
 import { live, read } from '../../cache/read.ts'
 import type { Project } from '../projects/queries.ts'
 
 const one = '/v1/projects/{projectId}/sessions/{sessionId}'
 export type Session = Reply<typeof one>
 export type Message = Reply<`${typeof one}/transcript`>['messages'][number]
+
+export type Prompt = Reply<`${typeof one}/prompts`>['prompts'][number]
+export type Changes = Reply<`${typeof one}/changes`>
 
 const all = '/v1/projects/{projectId}/sessions'
 
@@ -69,6 +73,48 @@ export const pendingPrompts = (session: Session) =>
     select: ({ prompts }) => prompts.filter(({ status }) => status === 'accepted').toReversed(),
     refetchInterval: 1_000,
   })
+
+const promptsMax = { limit: 100 }
+
+/** Oldest first. */
+export const allPrompts = (session: Session) =>
+  read(
+    [...keyOf(session), 'all-prompts', session.status],
+    `${one}/prompts`,
+    { path: pathOf(session), query: promptsMax },
+    { select: ({ prompts }) => prompts.toReversed() },
+  )
+
+/** Newest first. `sent` changes with each prompt. */
+export const newestPrompts = (session: Session, sent: number) =>
+  read(
+    ['prompts-of', session.session_id, sent],
+    `${one}/prompts`,
+    { path: pathOf(session), query: promptsMax },
+    { staleTime: Infinity, placeholderData: keepPreviousData, enabled: sent > 0, select: ({ prompts }) => prompts },
+  )
+
+const busyMs = 5_000
+
+/** Refetched often while the agent works, and when its turn ends. */
+export const changes = (session: Session, busy: boolean) =>
+  read(
+    [...keyOf(session), 'changes', session.status, busy],
+    `${one}/changes`,
+    { path: pathOf(session) },
+    { placeholderData: keepPreviousData, refetchInterval: busy ? busyMs : liveMs },
+  )
+
+export const changesWithPatch = (session: Session) =>
+  read([...keyOf(session), 'patch'], `${one}/changes`, { path: pathOf(session), query: { include: 'patch' } })
+
+export const usage = (session: Session, busy: boolean) =>
+  read(
+    [...keyOf(session), 'usage', busy],
+    `${one}/usage`,
+    { path: pathOf(session), query: { days: 90 } },
+    { placeholderData: keepPreviousData, refetchInterval: busy ? 2 * busyMs : false },
+  )
 
 export const unfinishedWork = (session: Session) =>
   read([...keyOf(session), 'unfinished-work'], `${one}/wip`, { path: pathOf(session) }, { refetchInterval: 15_000 })

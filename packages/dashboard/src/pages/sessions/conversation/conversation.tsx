@@ -3,8 +3,9 @@ import { useCallback } from 'react'
 import { Failure } from '../../../components/requests.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
-import { type Session, timeline } from '../queries.ts'
+import { type Message, type Session, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
+import { useAuthors } from './authors.ts'
 import { MessageItem } from './message.tsx'
 import { PendingPrompts } from './pending-prompts.tsx'
 import type { Conversation as Loaded } from './use-conversation.ts'
@@ -19,7 +20,7 @@ export function Conversation({
   conversation,
   session,
   busy,
-  isTurnOver,
+  isLoaded,
   isReconnecting,
 }: {
   /** The API path of the session. */
@@ -27,14 +28,16 @@ export function Conversation({
   conversation: Loaded
   session: Session
   busy: boolean
-  /** No turn runs; false until the stream says so. */
-  isTurnOver: boolean
+  /** The stream has sent the current state. */
+  isLoaded: boolean
   isReconnecting: boolean
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
   const { asleep_since: asleepSince } = session
-  const lastAnswerId = messages.findLast(({ role }) => role === 'assistant')?.message_id
+  const authorOf = useAuthors(session, messages)
+  const isTurnOver = isLoaded && !busy
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
   const onShown = useCallback(
     (first: number) => {
       if (first < nearTheFirst && state === 'there') load()
@@ -45,7 +48,7 @@ export function Conversation({
     <section aria-label="Conversation" className="flex flex-col gap-4">
       {messages.length > 0 && (
         // A fixed height, so that the messages do not move.
-        <p className="flex min-h-9 items-center justify-center text-sm text-dim" role="status">
+        <p className="flex min-h-7 items-center justify-center text-sm text-faint" role="status">
           {state === 'none' && <span data-beginning="">Start of the conversation</span>}
           {state === 'loading' && 'Loading earlier messages…'}
           {state === 'there' && (
@@ -61,17 +64,23 @@ export function Conversation({
         rows={messages}
         keyOf={({ message_id }) => message_id}
         rowPx={messagePx}
-        gapPx={16}
+        gapPx={12}
         total={state === 'none' ? messages.length : null}
         beginsAt="end"
         onShown={onShown}
       >
-        {(message) => (
-          <MessageItem message={message} address={address} isOver={isTurnOver || message.message_id !== lastAnswerId} />
+        {(message, at) => (
+          <MessageItem
+            message={message}
+            {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
+            address={address}
+            isOver={isTurnOver || at !== lastAnswer}
+            isQueued={busy && at > lastAnswer && hasOpenAnswer(messages[lastAnswer])}
+          />
         )}
       </LongList>
-      <PendingPrompts session={session} busy={busy} />
-      <div className="min-h-6 px-4 text-sm text-dim">
+      <PendingPrompts session={session} busy={busy} isEmpty={isLoaded && messages.length === 0} />
+      <div className="min-h-6 pl-8 text-sm text-dim">
         <p role="status">{isReconnecting ? 'Reconnecting…' : <AgentState session={session} busy={busy} />}</p>
         {asleepSince != null && !busy && !isReconnecting && (
           <p>
@@ -82,6 +91,14 @@ export function Conversation({
     </section>
   )
 }
+
+/** An answer is many messages of the runtime. Only its first names the agent. */
+function answerAuthor(messages: readonly Message[], at: number, { agent_name: agent, model }: Session) {
+  if (messages[at - 1]?.role === 'assistant') return { author: null }
+  return { author: 'Agent', detail: model === null ? agent : `${agent} · ${model}` }
+}
+
+const hasOpenAnswer = (answer: Message | undefined) => answer !== undefined && answer.completed_at === null
 
 function AgentState({ session, busy }: { session: Session; busy: boolean }) {
   const { status, waiting_for: waitingFor, asleep_since: asleepSince } = session

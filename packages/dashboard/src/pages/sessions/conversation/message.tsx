@@ -1,40 +1,86 @@
-import { toolOutcome, toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { type ComponentProps, memo } from 'react'
+import { memo, type ReactNode } from 'react'
 import { Prose } from '../../../components/markdown.tsx'
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Time } from '../../../ui/text.tsx'
 import type { Message } from '../queries.ts'
+import { Foldable } from './foldable.tsx'
+import { ToolCall } from './tool-call.tsx'
 
 type Part = Message['parts'][number]
 
 /** Renders again only when it changed, so that a long conversation stays fast while its last message grows. */
 export const MessageItem = memo(function MessageItem({
   message,
+  author,
+  detail = '',
   address,
   isOver,
+  isQueued = false,
 }: {
   message: Message
+  /** Null for an answer that continues the one before it. */
+  author: string | null
+  /** The agent and its model. */
+  detail?: string
   address: string
   /** No call of the message runs any more. */
   isOver: boolean
+  /** The agent takes the prompt once it has answered the one before. */
+  isQueued?: boolean
 }) {
   const isUser = message.role === 'user'
   return (
-    <article
-      aria-label={isUser ? 'Prompt' : 'Answer'}
-      className={isUser ? 'rounded-lg bg-raised px-4 py-3' : 'flex flex-col gap-2 px-4'}
-    >
-      {message.parts.map((part) => (
-        <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
-      ))}
-      {message.error !== null && (
-        <p className="text-bad">
-          {isUser && <strong>No answer: </strong>}
-          {message.error}
-        </p>
-      )}
+    <article aria-label={isUser ? 'Prompt' : 'Answer'}>
+      <ByAuthor
+        name={author}
+        of={isUser ? 'person' : 'agent'}
+        at={message.created_at}
+        note={isQueued ? 'Queued' : detail}
+      >
+        {message.parts.map((part) => (
+          <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
+        ))}
+        {message.error !== null && (
+          <p className="rounded-md bg-bad-soft px-3 py-1.5 text-sm text-bad">
+            {isUser && <strong>No answer: </strong>}
+            {message.error}
+          </p>
+        )}
+      </ByAuthor>
     </article>
   )
 })
+
+export function ByAuthor({
+  name,
+  of,
+  at,
+  note = '',
+  children,
+}: {
+  name: string | null
+  of: 'person' | 'agent'
+  at: string
+  note?: string
+  children: ReactNode
+}) {
+  return (
+    <div className="grid grid-cols-[1.25rem_minmax(0,1fr)] gap-x-3">
+      {name === null ? <span /> : <Avatar name={name} of={of} />}
+      <div className="flex min-w-0 flex-col gap-2">
+        {name !== null && (
+          <p className="flex flex-wrap items-baseline gap-x-1.5 text-base/5">
+            <span className="font-semibold">{name}</span>
+            {note !== '' && <span className="text-sm text-faint">{note}</span>}
+            <Time at={at} />
+          </p>
+        )}
+        {children}
+      </div>
+    </div>
+  )
+}
 
 /** `address` is the API path of the session. */
 function PartView({
@@ -50,12 +96,14 @@ function PartView({
 }) {
   switch (part.type) {
     case 'text':
+      if (part.text.trim() === '') return null
       return isUser ? <p className="whitespace-pre-wrap">{part.text}</p> : <Prose>{part.text}</Prose>
     case 'reasoning':
+      if (part.text.trim() === '') return null
       return (
         <Foldable id={part.id} className="text-sm text-dim">
-          <summary>Thinking</summary>
-          <p className="whitespace-pre-wrap">{part.text}</p>
+          <summary className="cursor-pointer">Thinking</summary>
+          <p className="mt-1 border-l-2 border-line pl-3 whitespace-pre-wrap">{part.text}</p>
         </Foldable>
       )
     case 'tool':
@@ -70,7 +118,7 @@ function PartView({
 /** A fixed height, so that loading the image does not move the messages. */
 function AttachedFile({ file, address }: { file: Extract<Part, { type: 'file' }>; address: string }) {
   return (
-    <figure className="mt-2 flex max-w-full flex-col items-start gap-1 text-sm">
+    <figure className="flex max-w-full flex-col items-start gap-1 text-sm">
       {file.content_type.startsWith('image/') && (
         <a href={address} target="_blank" rel="noreferrer">
           <img
@@ -90,52 +138,5 @@ function AttachedFile({ file, address }: { file: Extract<Part, { type: 'file' }>
         </span>
       </figcaption>
     </figure>
-  )
-}
-
-const noteMsMin = 1_000
-
-function ToolCall({ part, isOver }: { part: Extract<Part, { type: 'tool' }>; isOver: boolean }) {
-  const { mark, hasFailed, note } = toolOutcome(part, { isOver })
-  const { duration_ms: ms = 0 } = part
-  return (
-    <Foldable id={part.id} className="rounded-md border border-line text-sm">
-      <summary className="flex cursor-pointer items-baseline gap-2 px-3 py-1.5">
-        <span aria-label={hasFailed ? 'failed' : part.status} className={hasFailed ? 'text-bad' : 'text-dim'}>
-          {mark}
-        </span>
-        <span className="font-mono text-dim">{part.tool}</span>
-        <span className="min-w-0 flex-1 truncate font-mono">{toolTarget(part)}</span>
-        {note !== '' && <span className="text-bad">{note}</span>}
-        {ms >= noteMsMin && <span className="text-dim">{Math.round(ms / 1000)} s</span>}
-      </summary>
-      <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
-        {[part.input, part.output].map(
-          (text, i) =>
-            text !== '' && (
-              <pre
-                key={i}
-                tabIndex={0}
-                className="max-h-80 overflow-auto rounded bg-sunken p-2 font-mono text-xs whitespace-pre-wrap"
-              >
-                {text}
-              </pre>
-            ),
-        )}
-      </div>
-    </Foldable>
-  )
-}
-
-/** An unfolded part stays unfolded after it was scrolled out of the document. */
-const unfolded = new Set<string>()
-
-function Foldable({ id, ...rest }: ComponentProps<'details'> & { id: string }) {
-  return (
-    <details
-      {...rest}
-      open={unfolded.has(id)}
-      onToggle={({ currentTarget }) => (currentTarget.open ? unfolded.add(id) : unfolded.delete(id))}
-    />
   )
 }

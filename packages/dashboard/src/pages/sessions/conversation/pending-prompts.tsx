@@ -1,23 +1,42 @@
 import { useQuery } from '@tanstack/react-query'
-import { pendingPrompts, type Session } from '../queries.ts'
+import { allPrompts, pendingPrompts, type Prompt, type Session } from '../queries.ts'
+import { ByAuthor } from './message.tsx'
 
 /** The prompts that wait for the start of the session or for its agent to wake, whoever sent them. */
-export function PendingPrompts({ session, busy }: { session: Session; busy: boolean }) {
+export function PendingPrompts({
+  session,
+  busy,
+  isEmpty,
+}: {
+  session: Session
+  busy: boolean
+  /** The conversation has no message, so that the task of a failed start would be nowhere. */
+  isEmpty: boolean
+}) {
   const isWaiting = session.status === 'provisioning' || (busy && session.asleep_since != null)
-  const { data: prompts = [] } = useQuery({ ...pendingPrompts(session), enabled: isWaiting })
+  const { data: waiting = [] } = useQuery({ ...pendingPrompts(session), enabled: isWaiting })
+  const { data: all = [] } = useQuery({ ...allPrompts(session), enabled: isEmpty && !isWaiting })
   // The conversation has the delivered prompts.
-  if (!isWaiting || prompts.length === 0) return null
+  if (isWaiting)
+    return <PromptList label="Waiting prompts" prompts={waiting} note={() => 'Not delivered to the agent yet'} />
+  return isEmpty ? <PromptList label="Task" prompts={all} note={({ error }) => error?.message ?? ''} /> : null
+}
+
+function PromptList({ label, prompts, note }: { label: string; prompts: Prompt[]; note: (prompt: Prompt) => string }) {
+  if (prompts.length === 0) return null
   return (
-    <ul aria-label="Waiting prompts" className="flex flex-col gap-4">
-      {prompts.map(({ prompt_id, text, attachments }) => (
-        <li key={prompt_id} className="flex flex-col gap-1 rounded-lg bg-raised px-4 py-3">
-          <p className="whitespace-pre-wrap">{text}</p>
-          {attachments.map(({ attachment_id, name }) => (
-            <p key={attachment_id} className="text-sm text-dim">
-              Attached: {name}
-            </p>
-          ))}
-          <p className="text-sm text-dim">Not delivered to the agent yet</p>
+    <ul aria-label={label} className="flex flex-col gap-4">
+      {prompts.map((prompt) => (
+        <li key={prompt.prompt_id}>
+          <ByAuthor name="Task" of="person" at={prompt.created_at}>
+            <p className="whitespace-pre-wrap">{prompt.text}</p>
+            {prompt.attachments.map(({ attachment_id, name }) => (
+              <p key={attachment_id} className="text-sm text-dim">
+                Attached: {name}
+              </p>
+            ))}
+            {note(prompt) !== '' && <p className="text-sm text-dim">{note(prompt)}</p>}
+          </ByAuthor>
         </li>
       ))}
     </ul>

@@ -1,8 +1,9 @@
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { useStored } from '../../../browser/use-stored.ts'
+import { Kbd } from '../../../ui/kbd.tsx'
 import { pathOf, type Session } from '../queries.ts'
-import { Button, Form, TextArea } from '../../../ui/form.tsx'
+import { Button, Form } from '../../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
 
@@ -25,34 +26,55 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => refusal === null && !send.isPending && send.mutate(text)
-  const isStopped = session.status === 'stopped' || session.status === 'failed'
-  const effect = isStopped ? ' (restarts the session)' : session.asleep_since == null ? '' : ' (wakes the agent)'
+  const effect = effectOf(session)
   return (
-    <div className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-ground py-3">
+    <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
+      {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
       <Form
         {...chosen.target}
-        className={`flex flex-col gap-2 ${chosen.isDraggedOver ? 'rounded-md outline-2 outline-accent' : ''}`}
+        className={`flex flex-col rounded-lg border border-line-strong bg-panel focus-within:outline-2 focus-within:outline-accent ${chosen.isDraggedOver ? 'outline-2 outline-accent' : ''}`}
         onSubmit={submit}
       >
-        {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
-        <TextArea
-          label={`Prompt${effect}`}
+        <textarea
+          aria-label={`Prompt${effect === '' ? '' : ` (${effect})`}`}
+          placeholder={busy ? 'Tell the agent what to do next…' : 'Reply, or tell the agent what to do next…'}
           value={text}
-          onChange={setText}
-          onSend={submit}
           rows={2}
-          className="max-h-[40dvh]"
+          className="field-sizing-content max-h-[40dvh] min-h-13 w-full resize-none bg-transparent px-3 py-2 outline-none placeholder:text-faint"
+          onChange={({ target }) => setText(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
+          }}
         />
         <ChosenList chosen={chosen} />
-        <div className="flex flex-wrap items-center justify-end gap-2">
+        <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
           <AttachButton chosen={chosen} />
+          <span className="min-w-0 flex-1 truncate text-sm text-faint">
+            {effect === '' ? agentOf(session) : sentence(effect)}
+          </span>
           {busy && <Button action={abort}>Stop the agent</Button>}
+          <span className="flex gap-0.5 max-md:hidden" aria-hidden>
+            <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
+            <Kbd>↵</Kbd>
+          </span>
           <Button type="submit" kind="primary" busy={send.isPending} disabledReason={refusal}>
-            Send
+            {busy ? 'Queue' : 'Send'}
           </Button>
         </div>
       </Form>
     </div>
   )
 }
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+const agentOf = ({ agent_name: agent, model }: Session) => (model === null ? agent : `${agent} · ${model}`)
+
+/** What a prompt does besides. */
+function effectOf({ status, asleep_since: asleepSince }: Session): string {
+  if (status === 'stopped' || status === 'failed') return 'restarts the session'
+  return asleepSince == null ? '' : 'wakes the agent'
+}
+
+const sentence = (effect: string) => `A prompt ${effect}.`

@@ -1,10 +1,12 @@
-import { useState } from 'react'
+/** What the agent asks. It is the loudest thing on the page, because the agent waits. */
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Question } from '@svc/contract/routes/questions'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
+import { Kbd } from '../../../ui/kbd.tsx'
+import { isTyped } from '../../../ui/keys.ts'
 import { pathOf, type Session } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
-import { Card, Rows } from '../../../ui/layout.tsx'
 import { Time } from '../../../ui/text.tsx'
 
 /** The agent's questions. Connector calls have their own card. */
@@ -12,17 +14,17 @@ export function Questions({ session, questions }: { session: Session; questions:
   const own = questions.filter(({ kind }) => kind !== 'connector')
   if (own.length === 0) return null
   return (
-    <Card title="Waiting for you">
-      <Rows label="Questions from the agent">
-        {own.map((question) => (
-          <QuestionRow key={question.question_id} session={session} question={question} />
-        ))}
-      </Rows>
-    </Card>
+    <ul aria-label="Questions from the agent" className="flex flex-col gap-3">
+      {own.map((question, at) => (
+        <li key={question.question_id}>
+          <QuestionCard session={session} question={question} hasKey={at === 0} />
+        </li>
+      ))}
+    </ul>
   )
 }
 
-function QuestionRow({ session, question }: { session: Session; question: Question }) {
+function QuestionCard({ session, question, hasKey }: { session: Session; question: Question; hasKey: boolean }) {
   const [text, setText] = useState('')
   const { kind, title, detail, options } = question
   const path = { ...pathOf(session), questionId: question.question_id }
@@ -32,11 +34,15 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)
   const submit = () => refusal === null && !answer.isPending && answer.mutate({ answer: text })
+  const first = options[0]?.value
+  useAnswerKey(hasKey && first !== undefined && roleRefusal === null && !answer.isPending, () =>
+    answer.mutate({ answer: first! }),
+  )
   return (
-    <li className="flex flex-col gap-2 px-4 py-3 text-sm">
+    <div className="flex flex-col gap-3 rounded-lg border border-warn bg-warn-soft px-4 py-3">
       {answer.error !== null && <Failure error={answer.error} />}
       <p className="flex flex-wrap items-baseline gap-x-2">
-        <span className="min-w-0 font-medium break-words">
+        <span className="min-w-0 text-lg font-semibold break-words">
           {kind === 'permission' ? `The agent asks for permission: ${title}` : title}
         </span>
         <Time at={question.asked_at} />
@@ -45,22 +51,23 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
         <pre
           tabIndex={0}
           aria-label={`Details: ${title}`}
-          className="max-h-60 overflow-auto rounded-md border border-line bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap"
+          className="max-h-60 overflow-auto rounded-md border border-edge bg-panel p-3 font-mono text-xs break-words whitespace-pre-wrap"
         >
           {detail}
         </pre>
       )}
       {options.length > 0 && (
         <p className="flex flex-wrap gap-2">
-          {options.map(({ value, label }, i) => (
+          {options.map(({ value, label }, at) => (
             <Button
               key={value}
-              kind={kind === 'permission' && i === 0 ? 'primary' : 'plain'}
+              kind={at === 0 ? 'primary' : 'plain'}
               busy={answer.isPending}
               disabledReason={roleRefusal}
+              aria-keyshortcuts={hasKey && at === 0 ? answerKey : undefined}
               onClick={() => answer.mutate({ answer: value })}
             >
-              {label}
+              <Label hasKey={hasKey && at === 0}>{label}</Label>
             </Button>
           ))}
         </p>
@@ -72,7 +79,7 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
             value={text}
             onChange={setText}
             onSend={submit}
-            rows={1}
+            rows={2}
           />
           <p className="flex justify-end">
             <Button type="submit" busy={answer.isPending} disabledReason={refusal}>
@@ -81,6 +88,41 @@ function QuestionRow({ session, question }: { session: Session; question: Questi
           </p>
         </Form>
       )}
-    </li>
+    </div>
   )
+}
+
+function Label({ hasKey, children }: { hasKey: boolean; children: ReactNode }) {
+  if (!hasKey) return children
+  return (
+    <>
+      {children}
+      <span aria-hidden className="max-md:hidden">
+        <Kbd>A</Kbd>
+      </span>
+    </>
+  )
+}
+
+const answerKey = 'a'
+
+/** The key presses the first answer of the first question. */
+function useAnswerKey(isOn: boolean, press: () => void): void {
+  const latest = useRef(press)
+  useEffect(() => {
+    latest.current = press
+  })
+  useEffect(() => {
+    if (!isOn) return undefined
+    const onKey = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, repeat } = event
+      if (key !== answerKey || ctrlKey || metaKey || altKey || repeat || isTyped(event)) return
+      // A dialog above the question takes the keys.
+      if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
+      event.preventDefault()
+      latest.current()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [isOn])
 }

@@ -1,40 +1,71 @@
 import { useQuery } from '@tanstack/react-query'
-import { Failure } from '../../components/requests.tsx'
-import { type Session, timeline } from './queries.ts'
+import { durationText } from '@svc/contract/schemas/tool-outcome'
+import { Failure } from '../../../components/requests.tsx'
+import { PanelSection } from '../../../ui/layout.tsx'
+import { type Session, timeline } from '../queries.ts'
 
-export function Timeline({ session }: { session: Session }) {
+const names: Record<string, string> = {
+  queue: 'Waited for a place',
+  branch: 'Branch created',
+  prepare: 'Sandbox prepared',
+  sandbox: 'Sandbox started',
+  listen: 'Daemon started',
+  clone: 'Repository cloned',
+  configure: 'Configured',
+  setup: 'Setup commands',
+  runtime: 'Agent runtime started',
+  prime: 'Agent prepared',
+  claim: 'Warm sandbox claimed',
+  prompt: 'Prompt delivered',
+  refresh: 'Refreshed',
+  wake: 'Agent woke up',
+}
+
+/** Steps that run beside each other are not summed up: from the first to the end of the last. */
+export function TimelineSection({ session }: { session: Session }) {
   const found = useQuery(timeline(session))
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
   const phases = found.data?.phases ?? []
+  if (found.isError)
+    return (
+      <PanelSection title="Timeline">
+        <Failure error={found.error} retry={() => void found.refetch()} />
+      </PanelSection>
+    )
   if (phases.length === 0) return null
-  const longest = Math.max(1, ...phases.map(({ ms }) => ms ?? 0))
+  const ready = readyMs(phases)
   return (
-    <details open={session.status === 'provisioning' || session.status === 'failed'}>
-      <summary className="text-sm text-dim">Startup</summary>
-      <table className="mt-2 w-full max-w-xl text-sm">
+    <PanelSection
+      title="Timeline"
+      aside={session.status === 'provisioning' ? 'starting…' : ready === null ? '' : `ready in ${durationText(ready)}`}
+    >
+      <table className="w-full">
         <caption className="sr-only">Startup steps</caption>
         <tbody>
-          {phases.map((phase, index) => (
-            <tr key={index}>
-              <th scope="row" className="w-32 py-0.5 pr-3 text-left font-normal">
-                {phase.name}
-              </th>
-              <td className="w-20 pr-3 text-right font-mono text-dim">
-                {phase.ms === null ? '…' : `${Math.round(phase.ms)} ms`}
-              </td>
-              <td>
-                {phase.error !== null ? (
-                  <span className="text-bad">{phase.error}</span>
-                ) : phase.note !== null ? (
-                  phase.note
-                ) : (
-                  <meter className="h-2 w-full" min={0} max={longest} value={phase.ms ?? 0} aria-label={phase.name} />
+          {phases.map((phase, at) => (
+            <tr key={at} className="align-top">
+              <th scope="row" className="py-0.5 pr-3 text-left font-normal">
+                {names[phase.name] ?? phase.name}
+                {phase.error !== null && <span className="block text-sm text-bad">{phase.error}</span>}
+                {phase.note !== null && phase.note !== '' && (
+                  <span className="block text-sm text-dim">{phase.note}</span>
                 )}
+              </th>
+              <td className="py-0.5 text-right text-sm whitespace-nowrap text-faint tabular-nums">
+                {phase.ms === null ? '…' : durationText(phase.ms)}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-    </details>
+    </PanelSection>
   )
+}
+
+const later = new Set(['refresh', 'wake', 'prompt'])
+
+function readyMs(phases: readonly { name: string; started_at: string; ms: number | null }[]): number | null {
+  const ofStart = phases.filter(({ name }) => !later.has(name))
+  const begins = ofStart.map(({ started_at: at }) => Date.parse(at))
+  const ends = ofStart.flatMap(({ ms }, at) => (ms === null ? [] : [begins[at]! + ms]))
+  return begins.length === 0 || ends.length === 0 ? null : Math.max(...ends) - Math.min(...begins)
 }

@@ -1,0 +1,117 @@
+/** What needs attention about the session as a whole. One banner at a time: the most important one. */
+import { useQuery } from '@tanstack/react-query'
+import { Failure, useSend } from '../../components/requests.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
+import { Button } from '../../ui/form.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Command, Time } from '../../ui/text.tsx'
+import { pathOf, type Session, unfinishedWork } from './queries.ts'
+
+export function Banner({ session, busy }: { session: Session; busy: boolean }) {
+  const { data: saved } = useQuery(unfinishedWork(session))
+  const { status, error, last_turn_error: turnError, refresh } = session
+  const isStarting = status === 'provisioning'
+  const unfinished = unfinishedOf(session, saved)
+  if (status === 'failed') return <Failed session={session} unfinished={unfinished} />
+  if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} />
+  if (error !== null) return <Notice tone="neutral" title={error} />
+  if (turnError !== null && !busy && !isStarting)
+    return (
+      <Notice title="The last turn failed">
+        {turnError.message} (<Time at={turnError.at} />)
+      </Notice>
+    )
+  return status === 'running' && refresh !== null ? <Refreshed refresh={refresh} /> : null
+}
+
+type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
+
+/** A running session that was not restarted still has the saved work in its work tree. */
+function unfinishedOf(
+  { status, sandbox }: Session,
+  saved: { saved_at: string | null; files: number; generation: number | null; unpushed_commits: number } | undefined,
+) {
+  if (saved === undefined || saved.saved_at === null) return null
+  return status === 'running' && saved.generation === sandbox?.generation
+    ? null
+    : { ...saved, saved_at: saved.saved_at }
+}
+
+function Failed({ session, unfinished }: { session: Session; unfinished: Saved | null }) {
+  return (
+    <Notice tone="bad" title={session.error ?? 'The session failed'} action={<Restart session={session} />}>
+      <p>Restart the session or send a prompt. It starts again from its branch.</p>
+      {unfinished !== null && <p>{amountOf(unfinished)} saved. You can restore the work after the restart.</p>}
+    </Notice>
+  )
+}
+
+function Restart({ session }: { session: Session }) {
+  const refusal = useWriteRefusal(session.account_id)
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+    path: pathOf(session),
+    refetch: [['project', session.project_id, 'sessions']],
+  })
+  return (
+    <>
+      <Button disabledReason={refusal} action={restart}>
+        Restart session
+      </Button>
+      {restart.isError && <Failure error={restart.error} />}
+    </>
+  )
+}
+
+function amountOf({ files, unpushed_commits: commits }: Saved): string {
+  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  return [counted(files, 'file'), ...(commits > 0 ? [counted(commits, 'unpushed commit')] : [])].join(' and ')
+}
+
+function Unfinished({ session, saved }: { session: Session; saved: Saved }) {
+  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
+    path: pathOf(session),
+    refetch: [['project', session.project_id, 'sessions']],
+  })
+  const isRunning = session.status === 'running'
+  return (
+    <Notice
+      tone="warn"
+      title={`Unfinished work saved: ${amountOf(saved)}`}
+      action={isRunning && <Button action={recover}>Restore work</Button>}
+    >
+      {session.error !== null && <p>{session.error}</p>}
+      <p>
+        Saved <Time at={saved.saved_at} />, but not on any branch.{' '}
+        {isRunning ? 'Restore it into the work tree of this session.' : 'Restart the session to restore it there.'}
+      </p>
+      <details className="mt-1">
+        <summary className="cursor-pointer">Get it into your clone</summary>
+        <div className="mt-1">
+          <Command>{`svc sessions recover ${session.session_id}`}</Command>
+        </div>
+      </details>
+      {recover.isError && <Failure error={recover.error} />}
+    </Notice>
+  )
+}
+
+function Refreshed({ refresh }: { refresh: NonNullable<Session['refresh']> }) {
+  const { status, error, needs_restart: needsRestart, applied, settled_at: settledAt } = refresh
+  if (status === 'waiting')
+    return <Notice tone="neutral" title={error ?? "The refresh starts when the agent's turn ends."} />
+  if (status === 'failed') return <Notice tone="bad" title={error ?? 'The refresh failed.'} />
+  if (needsRestart.length > 0)
+    return (
+      <Notice tone="warn" title="Restart the session to apply the rest of svc.toml">
+        <p>{needsRestart.join(', ')}</p>
+        {error !== null && <p>{error}</p>}
+      </Notice>
+    )
+  if (error !== null) return <Notice tone="warn" title={error} />
+  if (applied.length === 0 || settledAt === null) return null
+  return (
+    <p className="text-sm text-dim">
+      Refreshed <Time at={settledAt} />: {applied.join(', ')}
+    </p>
+  )
+}

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { Failure } from '../../../components/requests.tsx'
+import { Button } from '../../../ui/form.tsx'
+import { PanelSection } from '../../../ui/layout.tsx'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { Stat } from '../../../ui/stat.tsx'
+import { type Changes, changes, type Session } from '../queries.ts'
+
+const DiffDialog = lazy(() => import('./diff-dialog.tsx'))
+
+const shownMax = 12
+
+/** The work tree of the session, compared with its base. */
+export function ChangesSection({ session, busy }: { session: Session; busy: boolean }) {
+  const [isOpen, setOpen] = useState(false)
+  const found = useQuery(changes(session, busy))
+  const { data } = found
+  if (found.isError && data === undefined)
+    return (
+      <PanelSection title="Changes">
+        <Failure error={found.error} retry={() => void found.refetch()} />
+      </PanelSection>
+    )
+  const files = data?.files ?? []
+  const hidden = (data?.files_changed ?? 0) - Math.min(files.length, shownMax)
+  return (
+    <PanelSection title="Changes" aside={data === undefined ? '' : summaryOf(data)}>
+      {data !== undefined && files.length === 0 && (
+        <p className="text-sm text-dim">No file differs from {session.base_ref} yet.</p>
+      )}
+      <ul aria-label="Changed files" className="flex flex-col gap-1">
+        {files.slice(0, shownMax).map((file) => (
+          <li key={file.path} className="flex items-center gap-2">
+            <code
+              className={`min-w-0 flex-1 truncate font-mono text-xs ${file.status === 'deleted' ? 'line-through' : ''}`}
+              title={`${file.path}: ${file.status}${file.is_pushed ? '' : ', not pushed'}`}
+            >
+              {visibleName(file.path)}
+            </code>
+            {!file.is_pushed && (
+              <span
+                role="img"
+                aria-label="not pushed"
+                title="Not pushed"
+                className="size-1.5 flex-none rounded-full bg-warn"
+              />
+            )}
+            {file.binary ? <span className="text-xs text-faint">binary</span> : <Stat {...file} />}
+          </li>
+        ))}
+      </ul>
+      {hidden > 0 && <p className="mt-1 text-sm text-faint">{hidden} more</p>}
+      {data?.notes.map((note) => (
+        <p key={note} className="mt-2 text-sm text-dim">
+          {note}
+        </p>
+      ))}
+      {files.length > 0 && (
+        <Button className="mt-2" onClick={() => setOpen(true)}>
+          Open diff
+        </Button>
+      )}
+      <Suspense>{isOpen && <DiffDialog session={session} onClose={() => setOpen(false)} />}</Suspense>
+    </PanelSection>
+  )
+}
+
+function summaryOf({ files, files_changed: changed, unpushed_commits: commits }: Changes): string {
+  if (changed === 0) return ''
+  const unpushed = files.filter(({ is_pushed: isPushed }) => !isPushed).length
+  if (unpushed > 0) return `not pushed: ${unpushed} ${unpushed === 1 ? 'file' : 'files'}`
+  if (commits > 0) return `not pushed: ${commits} ${commits === 1 ? 'commit' : 'commits'}`
+  return 'all pushed'
+}

@@ -1,0 +1,127 @@
+/** The page of a session in a browser: the conversation with its tool calls, and beside it what comes of it. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { browserPath } from './browser.ts'
+import { commit } from '@svc/git/testing'
+import { axeViolations, beginPageStory, expectItFits, type PageStory, pictures, script } from './page-story.ts'
+
+setDefaultTimeout(600_000)
+const slow = { timeout: 120_000 }
+
+let story: PageStory
+let project: { project_id: string; slug: string }
+const inProject = () => ['--project', project.project_id]
+
+beforeAll(async () => {
+  story = await beginPageStory({ SVC_MODEL_NAME: 'svc-scripted-demo' })
+  project = await story.server.json(['projects', 'create', '--name', 'Payments API'])
+  const dir = join(story.server.env['SVC_DATA_DIR']!, 'repositories', `${project.project_id}.git`)
+  await commit({ dir, remote: null }, 'main', { 'package.json': '{ "name": "payments" }\n' })
+}, 300_000)
+afterAll(() => story?.end())
+
+const start = async (...commands: string[]) =>
+  (
+    await story.server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--name', 'Release 2.4'],
+      ...['--prompt', script(...commands), ...inProject()],
+    ])
+  ).session_id
+const address = (sessionId: string) => `${story.server.url}/projects/${project.slug}/sessions/${sessionId}`
+const statusOf = async (sessionId: string) =>
+  (await story.server.json<{ session: { status: string } }>(['sessions', 'info', sessionId, ...inProject()])).session
+    .status
+const call = (page: Page, text: string): Locator =>
+  page.getByRole('article', { name: 'Answer' }).locator('details').filter({ hasText: text })
+
+async function look(page: Page, name: string): Promise<void> {
+  for (const width of [1440, 900, 360])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await expectItFits(page)
+      await page.screenshot({ path: join(pictures, `session-${name}-${width}-${colorScheme}.png`) })
+    }
+  expect(await axeViolations(page)).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+  expect(await axeViolations(page)).toEqual([])
+}
+
+const todos = (...states: string[]) => {
+  const texts = ['Collect merged change requests', 'Write the changelog', 'Check the package']
+  return `@todowrite ${JSON.stringify({
+    todos: texts.map((content, at) => ({ content, status: states[at], priority: 'medium', id: String(at) })),
+  })}`
+}
+const write = (filePath: string, content: string) => `@write ${JSON.stringify({ filePath, content })}`
+
+let sessionId: string
+test.skipIf(!browserPath)('a working session shows its calls, its plan and its changes', async () => {
+  const { page, complaints } = story
+  sessionId = await start(
+    todos('in_progress', 'pending', 'pending'),
+    'git log --oneline | head -3',
+    write('/workspace/CHANGELOG.md', '# 2.4\n\n- Refunds keep their currency\n- Webhooks retry with backoff\n'),
+    `@edit ${JSON.stringify({ filePath: '/workspace/CHANGELOG.md', oldString: '# 2.4', newString: '# 2.4.0' })}`,
+    todos('completed', 'completed', 'in_progress'),
+    'sleep 25',
+    'echo "checking the package"; echo "npm error Missing required field files" >&2; exit 2',
+  )
+  await page.goto(address(sessionId))
+  await call(page, 'git log --oneline').getByLabel('completed').waitFor(slow)
+  await page.getByRole('list', { name: 'Plan' }).getByText('Check the package').waitFor(slow)
+  const edit = call(page, 'CHANGELOG.md').last()
+  await edit.waitFor(slow)
+  await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor(slow)
+  await call(page, 'sleep 25').getByLabel('running').waitFor(slow)
+  await page.getByRole('button', { name: 'Stop the agent' }).waitFor()
+  await look(page, 'working')
+  expect(complaints).toEqual([])
+})
+
+test.skipIf(!browserPath)('a failed command looks failed, with its exit code and the end of its output', async () => {
+  const { page, complaints } = story
+  const failed = call(page, 'exit 2')
+  await failed.getByText(/^exit 2 · /).waitFor(slow)
+  await failed.getByLabel('failed').waitFor()
+  await page.getByLabel('End of the output').getByText('Missing required field files').waitFor()
+  await call(page, 'git log --oneline')
+    .getByText(/^exit 0 · /)
+    .waitFor()
+  await look(page, 'failed-command')
+
+  const edit = call(page, 'Edited')
+  await edit.locator('summary').click()
+  await edit.getByText('+# 2.4.0').waitFor()
+  await edit.getByText('-# 2.4', { exact: true }).waitFor()
+  await look(page, 'edit')
+
+  await page.getByText('not pushed: 1 file').waitFor(slow)
+  await page.getByRole('button', { name: 'Open diff' }).click()
+  await page.getByRole('dialog').getByText('+- Webhooks retry with backoff').waitFor()
+  await look(page, 'diff')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+})
+
+test.skipIf(!browserPath)('a stopped session offers its unfinished work in one banner', async () => {
+  const { page, complaints } = story
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByText('Unfinished work saved: 1 file').waitFor(slow)
+  expect(await statusOf(sessionId)).toBe('stopped')
+  await page.getByRole('button', { name: 'Restart', exact: true }).waitFor()
+  await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor()
+  await page.evaluate('scrollTo(0, 0)')
+  await look(page, 'stopped')
+
+  await page.getByRole('button', { name: 'Restart', exact: true }).click()
+  await page.getByRole('button', { name: 'Restore work' }).waitFor(slow)
+  expect(await page.locator('main [role=alert], main [role=status].rounded-lg').count()).toBe(1)
+  await look(page, 'restarted')
+  await page.getByRole('button', { name: 'Restore work' }).click()
+  await page.getByRole('button', { name: 'Restore work' }).waitFor({ ...slow, state: 'detached' })
+  await story.server.svc(['sessions', 'stop', sessionId, ...inProject()])
+  expect(complaints).toEqual([])
+})
