@@ -69,12 +69,13 @@ test.skipIf(!browserPath)(
 
     await commit(repository(), 'main', { 'svc.toml': '[sandbox]\ncpu = 1\n' })
     const refreshed = page.waitForResponse((response) => response.url().endsWith(`/${sessionId}/refresh`), slow)
-    await page.getByRole('button', { name: 'Refresh', exact: true }).click()
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Refresh from the default branch' }).click()
     expect((await refreshed).status()).toBe(202)
     await page.getByText('Restart the session to apply the rest of svc.toml').waitFor(slow)
     await page.getByText('sandbox.cpu', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
     await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
     await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
@@ -93,7 +94,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
 
     await page.getByLabel('Agent').selectOption('plan')
-    await page.getByRole('button', { name: 'Restart session' }).click()
+    await page.getByRole('button', { name: 'Restart session' }).first().click()
     await until(
       'it to run with the other agent',
       async () => {
@@ -102,7 +103,7 @@ test.skipIf(!browserPath)(
       },
       120_000,
     )
-    await page.getByText('plan · ').first().waitFor(slow)
+    await page.getByRole('complementary').getByText('plan', { exact: true }).waitFor(slow)
     await refused.getByText('No answer:').waitFor(slow)
     expect(complaints).toEqual([])
   },

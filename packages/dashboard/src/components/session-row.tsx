@@ -1,11 +1,13 @@
 import type { ReactNode } from 'react'
 import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import type { Session } from '../pages/sessions/queries.ts'
+import { Avatar } from '../ui/avatar.tsx'
 import { Row } from '../ui/layout.tsx'
 import { Time } from '../ui/text.tsx'
 import { SessionStatus } from './status.tsx'
 import { ChangeRequestLink, SessionLink } from './links.tsx'
 
+/** The state first, then the name with one line of why, then what came of it and who did it. */
 export function SessionRow({
   session,
   slug,
@@ -16,28 +18,29 @@ export function SessionRow({
   slug: string
   /** The open change requests of its project that are loaded. */
   open: readonly ChangeRequest[]
-  children: ReactNode
+  children?: ReactNode
 }) {
   const proposed = open.find(
     ({ origin_session_id, head_ref }) => origin_session_id === session.session_id || head_ref === session.branch_name,
   )
+  const why = whyOf(session)
   return (
     <Row>
-      <SessionStatus
-        status={session.status}
-        isBusy={session.is_busy}
-        waitingFor={session.waiting_for}
-        isProposed={proposed !== undefined}
-        isAsleep={session.asleep_since != null}
-      />
+      <span className="w-32 flex-none max-sm:w-auto">
+        <SessionStatus
+          status={session.status}
+          isBusy={session.is_busy}
+          waitingFor={session.waiting_for}
+          isProposed={proposed !== undefined}
+          isAsleep={session.asleep_since != null}
+        />
+      </span>
       <span className="min-w-0 flex-1 basis-40">
         <SessionLink project={slug} sessionId={session.session_id} className="font-medium hover:underline">
           {session.name}
         </SessionLink>
-        {session.error !== null && (
-          <span className={`block text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>
-            {session.error}
-          </span>
+        {why !== null && (
+          <span className={`line-clamp-2 text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>{why}</span>
         )}
       </span>
       {proposed !== undefined && (
@@ -45,8 +48,19 @@ export function SessionRow({
           Review #{proposed.number}
         </ChangeRequestLink>
       )}
-      <span className="min-w-0 text-sm text-dim">{children}</span>
+      {children !== undefined && <span className="min-w-0 text-sm text-dim">{children}</span>}
+      <span className="flex items-center gap-1.5 text-sm text-dim">
+        <Avatar name={session.agent_name} of="agent" />
+        {session.agent_name}
+      </span>
       <Time at={session.last_active_at} />
     </Row>
   )
+}
+
+function whyOf({ status, error, waiting_for: waitingFor, last_turn_error: turnError, base_ref: base }: Session) {
+  if (waitingFor === 'person') return 'The agent asked a question and waits for your answer.'
+  if (error !== null) return error
+  if (turnError !== null) return `The last turn failed: ${turnError.message}`
+  return status === 'queued' ? 'Waits for a place to start.' : `Started from ${base}`
 }

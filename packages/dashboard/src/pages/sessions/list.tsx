@@ -25,9 +25,7 @@ export function SessionsPage() {
           <Card>
             <Rows label="Sessions" empty={<NoSessions />}>
               {list.map((session) => (
-                <SessionRow key={session.session_id} session={session} slug={slug} open={open}>
-                  {session.agent_name}
-                </SessionRow>
+                <SessionRow key={session.session_id} session={session} slug={slug} open={open} />
               ))}
             </Rows>
             <Older cursor={cursor} next={next} />

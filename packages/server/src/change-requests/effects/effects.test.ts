@@ -134,7 +134,13 @@ describe('the effects of a change request', () => {
       [
         {
           ...{ kind: 'trigger', name: 'retry', change: 'changed', confirm: [] },
-          fields: [{ field: 'schedule', before: 'At 06:00 (Europe/Zagreb)', after: 'On the hour, every 2 hours (Europe/Zagreb)' }],
+          fields: [
+            {
+              field: 'schedule',
+              before: 'At 06:00 (Europe/Zagreb)',
+              after: 'On the hour, every 2 hours (Europe/Zagreb)',
+            },
+          ],
         },
         {
           ...{ kind: 'app', name: 'site', change: 'added', confirm: ['App site gets the secret STRIPE_KEY.'] },

@@ -1,16 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
 import { Failure, useSend } from '../../../components/requests.tsx'
+import { SessionLink } from '../../../components/links.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { useWriteRefusal } from '../../../components/role.ts'
 import type { ChangeRequest } from '../queries.ts'
+import { session } from '../../sessions/queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Command } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] }) {
-  const { project_id: projectId, origin_session_id: sessionId } = cr
-  const ask = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-    request: (sessionId: string) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files) } }),
-    once: true,
-    refetch: [['project', projectId, 'sessions']],
-  })
+  const { origin_session_id: sessionId } = cr
   return (
     <>
       <p>
@@ -21,24 +21,11 @@ export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] })
           <li key={path}>{visibleName(path)}</li>
         ))}
       </ul>
-      {sessionId !== null && (
-        <div className="flex flex-wrap items-center gap-3">
-          <Button
-            kind="primary"
-            busy={ask.isPending}
-            disabledReason={ask.isSuccess ? 'The agent is already resolving the conflicts' : null}
-            onClick={() => ask.mutate(sessionId)}
-          >
-            Ask the agent to resolve
-          </Button>
-          <p role="status" className="text-sm text-dim">
-            {ask.isSuccess
-              ? 'Sent to the agent. This page updates when the agent pushes.'
-              : 'Sends a prompt to the session and restarts it if it stopped.'}
-          </p>
-        </div>
+      {sessionId === null ? (
+        <StartAgent cr={cr} files={files} />
+      ) : (
+        <AskAgent cr={cr} files={files} sessionId={sessionId} />
       )}
-      {ask.isError && <Failure error={ask.error} />}
       <details>
         <summary className="text-sm text-dim">Resolve conflicts yourself</summary>
         <div className="mt-2">
@@ -56,7 +43,100 @@ export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] })
   )
 }
 
-function resolvePrompt(cr: ChangeRequest, files: string[]): string {
+/** While the agent works on the request. No event of the project says that a turn ended. */
+const workingMs = 2_000
+
+/** The conflicts are shown until a push resolves them, so a turn that ended while they are shown resolved nothing. */
+function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]; sessionId: string }) {
+  const { project_id: projectId } = cr
+  const { slug } = useProject()
+  const ask = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
+    request: (_: null) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files, 'HEAD') } }),
+    once: true,
+    refetch: [['project', projectId, 'sessions']],
+  })
+  const { data: now } = useQuery({
+    ...session(projectId, sessionId),
+    ...(ask.isSuccess ? { refetchInterval: workingMs } : {}),
+  })
+  const isWorking = now !== undefined && (now.is_busy === true || now.status === 'provisioning')
+  const hasGivenUp = ask.isSuccess && now !== undefined && !isWorking
+  const refusal = ask.isSuccess && !hasGivenUp ? 'The agent is already resolving the conflicts' : null
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-3">
+        <Button kind="primary" busy={ask.isPending} disabledReason={refusal} onClick={() => ask.mutate(null)}>
+          {hasGivenUp ? 'Ask the agent again' : 'Ask the agent to resolve'}
+        </Button>
+        <p role="status" className="text-sm text-dim">
+          {!ask.isSuccess ? (
+            'Sends a prompt to the session and restarts it if it stopped.'
+          ) : hasGivenUp ? (
+            <>
+              The agent's turn ended without a push that resolves them.{' '}
+              {now.last_turn_error !== null && `${now.last_turn_error.message} `}
+              <SessionLink project={slug} sessionId={sessionId}>
+                Read what it answered
+              </SessionLink>
+            </>
+          ) : (
+            'Sent to the agent. This page updates when the agent pushes.'
+          )}
+        </p>
+      </div>
+      {ask.isError && <Failure error={ask.error} />}
+    </>
+  )
+}
+
+/** No session made this change request, so a new one works on its branch. */
+function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
+  const { project_id: projectId } = cr
+  const { slug, account_id: accountId } = useProject()
+  const refusal = useWriteRefusal(accountId)
+  const start = useSend('POST', '/v1/projects/{projectId}/sessions', {
+    request: (_: null) => ({
+      path: { projectId },
+      body: {
+        name: `Resolve the conflicts of #${cr.number}`,
+        base_ref: cr.head_ref,
+        initial_prompt: resolvePrompt(cr, files, `HEAD:refs/heads/${cr.head_ref}`),
+      },
+    }),
+    once: true,
+    refetch: [['project', projectId, 'sessions']],
+  })
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-3">
+        <Button
+          kind="primary"
+          busy={start.isPending}
+          disabledReason={start.isSuccess ? 'A session resolves the conflicts' : refusal}
+          onClick={() => start.mutate(null)}
+        >
+          Start an agent to resolve
+        </Button>
+        <p role="status" className="text-sm text-dim">
+          {start.data === undefined ? (
+            `Starts a session from ${cr.head_ref}.`
+          ) : (
+            <>
+              Started.{' '}
+              <SessionLink project={slug} sessionId={start.data.session_id}>
+                Follow the session
+              </SessionLink>
+            </>
+          )}
+        </p>
+      </div>
+      {start.isError && <Failure error={start.error} />}
+    </>
+  )
+}
+
+/** `pushed`: what git pushes to the head branch. */
+function resolvePrompt(cr: ChangeRequest, files: string[], pushed: string): string {
   const shown = files.slice(0, 100)
   const more = files.length - shown.length
   return [
@@ -64,6 +144,6 @@ function resolvePrompt(cr: ChangeRequest, files: string[]): string {
     ...shown.map((path) => `- ${path}`),
     ...(more > 0 ? [`- and ${more} more`] : []),
     '',
-    `Merge origin/${cr.base_ref} into this branch (git fetch origin first), resolve the conflicts so that the intent of both sides is kept, check that everything still works, commit, and git push origin HEAD. Then run svc cr show ${cr.number} to see that it is clean. Do not merge the change request.`,
+    `Merge origin/${cr.base_ref} into this branch (git fetch origin first), resolve the conflicts so that the intent of both sides is kept, check that everything still works, commit, and git push origin ${pushed}. Then run svc cr show ${cr.number} to see that it is clean. Do not merge the change request.`,
   ].join('\n')
 }

@@ -59,7 +59,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
             <Kbd>↵</Kbd>
           </span>
           <Button type="submit" kind="primary" busy={send.isPending} disabledReason={refusal}>
-            {busy ? 'Queue' : 'Send'}
+            Send
           </Button>
         </div>
       </Form>
