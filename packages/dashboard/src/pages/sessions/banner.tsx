@@ -15,6 +15,9 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   if (status === 'failed') return <Failed session={session} unfinished={unfinished} />
   if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} />
   if (error !== null) return <Notice tone="neutral" title={error} />
+  // The conversation has the reason of a failed turn, too.
+  const isPending = refresh !== null && (refresh.status !== 'done' || refresh.needs_restart.length > 0)
+  if (status === 'running' && isPending) return <Refreshed refresh={refresh} />
   if (turnError !== null && !busy && !isStarting)
     return (
       <Notice title="The last turn failed">

@@ -51,7 +51,10 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
   const { project_id: projectId } = cr
   const { slug } = useProject()
   const ask = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-    request: (_: null) => ({ path: { projectId, sessionId }, body: { text: resolvePrompt(cr, files, 'HEAD') } }),
+    request: (sessionId: string) => ({
+      path: { projectId, sessionId },
+      body: { text: resolvePrompt(cr, files, 'HEAD') },
+    }),
     once: true,
     refetch: [['project', projectId, 'sessions']],
   })
@@ -65,7 +68,7 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
   return (
     <>
       <div className="flex flex-wrap items-center gap-3">
-        <Button kind="primary" busy={ask.isPending} disabledReason={refusal} onClick={() => ask.mutate(null)}>
+        <Button kind="primary" busy={ask.isPending} disabledReason={refusal} onClick={() => ask.mutate(sessionId)}>
           {hasGivenUp ? 'Ask the agent again' : 'Ask the agent to resolve'}
         </Button>
         <p role="status" className="text-sm text-dim">
@@ -95,12 +98,12 @@ function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
   const { slug, account_id: accountId } = useProject()
   const refusal = useWriteRefusal(accountId)
   const start = useSend('POST', '/v1/projects/{projectId}/sessions', {
-    request: (_: null) => ({
+    request: (head: string) => ({
       path: { projectId },
       body: {
         name: `Resolve the conflicts of #${cr.number}`,
-        base_ref: cr.head_ref,
-        initial_prompt: resolvePrompt(cr, files, `HEAD:refs/heads/${cr.head_ref}`),
+        base_ref: head,
+        initial_prompt: resolvePrompt(cr, files, `HEAD:refs/heads/${head}`),
       },
     }),
     once: true,
@@ -113,7 +116,7 @@ function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
           kind="primary"
           busy={start.isPending}
           disabledReason={start.isSuccess ? 'A session resolves the conflicts' : refusal}
-          onClick={() => start.mutate(null)}
+          onClick={() => start.mutate(cr.head_ref)}
         >
           Start an agent to resolve
         </Button>

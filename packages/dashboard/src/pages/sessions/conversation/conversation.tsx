@@ -46,18 +46,7 @@ export function Conversation({
   )
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
-      {messages.length > 0 && (
-        // A fixed height, so that the messages do not move.
-        <p className="flex min-h-7 items-center justify-center text-sm text-faint" role="status">
-          {state === 'none' && <span data-beginning="">Start of the conversation</span>}
-          {state === 'loading' && 'Loading earlier messages…'}
-          {state === 'there' && (
-            <Button kind="quiet" onClick={load}>
-              Show earlier messages
-            </Button>
-          )}
-        </p>
-      )}
+      {messages.length > 0 && <Beginning state={state} load={load} />}
       {earlier.error !== null && <Failure error={earlier.error} retry={load} />}
       <LongList
         label="Messages"
@@ -89,6 +78,21 @@ export function Conversation({
         )}
       </div>
     </section>
+  )
+}
+
+/** A fixed height, so that the messages do not move. */
+function Beginning({ state, load }: Pick<Loaded['earlier'], 'state' | 'load'>) {
+  return (
+    <p className="flex min-h-7 items-center justify-center text-sm text-faint" role="status">
+      {state === 'none' && <span data-beginning="">Start of the conversation</span>}
+      {state === 'loading' && 'Loading earlier messages…'}
+      {state === 'there' && (
+        <Button kind="quiet" onClick={load}>
+          Show earlier messages
+        </Button>
+      )}
+    </p>
   )
 }
 
