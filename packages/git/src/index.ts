@@ -87,7 +87,7 @@ export {
   readRefValue,
 } from './refs/refs.ts'
 export { previewMerge, type MergePreview } from './merge/preview.ts'
-export { diffCommits, streamPatch, type Diff } from './diff/diff.ts'
+export { changedFiles, diffCommits, streamPatch, type Diff } from './diff/diff.ts'
 export { diffSince } from './diff/diff-since.ts'
 export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions } from './merge/merge.ts'
 export { createBranch } from './hosts/branch.ts'

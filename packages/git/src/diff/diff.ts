@@ -64,7 +64,7 @@ export async function compareTrees(
   const whole = diffArgs(from, how, ['--raw', '--numstat', '--patch'])
   const read = await runDiff(repo, whole, { counted: true, timeoutMs, env }).catch((error: unknown) => {
     // Content can be crafted so that comparing it takes forever. The list of files never needs that.
-    if (!(error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))) throw error
+    if (!isTooCostly(error)) throw error
     const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
     return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
   })
@@ -79,6 +79,32 @@ export async function compareTrees(
     whitespace_only: read.whitespaceOnly,
   }
 }
+
+export interface ChangedFiles {
+  paths: string[]
+  /** Null when content takes too long to compare. */
+  additions: number | null
+  deletions: number | null
+}
+
+/** The files that head changed since it left base, for a list: a renamed file is a deleted and an added one. */
+export async function changedFiles(repo: Repository, pair: DiffPair, options: CallOptions = {}): Promise<ChangedFiles> {
+  const { baseSha, headSha } = pair
+  const ancestor = await mergeBase(repo, requireSha(baseSha), requireSha(headSha), options)
+  const diff = (parts: string[], counted: boolean) =>
+    runDiff(repo, diffArgs(ancestor, { headSha }, parts), { counted, timeoutMs: listTimeoutMs, env: {} })
+  const read = await diff(['--raw', '--numstat'], true).catch((error: unknown) => {
+    if (!isTooCostly(error)) throw error
+    return diff(['--raw'], false)
+  })
+  const paths = read.files.map(({ path }) => path)
+  if (read.truncated) return { paths, additions: null, deletions: null }
+  const sum = (side: 'additions' | 'deletions') => read.files.reduce((total, file) => total + file[side], 0)
+  return { paths, additions: sum('additions'), deletions: sum('deletions') }
+}
+
+const isTooCostly = (error: unknown) =>
+  error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit')
 
 async function runDiff(
   repo: Repository,
