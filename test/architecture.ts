@@ -58,7 +58,7 @@ const resourceOrder = [
   ['sandboxes'],
   ['sessions'],
   ['change-requests'],
-  ['triggers', 'apps', 'channels', 'checks', 'connectors', 'models', 'webhooks'],
+  ['triggers', 'apps', 'channels', 'checks', 'connectors', 'models', 'webhooks', 'inbox'],
 ]
 
 export const resourceImports: Rule = (files) =>

@@ -1936,6 +1936,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what needs the caller
+         * @description Questions to answer, change requests to review, what is blocked, and the sessions that run, in the projects of the accounts of the caller. `unblock` has conflicts, failed checks and failed sessions. Drafts are left out, and so are change requests whose agent works on a review of the caller. Groups come in this order, each newest first; `per_group` lists the first items of each group instead of pages. A viewer sees sessions only.
+         */
+        get: operations["getInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inbox/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark an item of the inbox as done, or snooze it
+         * @description Hides the item from the inbox of the caller. It comes back at `until`, or as soon as it changes: new commits, a new conflict, a failed check, another failure. 404 when it no longer needs the caller.
+         */
+        put: operations["putAwayInboxItem"];
+        post?: never;
+        /**
+         * Return an item to the inbox
+         * @description Undoes "done" and snoozing. 404 when the item was not put away.
+         */
+        delete: operations["restoreInboxItem"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inbox/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream that the inbox changed
+         * @description Server-sent events for all projects of the caller in one stream: the first is `ready`, and `changed` says that something happened in a project. Reconnect to follow projects that were created since. `Accept: application/json` returns the projects that the stream follows.
+         */
+        get: operations["streamInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/triggers/{slug}/disable": {
         parameters: {
             query?: never;
@@ -3635,6 +3699,69 @@ export interface components {
             quote: string;
             text: string;
         };
+        InboxItem: {
+            /** @description Names the item as long as it exists, such as `change_request.<id>`. */
+            key: string;
+            /** @enum {string} */
+            kind: "question" | "approval" | "change_request" | "session";
+            /**
+             * @description What it needs.
+             * @enum {string}
+             */
+            group: "answer" | "review" | "unblock" | "running";
+            /**
+             * @description `checking`: the server does not know yet whether it merges, or its checks run.
+             * @enum {string}
+             */
+            state: "permission" | "question" | "connector" | "ready" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
+            /** @description Changes when the item needs a new look. Send it back to put the item away. */
+            version: string;
+            project: {
+                /** Format: uuid */
+                project_id: string;
+                slug: string;
+                name: string;
+            };
+            title: string;
+            /** @description One line: why it is here. */
+            why: string;
+            /** @description The beginning of the first prompt of a session. */
+            task: string | null;
+            /** @description The number of a change request. */
+            number: number | null;
+            cr_id: string | null;
+            question_id: string | null;
+            /** @description The session that asks, that made the change request, or that failed. */
+            session: {
+                /** Format: uuid */
+                session_id: string;
+                name: string;
+                agent_name: string;
+            } | null;
+            /** @description The name of the user behind it. */
+            author: string | null;
+            /** @description Null: not known yet, or too long to count. */
+            additions: number | null;
+            deletions: number | null;
+            /** Format: date-time */
+            updated_at: string;
+            snoozed_until: string | null;
+        };
+        InboxCounts: {
+            answer: number;
+            review: number;
+            unblock: number;
+            running: number;
+        };
+        InboxMark: {
+            /**
+             * @description `ready`: the stream has begun; read the inbox. `changed`: read it again.
+             * @enum {string}
+             */
+            type: "ready" | "changed";
+            /** @description The projects that the stream follows, or in which something happened. */
+            project_ids: string[];
+        };
         TriggerSlot: {
             /** Format: uuid */
             slot_id: string;
@@ -4201,6 +4328,7 @@ export interface components {
         /** @description The id of the change request. */
         crId: string;
         runId: string;
+        key: string;
         /** @description The slug from svc.toml. */
         slug: string;
         channelId: string;
@@ -4277,6 +4405,9 @@ export type Check = components['schemas']['Check'];
 export type CheckLogLine = components['schemas']['CheckLogLine'];
 export type Review = components['schemas']['Review'];
 export type ReviewComment = components['schemas']['ReviewComment'];
+export type InboxItem = components['schemas']['InboxItem'];
+export type InboxCounts = components['schemas']['InboxCounts'];
+export type InboxMark = components['schemas']['InboxMark'];
 export type TriggerSlot = components['schemas']['TriggerSlot'];
 export type Trigger = components['schemas']['Trigger'];
 export type ProjectEvent = components['schemas']['ProjectEvent'];
@@ -8065,6 +8196,138 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getInbox: {
+        parameters: {
+            query?: {
+                /** @description The most entries of one page. */
+                limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
+                cursor?: string;
+                /** @description Only the projects of this account. */
+                account_id?: string;
+                /** @description Only this project. */
+                project_id?: string;
+                /** @description `snoozed` and `done` list what the caller put away. */
+                view?: "open" | "snoozed" | "done";
+                group?: "answer" | "review" | "unblock" | "running";
+                /** @description The most items of each group. The answer is then one page, and `counts` says how many there are. */
+                per_group?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["InboxItem"][];
+                        /** @description The items of this view in each group, on all pages. */
+                        counts: components["schemas"]["InboxCounts"];
+                        snoozed: number;
+                        done: number;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    putAwayInboxItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: components["parameters"]["key"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": "6dd1f5a4~conflicts",
+                 *       "until": null
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The version that was shown. If the item has changed since, it stays. */
+                    version: string;
+                    /**
+                     * @description When it comes back. Null: it is done.
+                     * @default null
+                     */
+                    until?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    restoreInboxItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: components["parameters"]["key"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    streamInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        event: string;
+                        id?: string;
+                        data: string;
+                    };
+                    "application/json": components["schemas"]["InboxMark"];
                 };
             };
             default: components["responses"]["Internal"];

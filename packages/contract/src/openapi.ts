@@ -17,6 +17,7 @@ import * as previews from './routes/previews.ts'
 import * as projects from './routes/projects.ts'
 import * as questions from './routes/questions.ts'
 import * as reviews from './routes/reviews.ts'
+import * as inbox from './routes/inbox.ts'
 import * as invitations from './routes/invitations.ts'
 import * as notices from './routes/notices.ts'
 import * as secrets from './routes/secrets.ts'
@@ -53,6 +54,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Change requests', about: 'Branches proposed for merging.', module: changeRequests },
   { tag: 'Checks', about: 'Commands that run on the merge of a change request.', module: checks },
   { tag: 'Reviews', about: 'Comments on the lines of a change request.', module: reviews },
+  { tag: 'Inbox', about: 'What needs a person, across their projects.', module: inbox },
   { tag: 'Triggers', about: 'Schedules and webhooks that start sessions.', module: triggers },
   { tag: 'Events', about: 'The event feed of a project.', module: events },
   { tag: 'Channels', about: 'Chat channels connected to a project.', module: channels },

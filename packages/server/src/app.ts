@@ -29,6 +29,7 @@ import { type App, mount } from './http/mount.ts'
 import { type Answered, replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
+import { inboxRoutes } from './inbox/routes.ts'
 import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { metricsRoutes } from './metrics/routes.ts'
@@ -87,6 +88,7 @@ export function buildApp(deps: Deps): App {
     ...hostWebhookRoutes(deps),
     ...connectorRoutes(deps),
     ...questionRoutes(deps),
+    ...inboxRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, {
     inspect: (...of) => inspectPushes(deps, ...of),

@@ -381,8 +381,8 @@ async function webhook(): Promise<string> {
   return `${base}/webhooks/${made.body.webhook_id}`
 }
 
-/** Reads with POST, because its input is long. */
-const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices']
+/** Reads with POST, because its input is long, and what a person hides from their own view. */
+const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices', 'putAwayInboxItem', 'restoreInboxItem']
 /** They need several servers: fleet/moves/drain.test.ts and fleet/take-over.test.ts. */
 const withServers = ['moveProject', 'cancelMove', 'drainServer', 'takeOverServer']
 

@@ -163,6 +163,10 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   setConnectorPolicy: [400, 'people'],
   listConnectorApprovals: [200, 'across'],
   decideConnectorApproval: [400, 'people'],
+  getInbox: [200, 'people'],
+  streamInbox: [200, 'people'],
+  putAwayInboxItem: [400, 'people'],
+  restoreInboxItem: [404, 'people'],
 }
 
 const names = Object.keys(routes)

@@ -105,6 +105,24 @@ export interface Schema {
     can_merge: boolean
     checked_at: Now
   }
+  change_request_collisions: {
+    cr_id: string
+    other_id: string
+    commits: string
+    files: string[]
+  }
+  change_request_facts: {
+    cr_id: string
+    pair: string
+    is_up_to_date: boolean
+    conflicts: string[]
+    conflict_count: number
+    additions: number | null
+    deletions: number | null
+    paths: string[]
+    path_count: number
+    is_compared: Generated<boolean>
+  }
   change_request_heads: {
     cr_id: string
     head_sha: string
@@ -405,6 +423,14 @@ export interface Schema {
     status: number | null
     body: Json<'idempotency_keys.body'> | null
     created_at: Now
+  }
+  inbox_marks: {
+    user_id: string
+    item_key: string
+    version: string
+    failure: string | null
+    snoozed_until: Timestamp | null
+    marked_at: Now
   }
   installation: {
     singleton: Generated<boolean>
@@ -870,6 +896,12 @@ export interface Schema {
     name: string
     email: string | null
     created_at: Now
+  }
+  wanted_change_request_facts: {
+    cr_id: string
+    project_id: string
+    wanted_at: Now
+    tried_at: Timestamp | null
   }
   warm_sandboxes: {
     sandbox_id: string

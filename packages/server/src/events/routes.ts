@@ -3,6 +3,7 @@ import { readableDeploys } from '../apps/log/agent-access.ts'
 import { type Actor, boundSession, mayWrite } from '../auth/actor.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
+import { wantsPage } from '../http/event-channel.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { eventsAfter, newestEvents, readNumbers } from './store.ts'
 import { streamProjectEvents } from './stream.ts'
@@ -67,11 +68,6 @@ function isOfDeploy(event: ProjectEvent): event is Extract<ProjectEvent, { type:
 
 function isOfSession(event: ProjectEvent): event is Extract<ProjectEvent, { type: `session.${string}` }> {
   return event.type.startsWith('session.')
-}
-
-/** A client that does not ask for JSON only gets a stream. */
-function wantsPage(accept: string | null): boolean {
-  return accept !== null && accept.includes('application/json') && !accept.includes('text/event-stream')
 }
 
 /** Null without the header; NaN for an id we did not issue. */

@@ -49,6 +49,11 @@ export async function lastNumbers(db: DbOrTransaction, projectIds: string[]): Pr
   return new Map(rows.map((row) => [row.project_id, row.last]))
 }
 
+/** Wakes the readers of a project's events without one, for those who show something that changed besides. */
+export async function wakeEventReaders(db: DbOrTransaction, projectId: string): Promise<void> {
+  await sql`select pg_notify('svc_project_events', ${projectId})`.execute(db)
+}
+
 const forgottenAtOnce = 10_000
 
 /** The job. Deletes events past their retention, and records in each project how far. */

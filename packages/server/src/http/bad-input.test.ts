@@ -161,6 +161,7 @@ describe('invalid ids', () => {
       setConnectorPolicy: { policy: 'ask' },
       decideConnectorApproval: { decision: 'deny' },
       answerQuestion: { answer: 'once' },
+      putAwayInboxItem: { version: 'a' },
     }
     return bodies[route.name] ?? {}
   }

@@ -3,6 +3,11 @@ const heartbeatMs = 15_000
 /** A reader this far behind is disconnected and reconnects; memory is not its buffer. */
 const queueBytesMax = 4 * 1024 * 1024
 
+/** A client that does not ask for JSON only gets a stream. */
+export function wantsPage(accept: string | null): boolean {
+  return accept !== null && accept.includes('application/json') && !accept.includes('text/event-stream')
+}
+
 /** A reply that `tell` writes to. Whatever it opens ends when the reader disconnects; see EventChannel.onClose. */
 export function eventStream(signal: AbortSignal, feed: (channel: EventChannel) => Promise<void>): Response {
   let channel: EventChannel | null = null

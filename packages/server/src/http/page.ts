@@ -18,7 +18,7 @@ export function cutPage<T>(rows: T[], limit: number, namesOf: (last: T) => (stri
   return { rows: page, next: cursorOf(namesOf(page.at(-1)!)) }
 }
 
-function cursorOf(parts: (string | number)[]): string {
+export function cursorOf(parts: (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
@@ -32,19 +32,20 @@ export function readCursor(cursor: string | undefined): [string, string] | null 
 /** Two texts as `cutPage` wrote them; the caller checks what they are. */
 export function readPair(cursor: string | undefined): [string, string] | null {
   if (cursor === undefined) return null
-  const [first, second] = partsOf(cursor)
+  const [first, second] = readParts(cursor, 2)
   if (typeof first !== 'string' || typeof second !== 'string') throw invalidCursor()
   return [first, second]
 }
 
-function partsOf(cursor: string): unknown[] {
+/** The parts of a cursor as they were written; the caller checks what they are. */
+export function readParts(cursor: string, count: number): unknown[] {
   let parts: unknown
   try {
     parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
   } catch {
     throw invalidCursor()
   }
-  if (!Array.isArray(parts) || parts.length !== 2) throw invalidCursor()
+  if (!Array.isArray(parts) || parts.length !== count) throw invalidCursor()
   return parts
 }
 
@@ -86,7 +87,7 @@ export function cutWhole(
 
 function startAfter(names: string[], cursor: string | undefined): number {
   if (cursor === undefined) return 0
-  const [place, name] = partsOf(cursor)
+  const [place, name] = readParts(cursor, 2)
   if (typeof place !== 'number' || !Number.isSafeInteger(place) || place < 0 || typeof name !== 'string')
     throw invalidCursor()
   const at = names[place] === name ? place : names.indexOf(name)

@@ -63,6 +63,12 @@ export function listProjectsOfUser(db: DbOrTransaction, userId: string, page: Pr
   return readPage(live, ['created_at', 'project_id'], 'desc', page)
 }
 
+/** The newest projects of a user. */
+export async function projectIdsOfUser(db: DbOrTransaction, userId: string, limit: number): Promise<string[]> {
+  const { rows } = await listProjectsOfUser(db, userId, { limit })
+  return rows.map(({ project_id }) => project_id)
+}
+
 /** Those the user can restore now, last deleted first. */
 export function listDeletedProjects(db: DbOrTransaction, userId: string, page: ProjectPage & { now: Date }) {
   const restorable = ofMember(db, { userId, roles: ['owner', 'admin'] }, page)

@@ -29,6 +29,7 @@ export type Topic =
   | 'session_questions'
   | 'session_wip'
   | 'triggers'
+  | 'wanted_change_request_facts'
   | 'warm_sandboxes'
   | 'webhook_deliveries'
   | 'webhooks'

@@ -1,4 +1,5 @@
 import { pollExternal, pollRequested } from '../change-requests/preview/detect.ts'
+import { computeWantedFacts } from '../change-requests/preview/wanted.ts'
 import { ManagedSweep } from '../change-requests/preview/sweep-managed.ts'
 import { followHostLandings } from '../change-requests/merge/follow-host-landings.ts'
 import { reconcileMerges } from '../change-requests/merge/reconcile.ts'
@@ -18,6 +19,7 @@ import { forgetOldEvents } from '../events/store.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
 import { removeCopies } from '../fleet/moves/remove-copies.ts'
 import { MoveTender } from '../fleet/moves/tend-moves.ts'
+import { forgetOldMarks } from '../inbox/mark-store.ts'
 import { deleteOldKeys } from '../http/idempotency-store.ts'
 import { reconcileOrphaned } from '../models/usage/budget.ts'
 import { upstreamsOf } from '../models/upstreams/upstreams.ts'
@@ -154,6 +156,14 @@ function jobsOfRepositories(deps: Deps): Job[] {
       wakeOn: ['projects'],
       idleMs: 60_000,
       run: (signal) => pollExternal(deps, signal),
+    },
+    {
+      name: 'check shown change requests',
+      scope: 'home',
+      everyMs: 1_000,
+      wakeOn: ['wanted_change_request_facts'],
+      idleMs,
+      run: (signal) => computeWantedFacts(deps, signal),
     },
     { name: 'sweep managed repositories', scope: 'home', everyMs: 5_000, run: (signal) => sweep.run(signal) },
     { name: 'reconcile merges', scope: 'home', everyMs: 15_000, run: (signal) => reconcileMerges(deps, signal) },
@@ -356,6 +366,7 @@ function cleanups(deps: Deps): Job[] {
     },
     { name: 'prune unfinished work', scope: 'home', everyMs: 600_000, run: (signal) => pruneWip(deps, signal, pruned) },
     { name: 'delete given secrets', scope: 'any server', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
+    { name: 'delete old inbox marks', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldMarks(deps.db) },
     { name: 'delete idempotency keys', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldKeys(deps.db) },
   ]
 }

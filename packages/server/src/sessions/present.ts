@@ -50,7 +50,7 @@ export function presentSession(
 }
 
 /** Why the session ended does not hide that its last changes are not saved. */
-function errorOf({ error, unkept_work }: Pick<SessionWithSandbox, 'error' | 'unkept_work'>): string | null {
+export function errorOf({ error, unkept_work }: Pick<SessionWithSandbox, 'error' | 'unkept_work'>): string | null {
   return [error, unkept_work].filter((reason) => reason !== null).join(' ') || null
 }
 

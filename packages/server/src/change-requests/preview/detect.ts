@@ -1,17 +1,16 @@
 /** Detects moved default branches, moved branches of open change requests, and which of them stopped being clean. */
-import { previewMerge, readTips, type Repository } from '@svc/git'
+import { readTips } from '@svc/git'
 import pLimit from 'p-limit'
 import type { Deps } from '../../deps.ts'
-import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { type FirstAccount, firstAccountOf } from '../../accounts/store.ts'
 import { detectDefaultBranch } from '../../projects/default-branch.ts'
 import { nextPollInMs, type PolledProject, takeDuePolls, takeRequestedPolls } from '../../projects/poll-store.ts'
 import { locateRepository, openRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { type Checked, type OpenPair, openPairs, recordCheck, uncheckedOf } from './check-store.ts'
+import { checkChangeRequest } from './check.ts'
+import { type OpenPair, openPairs, uncheckedOf } from './check-store.ts'
 import { saveTips } from '../open/refresh-tips.ts'
-import { type ChangeRequestRow, listChangeRequests, lockChangeRequest } from '../store.ts'
-import { recordChangeRequestEvent } from '../record-event.ts'
+import { listChangeRequests } from '../store.ts'
 
 type DetectDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'now' | 'log'>
 
@@ -88,27 +87,6 @@ async function noticeIn(
   const repository = await openRepository(deps, project)
   for (const pair of await uncheckedOf(deps.db, pairs)) {
     if (signal.aborted) return
-    await check(deps, repository, pair, signal)
+    await checkChangeRequest(deps, repository, pair, signal)
   }
-}
-
-async function check(
-  deps: DetectDeps,
-  repository: Repository,
-  { cr, base, head }: { cr: ChangeRequestRow; base: string; head: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const fetched = await fetchForRequest(repository, [base, head], signal)
-  if (fetched.kind !== 'present') return
-  const preview = await previewMerge(repository, { baseSha: base, headSha: head }, { signal })
-  await deps.db.transaction().execute(async (trx) => {
-    const now = await lockChangeRequest(trx, cr.project_id, cr.cr_id)
-    // It moved or ended meanwhile, so leave it to the next poll.
-    if (now.status !== 'open' || now.base_commit_sha !== base || now.head_commit_sha !== head) return
-    const checked: Checked = { cr_id: cr.cr_id, base_sha: base, head_sha: head, can_merge: preview.can_merge }
-    const couldBefore = await recordCheck(trx, checked)
-    if (couldBefore === preview.can_merge) return
-    if (preview.can_merge) await recordChangeRequestEvent(trx, 'change_request.clean', now, null)
-    else await recordChangeRequestEvent(trx, 'change_request.conflicted', now, null, { conflicts: preview.conflicts })
-  })
 }

@@ -1,0 +1,82 @@
+/** Reads what the rows of one page of the inbox say: one statement for each kind of item. */
+import { sql } from 'kysely'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
+
+interface OfSession {
+  session_id: string | null
+  session_name: string | null
+  agent_name: string | null
+}
+
+export interface ChangeRequestDetail extends OfSession {
+  cr_id: string
+  number: number
+  title: string
+  base_ref: string
+  author: string | null
+  /** Whether facts of the current commits are stored, and compared with other change requests. */
+  is_compared: boolean | null
+  conflicts: string[] | null
+  conflict_count: number | null
+  additions: number | null
+  deletions: number | null
+  paths: string[] | null
+  path_count: number | null
+  /** The numbers and files of those it collides with. */
+  collisions: { number: number; files: string[] }[]
+}
+
+export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): Promise<ChangeRequestDetail[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<ChangeRequestDetail>`
+    select c.cr_id, c.number, c.title, c.base_ref, s.session_id, s.name as session_name, s.agent_name, u.name as author,
+      f.is_compared, f.conflicts, f.conflict_count, f.additions, f.deletions, f.paths, f.path_count,
+      coalesce((select jsonb_agg(jsonb_build_object('number', o.number, 'files', x.files) order by o.number)
+        from change_request_collisions x join change_requests o on o.cr_id = x.other_id and o.status = 'open'
+        where x.cr_id = c.cr_id and x.files <> '{}'
+          and x.commits = f.pair || ' ' || o.head_commit_sha), '[]'::jsonb) as collisions
+    from change_requests c
+    left join change_request_facts f on f.cr_id = c.cr_id and f.pair = c.base_commit_sha || ' ' || c.head_commit_sha
+    left join project_sessions s on s.session_id = c.origin_session_id
+    left join users u on u.user_id = c.created_by
+    where c.cr_id = any(${ids}::uuid[])`.execute(db)
+  return rows
+}
+
+export type SessionDetail = Pick<
+  Row<'project_sessions'>,
+  'session_id' | 'name' | 'agent_name' | 'error' | 'unkept_work' | 'last_turn_error' | 'branch_name'
+> & { task: string | null; author: string | null }
+
+/** The prompt is cut: a list shows its beginning. */
+export async function sessionDetails(db: DbOrTransaction, ids: string[]): Promise<SessionDetail[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<SessionDetail>`
+    select s.session_id, s.name, s.agent_name, s.error, s.unkept_work, s.last_turn_error, s.branch_name,
+      left(coalesce(s.initial_prompt, (select p.text from session_prompts p where p.session_id = s.session_id
+        order by p.created_at limit 1)), 1000) as task, u.name as author
+    from project_sessions s left join users u on u.user_id = s.created_by
+    where s.session_id = any(${ids}::uuid[])`.execute(db)
+  return rows
+}
+
+export interface QuestionDetail extends OfSession {
+  id: string
+  title: string
+  detail: string
+  author: string | null
+}
+
+export async function questionDetails(db: DbOrTransaction, ids: string[]): Promise<QuestionDetail[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<QuestionDetail>`
+    select q.question_id as id, q.title, left(q.detail, 1000) as detail, s.session_id, s.name as session_name, s.agent_name, u.name as author
+    from session_questions q join project_sessions s on s.session_id = q.session_id
+    left join users u on u.user_id = s.created_by
+    where q.question_id = any(${ids}::uuid[])
+    union all
+    select a.approval_id, a.slug || ' ' || a.tool, '', null, null, null, u.name
+    from connector_approvals a left join users u on u.user_id = a.requested_by
+    where a.approval_id = any(${ids}::uuid[])`.execute(db)
+  return rows
+}
