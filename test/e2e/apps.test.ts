@@ -106,7 +106,7 @@ test.skipIf(!browserPath)(
       .first()
       .click()
     // Signed in and led on: another way out of this page before that would be cut off by it.
-    await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor()
     await page.goto(`${app.url}/some/page?a=b`)
     await page.getByRole('heading', { name: 'version one' }).waitFor()
     expect(page.url()).toBe(`${app.url}/some/page?a=b`)

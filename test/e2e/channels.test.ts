@@ -93,7 +93,7 @@ test.skipIf(!browserPath)(
       const { url: ownerLink } = await server.json<{ url: string }>(['self-host', 'owner-link'])
       await page.goto(ownerLink)
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('heading', { name: 'Home' }).waitFor()
+      await page.getByRole('heading', { name: 'Inbox' }).waitFor()
       await page.goto(url ?? '')
       await page.getByText('Ada <ada@example.test>').waitFor()
       await look('link-chat')

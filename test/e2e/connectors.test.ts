@@ -203,11 +203,11 @@ test.skipIf(!browserPath)('a person approves calls and sets policies on the conn
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
   await page.getByRole('button', { name: /sign in/i }).click()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor()
 
   await prompt('@svc_notes_write {"text":"mow the lawn"}', 'echo "AFTER THE LAWN"')
   const waiting = page.getByRole('list', { name: 'Calls waiting for approval' })
-  await page.getByRole('link', { name: 'Wants to call notes write' }).click()
+  await page.getByRole('link', { name: 'Call notes/write' }).click()
   await waiting.getByText('mow the lawn').waitFor()
   await page.goto(`${server.url}/projects/connected/connectors`)
   await waiting.getByText('mow the lawn').waitFor()

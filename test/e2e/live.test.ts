@@ -37,7 +37,7 @@ beforeAll(async () => {
   one = await context.newPage()
   await one.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
   await one.getByRole('button', { name: 'Sign in' }).click()
-  await one.getByRole('heading', { name: 'Home' }).waitFor()
+  await one.getByRole('heading', { name: 'Inbox' }).waitFor()
   other = await context.newPage()
 }, 180_000)
 

@@ -178,7 +178,7 @@ test.skipIf(!browserPath)(
       (await context.cookies(dashboard)).some(({ name }) => name === 'svc_session'),
     )
     // The cookie precedes the navigation, which would end a script that the page runs meanwhile.
-    await home.getByRole('heading', { name: 'Home' }).waitFor()
+    await home.getByRole('heading', { name: 'Inbox' }).waitFor()
     const cookie = async () => (await context.cookies(dashboard)).filter(({ name }) => name === 'svc_session')
     const before = await cookie()
     expect(before).toHaveLength(1)

@@ -87,35 +87,38 @@ test('a permission of the runtime waits for a person, who answers by the API and
   await said(session, /SECOND 22/)
 })
 
-test.skipIf(!browserPath)('a person answers a permission on the page, to which home and the list link', async () => {
-  await open(session, 'THIRD')
-  const browser = await openBrowser()
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
-  await page.getByRole('button', { name: /sign in/i }).click()
-  const needed = page.getByRole('list', { name: 'Needs you' })
-  await needed.getByText('Waiting for you').waitFor()
-  await page.goto(`${server.url}/projects/asking/sessions`)
-  await page.getByRole('list', { name: 'Sessions' }).getByText('Waiting for you').waitFor()
-  await page.goto(`${server.url}/projects/asking/sessions/${session}`)
-  const waiting = page.getByRole('list', { name: 'Questions from the agent' })
-  await waiting.getByText('The agent asks for permission: Run a command').waitFor()
-  await mkdir(pictures, { recursive: true })
-  for (const [width, colorScheme] of [
-    [1280, 'light'],
-    [360, 'dark'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
-    expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
-    await page.screenshot({ path: join(pictures, `questions-${width}-${colorScheme}.png`), fullPage: true })
-  }
-  await waiting.getByRole('button', { name: 'Allow once' }).click()
-  await said(session, /THIRD 33/)
-  await waiting.waitFor({ state: 'detached' })
-  await browser.close()
-})
+test.skipIf(!browserPath)(
+  'a person answers a permission on the page, to which the inbox and the list link',
+  async () => {
+    await open(session, 'THIRD')
+    const browser = await openBrowser()
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+    await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
+    await page.getByRole('button', { name: /sign in/i }).click()
+    const needed = page.getByRole('list', { name: 'Answer' })
+    await needed.getByText('permission', { exact: true }).waitFor()
+    await page.goto(`${server.url}/projects/asking/sessions`)
+    await page.getByRole('list', { name: 'Sessions' }).getByText('Waiting for you').waitFor()
+    await page.goto(`${server.url}/projects/asking/sessions/${session}`)
+    const waiting = page.getByRole('list', { name: 'Questions from the agent' })
+    await waiting.getByText('The agent asks for permission: Run a command').waitFor()
+    await mkdir(pictures, { recursive: true })
+    for (const [width, colorScheme] of [
+      [1280, 'light'],
+      [360, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+      expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+      await page.screenshot({ path: join(pictures, `questions-${width}-${colorScheme}.png`), fullPage: true })
+    }
+    await waiting.getByRole('button', { name: 'Allow once' }).click()
+    await said(session, /THIRD 33/)
+    await waiting.waitFor({ state: 'detached' })
+    await browser.close()
+  },
+)
 
 test('an agent that may ask questions gets an answer in words, and a stop refuses its last question', async () => {
   const questions = [

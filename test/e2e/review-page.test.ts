@@ -31,7 +31,7 @@ beforeAll(async () => {
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
   await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor()
 }, 180_000)
 
 afterAll(async () => {

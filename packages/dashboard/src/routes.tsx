@@ -13,7 +13,7 @@ import { ApiError } from './api.ts'
 import { Failure } from './components/requests.tsx'
 import { ProjectShell } from './components/shell/project-shell.tsx'
 import { Shell } from './components/shell/shell.tsx'
-import { HomePage } from './pages/home/page.tsx'
+import { InboxPage } from './pages/inbox/page.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { paths } from './paths.ts'
 import { me } from './pages/account/queries.ts'
@@ -156,7 +156,15 @@ const usage = createRoute({
   component: lazy(() => import('./pages/usage/of-account.tsx'), 'AccountUsagePage'),
 })
 
-const home = createRoute({ getParentRoute: () => shell, path: paths.home, component: HomePage })
+const inbox = createRoute({
+  getParentRoute: () => shell,
+  path: paths.home,
+  validateSearch: (search): { view?: 'snoozed' | 'done'; project?: string } => ({
+    ...(search.view === 'snoozed' || search.view === 'done' ? { view: search.view } : {}),
+    ...texts(search, 'project'),
+  }),
+  component: InboxPage,
+})
 
 const ofProject = project.addChildren([
   projectIndex,
@@ -193,7 +201,7 @@ const tree = root.addChildren([
   invitations,
   ...(import.meta.env.DEV ? [parts()] : []),
   shell.addChildren([
-    home,
+    inbox,
     inShell(paths.linkChat, () => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
     inShell(paths.projects, () => import('./pages/projects/list.tsx'), 'ProjectsPage'),
     inShell(paths.newProject, () => import('./pages/projects/new.tsx'), 'NewProjectPage'),

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 import type { ChangeRequest } from '../pages/change-requests/queries.ts'
-import { Row } from '../ui/layout.tsx'
 import { Time } from '../ui/text.tsx'
 import { ChangeRequestStatus } from './status.tsx'
 import { ChangeRequestLink } from './links.tsx'
@@ -13,14 +12,6 @@ interface Shown {
 }
 
 /** One change request in a list. `state` replaces its status with a more specific one. */
-export function ChangeRequestRow(shown: Shown) {
-  return (
-    <Row>
-      <ChangeRequestCells {...shown} />
-    </Row>
-  )
-}
-
 export function ChangeRequestCells({ cr, slug, state, children }: Shown) {
   return (
     <>

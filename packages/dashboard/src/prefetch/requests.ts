@@ -27,6 +27,8 @@ export interface DiffOptions {
 export const requests = {
   me: () => request('/v1/accounts/me', {}),
   projects: () => request('/v1/projects', { query: { limit: 1000 } }),
+  inbox: (view: 'open' | 'snoozed' | 'done', projectId: string | null, each: number) =>
+    request('/v1/inbox', { query: { view, project_id: projectId, per_group: each } }),
   changeRequest: (projectId: string, number: number) =>
     request('/v1/projects/{projectId}/change-requests', { path: { projectId }, query: { number } }),
   diff: (projectId: string, crId: string, { since, ignoreWhitespace }: DiffOptions) =>

@@ -4,10 +4,18 @@ import type { ReactNode } from 'react'
 const itemClass =
   'flex min-h-control cursor-pointer items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover'
 
-/** What the trigger of a `Menu.Root` opens. */
-export function MenuPopup({ align, children }: { align: 'start' | 'end'; children: ReactNode }) {
+/** What the trigger of a `Menu.Root` opens. `inMain` is for a menu of the page, which belongs to the page's landmark. */
+export function MenuPopup({
+  align,
+  inMain = false,
+  children,
+}: {
+  align: 'start' | 'end'
+  inMain?: boolean
+  children: ReactNode
+}) {
   return (
-    <Menu.Portal>
+    <Menu.Portal {...(inMain ? { container: document.getElementById('main') } : {})}>
       <Menu.Positioner sideOffset={4} align={align} className="z-50">
         <Menu.Popup className="max-h-(--available-height) max-w-80 min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
           {children}

@@ -71,9 +71,6 @@ export const mergePreview = (cr: ChangeRequest) =>
     { refetchInterval: ({ state }) => (isFetching(state.error) ? fetchingMs : liveMs) },
   )
 
-export const mergeability = (cr: ChangeRequest) =>
-  read(commitsKey('mergeability', cr), `${list}/{crId}/merge-preview`, { path: pathOf(cr) }, { staleTime: Infinity })
-
 export const effects = (cr: ChangeRequest) =>
   read(
     commitsKey('effects', cr),

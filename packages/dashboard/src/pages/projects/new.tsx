@@ -17,6 +17,17 @@ const nothing = { address: '', name: '', credential: '', branch: '', keySource: 
 type Values = Omit<typeof nothing, 'keySource'> & { keySource: (typeof keySources)[number][0] }
 
 export function NewProjectPage() {
+  return (
+    <Page narrow title="New project">
+      <Card>
+        <NewProjectForm />
+      </Card>
+    </Page>
+  )
+}
+
+/** Goes to the sessions of the new project, where its first one starts. */
+export function NewProjectForm() {
   const { values, field } = useFields<Values>(nothing)
   const { address, name, credential, branch, keySource } = values
   const isSsh = sshAddress.test(address.trim())
@@ -43,55 +54,40 @@ export function NewProjectPage() {
       },
     )
   return (
-    <Page narrow title="New project">
-      <Card>
-        <SendForm
-          of={make}
-          submit="Create project"
-          refusal={address.trim() === '' && name.trim() === '' ? 'Enter a repository URL or a name' : null}
-          onSubmit={submit}
-        >
-          <Input
-            label="Repository URL"
-            hint="Leave empty for a new repository on this server."
-            placeholder="https://git.example.com/team/app.git"
-            autoComplete="off"
-            {...field('address')}
-            wide
+    <SendForm
+      of={make}
+      submit="Create project"
+      refusal={address.trim() === '' && name.trim() === '' ? 'Enter a repository URL or a name' : null}
+      onSubmit={submit}
+    >
+      <Input
+        label="Repository URL"
+        hint="Leave empty for a new repository on this server."
+        placeholder="https://git.example.com/team/app.git"
+        autoComplete="off"
+        {...field('address')}
+        wide
+      />
+      <Input label="Name" hint="Leave empty to use the name of the repository." maxLength={100} {...field('name')} />
+      {isSsh ? (
+        <>
+          <Select
+            label="SSH key"
+            hint="The next page shows a new key. Add it on the git host first."
+            options={keySources}
+            {...field('keySource')}
           />
-          <Input
-            label="Name"
-            hint="Leave empty to use the name of the repository."
-            maxLength={100}
-            {...field('name')}
-          />
-          {isSsh ? (
-            <>
-              <Select
-                label="SSH key"
-                hint="The next page shows a new key. Add it on the git host first."
-                options={keySources}
-                {...field('keySource')}
-              />
-              <Input
-                label="Default branch"
-                placeholder="main"
-                autoComplete="off"
-                maxLength={255}
-                {...field('branch')}
-              />
-            </>
-          ) : (
-            <Input
-              label="Git access token"
-              hint="Needs write access. It stays on the server and never enters a sandbox."
-              type="password"
-              autoComplete="off"
-              {...field('credential')}
-            />
-          )}
-        </SendForm>
-      </Card>
-    </Page>
+          <Input label="Default branch" placeholder="main" autoComplete="off" maxLength={255} {...field('branch')} />
+        </>
+      ) : (
+        <Input
+          label="Git access token"
+          hint="Needs write access. It stays on the server and never enters a sandbox."
+          type="password"
+          autoComplete="off"
+          {...field('credential')}
+        />
+      )}
+    </SendForm>
   )
 }

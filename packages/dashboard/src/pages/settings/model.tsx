@@ -9,7 +9,9 @@ export function ModelSettingsPage() {
   return (
     <Page narrow title="Model">
       <Read query={modelUpstream} what="the model">
-        {(upstream) => (upstream.source === 'environment' ? <Fixed upstream={upstream} /> : <Editor of={upstream} />)}
+        {(upstream) =>
+          upstream.source === 'environment' ? <Fixed upstream={upstream} /> : <ModelEditor of={upstream} />
+        }
       </Read>
     </Page>
   )
@@ -36,7 +38,7 @@ const listOf = (text: string) =>
 
 const refetch = [models.queryKey, modelUpstream.queryKey]
 
-function Editor({ of: upstream }: { of: ModelUpstream }) {
+export function ModelEditor({ of: upstream }: { of: ModelUpstream }) {
   const { values, set, field } = useFields({
     url: upstream.url ?? '',
     shape: upstream.shape,

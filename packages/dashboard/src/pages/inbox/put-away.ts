@@ -1,0 +1,58 @@
+/** Marks items as done or snoozes them, and undoes the last one. */
+import { useRef, useState } from 'react'
+import { useSend } from '../../components/requests.tsx'
+import type { InboxItem } from './queries.ts'
+
+interface Last {
+  item: InboxItem
+  until: string | null
+}
+
+/** An item with another version is a new one. */
+const nameOf = ({ key, version }: InboxItem) => `${key} ${version}`
+const refetch = [['inbox']]
+
+export function usePutAway() {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [last, setLast] = useState<Last | null>(null)
+  const put = useSend('PUT', '/v1/inbox/{key}', {
+    request: ({ item, until }: Last) => ({ path: { key: item.key }, body: { version: item.version, until } }),
+    refetch,
+  })
+  const restore = useSend('DELETE', '/v1/inbox/{key}', {
+    request: (item: InboxItem) => ({ path: { key: item.key } }),
+    refetch,
+  })
+  // An undo must not overtake what it undoes.
+  const sending = useRef<Promise<unknown>>(Promise.resolve())
+  const show = (item: InboxItem) => setHidden((before) => new Set([...before].filter((name) => name !== nameOf(item))))
+  return {
+    last,
+    error: put.error ?? restore.error,
+    isHidden: (item: InboxItem) => hidden.has(nameOf(item)),
+    putAway(item: InboxItem, until: string | null) {
+      setHidden((before) => new Set([...before, nameOf(item)]))
+      setLast({ item, until })
+      sending.current = put.mutateAsync({ item, until }).catch(() => show(item))
+    },
+    restore(item: InboxItem) {
+      setLast(null)
+      void sending.current.then(() => restore.mutate(item, { onSuccess: () => show(item) }))
+    },
+    forget: () => setLast(null),
+  }
+}
+
+export type PuttingAway = ReturnType<typeof usePutAway>
+
+/** Later today, tomorrow morning, and Monday morning, by the clock of the browser. */
+export function snoozeTimes(now: Date): [label: string, until: string][] {
+  const at = (days: number, hours: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hours).toISOString()
+  const later = new Date(now.getTime() + 3 * 3_600_000).toISOString()
+  return [
+    ['Later today', later],
+    ['Tomorrow', at(1, 9)],
+    ['Next week', at((8 - now.getDay()) % 7 || 7, 9)],
+  ]
+}

@@ -1,0 +1,160 @@
+import { Menu } from '@base-ui/react/menu'
+import { Link } from '@tanstack/react-router'
+import { Check, Clock, Undo2 } from 'lucide-react'
+import type { ReactNode, Ref } from 'react'
+import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
+import { paths } from '../../paths.ts'
+import { Avatar } from '../../ui/avatar.tsx'
+import { buttonClass } from '../../ui/form.tsx'
+import { MenuItem, MenuPopup } from '../../ui/menu.tsx'
+import { Stat } from '../../ui/stat.tsx'
+import { Badge, Time, type Tone } from '../../ui/text.tsx'
+import { snoozeTimes } from './put-away.ts'
+import type { InboxItem } from './queries.ts'
+
+const shown: Record<InboxItem['state'], [label: string, tone: Tone, action: string]> = {
+  question: ['question', 'warn', 'Answer'],
+  permission: ['permission', 'warn', 'Answer'],
+  connector: ['approval', 'warn', 'Decide'],
+  ready: ['ready', 'good', 'Review'],
+  answered: ['answered', 'merged', 'Review'],
+  collides: ['collides', 'warn', 'Review'],
+  checking: ['checking', 'neutral', 'Review'],
+  unreachable: ['unreachable', 'neutral', 'Open'],
+  empty: ['nothing to merge', 'neutral', 'Open'],
+  conflicts: ['conflicts', 'bad', 'Resolve'],
+  failing: ['checks failed', 'bad', 'See checks'],
+  failed: ['failed', 'bad', 'See why'],
+  turn_failed: ['turn failed', 'bad', 'See why'],
+  starting: ['starting', 'accent', 'Open'],
+  working: ['working', 'accent', 'Watch'],
+  idle: ['idle', 'neutral', 'Open'],
+}
+
+interface RowProps {
+  item: InboxItem
+  isSelected: boolean
+  isSnoozing: boolean
+  link: Ref<HTMLAnchorElement>
+  onSelect: () => void
+  onSnoozing: (open: boolean) => void
+  onPutAway: (until: string | null) => void
+  onRestore: (() => void) | null
+}
+
+export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps) {
+  const [label, tone, action] = shown[item.state]
+  const { project, session, author, additions, deletions } = item
+  return (
+    <li
+      onFocus={on.onSelect}
+      onMouseMove={on.onSelect}
+      className={`group relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 border-b border-line px-4 py-row md:grid-cols-[7.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected' : ''}`}
+    >
+      <span className="max-md:col-span-2">
+        <Badge tone={tone}>{label}</Badge>
+      </span>
+      <div className="min-w-0">
+        <p className="flex min-w-0 items-baseline gap-2">
+          <ItemLink item={item} ref={link}>
+            {item.title}
+          </ItemLink>
+          {item.number !== null && <span className="flex-none text-faint">#{item.number}</span>}
+          {item.task !== null && <span className="min-w-0 truncate text-sm text-dim max-md:hidden">{item.task}</span>}
+        </p>
+        <p className="truncate text-sm text-dim">
+          {item.why} <span className="text-faint">· {project.name}</span>
+        </p>
+      </div>
+      <div className="flex items-center justify-end gap-3 text-sm text-dim max-md:col-start-1 max-md:justify-start">
+        {additions !== null && deletions !== null && <Stat additions={additions} deletions={deletions} />}
+        {session !== null ? (
+          <Avatar name={session.name} of="agent" />
+        ) : (
+          author !== null && <Avatar name={author} of="person" />
+        )}
+        <span className="min-w-20 md:text-right">
+          <Time at={item.updated_at} />
+        </span>
+        <span className="w-20 text-dim max-md:hidden">{action}</span>
+      </div>
+      <div className="relative z-10 flex gap-1 max-md:col-start-2 max-md:row-start-2 md:absolute md:right-4 md:bg-selected md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100">
+        {on.onRestore === null ? (
+          <>
+            <Snooze item={item} isOpen={isSnoozing} onOpen={on.onSnoozing} onSnooze={on.onPutAway} />
+            <button
+              type="button"
+              className={buttonClass('quiet')}
+              aria-label={`Mark “${item.title}” as done`}
+              title="Mark as done (e)"
+              onClick={() => on.onPutAway(null)}
+            >
+              <Check aria-hidden className="size-4" />
+            </button>
+          </>
+        ) : (
+          <button type="button" className={buttonClass()} onClick={on.onRestore}>
+            <Undo2 aria-hidden className="size-4" /> Return to inbox
+          </button>
+        )}
+      </div>
+    </li>
+  )
+}
+
+function Snooze({
+  item,
+  isOpen,
+  onOpen,
+  onSnooze,
+}: {
+  item: InboxItem
+  isOpen: boolean
+  onOpen: (open: boolean) => void
+  onSnooze: (until: string) => void
+}) {
+  return (
+    <Menu.Root open={isOpen} onOpenChange={onOpen}>
+      <Menu.Trigger className={buttonClass('quiet')} aria-label={`Snooze “${item.title}”`} title="Snooze (h)">
+        <Clock aria-hidden className="size-4" />
+      </Menu.Trigger>
+      {isOpen && (
+        <MenuPopup align="end" inMain>
+          {snoozeTimes(new Date()).map(([label, until]) => (
+            <MenuItem key={label} onClick={() => onSnooze(until)}>
+              <span className="flex-1">{label}</span>
+              <span className="text-faint">{shortTime(until)}</span>
+            </MenuItem>
+          ))}
+        </MenuPopup>
+      )}
+    </Menu.Root>
+  )
+}
+
+const shortTime = (iso: string) =>
+  new Date(iso).toLocaleString('en-US', { weekday: 'short', hour: 'numeric', minute: '2-digit' })
+
+function ItemLink({ item, ref, children }: { item: InboxItem; ref: Ref<HTMLAnchorElement>; children: ReactNode }) {
+  const { project, number, session } = item
+  // The link covers the row, so that it is one large target.
+  const className = 'truncate font-semibold text-text after:absolute after:inset-0 focus-visible:after:outline-2'
+  const rest = { ref, className }
+  if (number !== null)
+    return (
+      <ChangeRequestLink project={project.slug} number={number} aria-label={`#${number} ${item.title}`} {...rest}>
+        {children}
+      </ChangeRequestLink>
+    )
+  if (session !== null)
+    return (
+      <SessionLink project={project.slug} sessionId={session.session_id} {...rest}>
+        {children}
+      </SessionLink>
+    )
+  return (
+    <Link to={paths.connectors} params={{ project: project.slug }} {...rest}>
+      {children}
+    </Link>
+  )
+}

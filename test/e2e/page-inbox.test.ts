@@ -1,0 +1,163 @@
+/** A person goes through their inbox by keyboard: items that are done, snoozed, undone, and come back, in one request. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { browserPath, openBrowser } from './browser.ts'
+import { git, makeFirstCommit, Server } from './harness.ts'
+import { axeViolations, pictures } from './page-story.ts'
+
+let server: Server
+let browser: Browser
+let page: Page
+let clone: string
+let project: { project_id: string; slug: string }
+const sent: string[] = []
+
+beforeAll(async () => {
+  if (!browserPath) return
+  await mkdir(pictures, { recursive: true })
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+  project = await server.json(['projects', 'create', '--name', 'payments-api'])
+  await server.json(['projects', 'create', '--name', 'web'])
+  await makeFirstCommit(server, project.project_id)
+  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'clone', '--quiet', url.href, '.')
+  await push('alpha', { 'alpha.txt': 'one\ntwo\nthree\n' })
+  await push('beta', { 'both.txt': 'beta\n' })
+  await push('gamma', { 'both.txt': 'gamma\n' })
+  for (const [head, title] of [
+    ['alpha', 'Retry webhook deliveries with backoff'],
+    ['beta', 'Move invoice totals to integer cents'],
+    ['gamma', 'Rename Customer.tier to Customer.plan'],
+  ] as const)
+    await server.json(['cr', 'open', '--title', title, '--head', head, '--project', project.project_id])
+  browser = await openBrowser()
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: 'dark' })
+  page = await context.newPage()
+  page.on('request', (request) => sent.push(new URL(request.url()).pathname))
+  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server?.end()
+}, 60_000)
+
+async function push(branch: string, files: Record<string, string>): Promise<void> {
+  await git(clone, 'checkout', '--quiet', '-B', branch, 'origin/main')
+  for (const [path, text] of Object.entries(files)) await Bun.write(join(clone, path), text)
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', branch)
+  await git(clone, 'push', '--quiet', '--force', 'origin', branch)
+}
+
+const row = (title: string) => page.getByRole('listitem').filter({ has: page.getByRole('link', { name: title }) })
+const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+const alpha = 'Retry webhook deliveries with backoff'
+const beta = 'Move invoice totals to integer cents'
+const gamma = 'Rename Customer.tier to Customer.plan'
+
+test.skipIf(!browserPath)(
+  'says in one request why each item is there, and no request is for one change request',
+  async () => {
+    await row(alpha).getByText('ready').waitFor()
+    await row(alpha).getByText('Touches alpha.txt · nothing collides').waitFor()
+    await row(alpha).getByText('+3').waitFor()
+    await row(beta).getByText('collides with #3 in both.txt').waitFor()
+    await page.reload()
+    sent.length = 0
+    await page.reload()
+    await row(alpha).getByText('ready').waitFor()
+    const read = sent.filter((path) => path.startsWith('/v1/'))
+    // The second one closes the gap between the answer and the stream.
+    expect(read.filter((path) => path === '/v1/inbox').length).toBeLessThanOrEqual(2)
+    expect(read.filter((path) => path.includes('change-requests'))).toEqual([])
+    // The closed page still sent one for its stream that ended, and nothing waits for the notices.
+    const first = new Set(read.slice(0, read.indexOf('/v1/inbox') + 1))
+    first.delete('/v1/accounts/notices')
+    expect([...first].toSorted()).toEqual(['/v1/accounts/me', '/v1/inbox', '/v1/projects'])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'marks as done by key, undoes it, and shows it again after new commits',
+  async () => {
+    await page.keyboard.press('j')
+    expect(await focused()).toBe(gamma)
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    expect(await focused()).toBe(alpha)
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(beta)
+    await page.keyboard.press('j')
+    await page.keyboard.press('e')
+    await row(alpha).waitFor({ state: 'detached' })
+    await page.getByText(`Marked “${alpha}” as done`).waitFor()
+    await page.keyboard.press('z')
+    await row(alpha).waitFor()
+    await row(alpha).hover()
+    await row(alpha)
+      .getByRole('button', { name: `Mark “${alpha}” as done` })
+      .click()
+    await row(alpha).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Done 1' }).waitFor()
+    await push('alpha', { 'alpha.txt': 'four\n' })
+    await row(alpha).waitFor()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'snoozes by key until a chosen time, and returns an item from the list of snoozed ones',
+  async () => {
+    await page.getByRole('link', { name: gamma }).focus()
+    await page.keyboard.press('h')
+    await page.getByRole('menuitem', { name: /Tomorrow/ }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByRole('menuitem', { name: /Tomorrow/ }).click()
+    await row(gamma).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Snoozed 1' }).click()
+    await page.getByRole('heading', { name: 'Snoozed' }).waitFor()
+    await row(gamma).hover()
+    await row(gamma).getByRole('button', { name: 'Return to inbox' }).click()
+    await page.getByText('Nothing is snoozed.').waitFor()
+    await page.getByRole('link', { name: 'Back to inbox' }).click()
+    await row(gamma).waitFor()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'lists its keys, filters by project, and fits every width in both themes without an axe violation',
+  async () => {
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1440, 900, 360]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 900 })
+        expect([width, colorScheme, await axeViolations(page)]).toEqual([width, colorScheme, []])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+        await page.screenshot({ path: join(pictures, `inbox-${width}-${colorScheme}.png`) })
+      }
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.getByRole('combobox', { name: 'Filter by project' }).selectOption('web')
+    await page.getByRole('heading', { name: 'Nothing needs you right now' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.screenshot({ path: join(pictures, 'inbox-empty.png') })
+    await page.getByRole('combobox', { name: 'Filter by project' }).selectOption('payments-api')
+    await page.getByRole('link', { name: alpha }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: new RegExp(alpha) }).waitFor()
+  },
+  180_000,
+)
