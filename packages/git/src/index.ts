@@ -89,6 +89,7 @@ export {
 export { previewMerge, type MergePreview } from './merge/preview.ts'
 export { changedFiles, diffCommits, streamPatch, type Diff } from './diff/diff.ts'
 export { diffSince } from './diff/diff-since.ts'
+export { moveLines } from './diff/move-lines.ts'
 export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions } from './merge/merge.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
