@@ -181,6 +181,13 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'cr ready': () => ({ args: [openOne()] }),
   'cr comment': () => ({ args: [openOne(), '--body', 'Fine'] }),
   'cr review': () => ({ args: [openOne('--session', session), '--body', 'Fine'] }),
+  'cr reviews': () => ({ args: [openOne()] }),
+  'cr answer': async () => {
+    const number = await openOne()
+    const comment = ['cr', 'comment', number, '--body', 'Why?', '--project', project]
+    const { thread } = await server.json<{ thread: { comment_id: string } }>(comment)
+    return { args: [thread.comment_id, '--cr', number, '--decline', 'It has to'] }
+  },
   'cr checkout': () => ({ args: [openOne()] }),
   'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
@@ -393,6 +400,7 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'cr edit': { args: ['1', '--title', 'x'] },
     'cr comment': { args: ['1', '--body', 'x'] },
     'cr review': { args: ['1', '--body', 'x'] },
+    'cr answer': { args: ['x', '--cr', '1', '--decline', 'x'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },

@@ -1685,7 +1685,7 @@ export interface paths {
         };
         /**
          * Get the diff of a change request
-         * @description `Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.
+         * @description `Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.
          */
         get: operations["diffChangeRequest"];
         put?: never;
@@ -1912,6 +1912,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/reviews/comments/{commentId}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a comment of a review
+         * @description For the author of the change: `done` with the commit that did it, which is the head of the branch unless given, or `declined` with the reason as `text`. The token of a session answers only the comments of its own branch.
+         */
+        post: operations["answerComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests/{crId}/reviews": {
         parameters: {
             query?: never;
@@ -1934,6 +1954,46 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/reviews/comments/{commentId}/replies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reply to a comment of a review
+         * @description With `send`, the session gets the reply as a prompt and has to answer the comment again. The token of a session replies only on its own branch, and can't send.
+         */
+        post: operations["replyToComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/reviews/comments/{commentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Resolve or reopen a comment of a review
+         * @description Only people resolve comments. Resolving a resolved one changes nothing.
+         */
+        patch: operations["resolveComment"];
         trace?: never;
     };
     "/v1/inbox": {
@@ -1992,6 +2052,50 @@ export interface paths {
          * @description Server-sent events for all projects of the caller in one stream: the first is `ready`, and `changed` says that something happened in a project. Reconnect to follow projects that were created since. `Accept: application/json` returns the projects that the stream follows.
          */
         get: operations["streamInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/review-state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your viewed files and drafts
+         * @description Yours alone: other members have their own.
+         */
+        get: operations["getReviewState"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change your viewed files and drafts
+         * @description Changes what it names and leaves the rest. `null` takes a file or draft away. At most 5,000 viewed files and 200 drafts. Agents have none.
+         */
+        patch: operations["editReviewState"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a change request
+         * @description One for each head that the service saw, oldest first; the last 1,000 are kept. `GET …/diff?since=<head>&to=<head>` compares two.
+         */
+        get: operations["listChangeRequestVersions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3665,21 +3769,23 @@ export interface components {
             /** @description The head that the reviewer read. */
             head_sha: string;
             body: string;
-            comments: components["schemas"]["ReviewComment"][];
+            comments: components["schemas"]["ReviewThread"][];
+            /** @description The thread of the text of a review without comments. */
+            thread?: components["schemas"]["ReviewTextThread"] | null;
             created_by: string | null;
             created_by_name: string | null;
             /** @description The session that got the review; null when the review was only stored. */
             session_id: string | null;
             /** Format: date-time */
             created_at: string;
-            /** @description The first head of the branch after the review, and when the service saw it. */
+            /** @description The head that answers the review and when the service saw it: once every comment is answered, or once a commit on the branch names the review in a `Review:` trailer. */
             answer: {
                 head_sha: string;
                 /** Format: date-time */
                 seen_at: string;
             } | null;
         };
-        ReviewComment: {
+        ReviewThread: {
             path: string;
             /**
              * @description Whether `line` counts in the file before or after the change.
@@ -3698,6 +3804,67 @@ export interface components {
              */
             quote: string;
             text: string;
+            /** Format: uuid */
+            comment_id: string;
+            /**
+             * @description `answered`: done or declined. Only people resolve.
+             * @enum {string}
+             */
+            state: "open" | "answered" | "resolved";
+            /** @description The answer that counts. A reply that is sent to the session asks again. */
+            answer: {
+                /** @enum {string} */
+                outcome: "done" | "declined";
+                commit: string | null;
+                /** Format: date-time */
+                answered_at: string;
+            } | null;
+            replies: components["schemas"]["ReviewReply"][];
+            resolved_at: string | null;
+            resolved_by_name: string | null;
+            /** @description Whether its lines changed since the review. */
+            outdated: boolean;
+            /** @description Where its lines are in the current head; null when they changed. */
+            current: {
+                path: string;
+                line: number;
+                start_line: number | null;
+            } | null;
+        };
+        ReviewReply: {
+            /** Format: uuid */
+            reply_id: string;
+            text: string;
+            /** @description Set when the reply answers the comment. */
+            outcome: ("done" | "declined") | null;
+            /** @description The commit that did what the comment asks for. */
+            commit: string | null;
+            created_by: string | null;
+            created_by_name: string | null;
+            /** @description The session whose agent wrote it; null for a person. */
+            session_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ReviewTextThread: {
+            /** Format: uuid */
+            comment_id: string;
+            /**
+             * @description `answered`: done or declined. Only people resolve.
+             * @enum {string}
+             */
+            state: "open" | "answered" | "resolved";
+            /** @description The answer that counts. A reply that is sent to the session asks again. */
+            answer: {
+                /** @enum {string} */
+                outcome: "done" | "declined";
+                commit: string | null;
+                /** Format: date-time */
+                answered_at: string;
+            } | null;
+            replies: components["schemas"]["ReviewReply"][];
+            resolved_at: string | null;
+            resolved_by_name: string | null;
         };
         InboxItem: {
             /** @description Names the item as long as it exists, such as `change_request.<id>`. */
@@ -3761,6 +3928,61 @@ export interface components {
             type: "ready" | "changed";
             /** @description The projects that the stream follows, or in which something happened. */
             project_ids: string[];
+        };
+        ReviewState: {
+            /** @description The version of each viewed file, as the page names it, by path. */
+            viewed: {
+                [key: string]: string;
+            };
+            /** @description Oldest first. */
+            drafts: {
+                path: string;
+                /**
+                 * @description Whether `line` counts in the file before or after the change.
+                 * @enum {string}
+                 */
+                side: "old" | "new";
+                line: number;
+                /**
+                 * @description The first line of a range that ends with `line`.
+                 * @default null
+                 */
+                start_line: number | null;
+                /**
+                 * @description The lines as the reviewer saw them.
+                 * @default
+                 */
+                quote: string;
+                text: string;
+                /** Format: uuid */
+                draft_id: string;
+            }[];
+            /** @description The head that you saw last. */
+            visit: {
+                head_sha: string;
+                /** Format: date-time */
+                visited_at: string;
+            } | null;
+            /** @description The head that you saw before that one. */
+            earlier_visit: {
+                head_sha: string;
+                /** Format: date-time */
+                visited_at: string;
+            } | null;
+        };
+        ChangeRequestVersion: {
+            /** @description 1 is the first one. */
+            number: number;
+            /** @description The head before; null for the first version. */
+            from_sha: string | null;
+            head_sha: string;
+            /** @description The tip of the base branch then, where it is known. */
+            base_sha: string | null;
+            /**
+             * Format: date-time
+             * @description When the service saw the push.
+             */
+            seen_at: string;
         };
         TriggerSlot: {
             /** Format: uuid */
@@ -3913,7 +4135,7 @@ export interface components {
             head_commit_sha: string | null;
             merge_commit_sha: string | null;
             origin_session_id: string | null;
-            /** @description For `updated`: the fields that changed, of `head`, `title`, `description` and `metadata`. */
+            /** @description For `updated`: the fields that changed, of `head`, `title`, `description`, `metadata` and `reviews`. */
             changed?: string[];
             /** @description For `conflicted`: the first paths that conflict. */
             conflicts?: string[];
@@ -4277,7 +4499,27 @@ export interface components {
             /** @description The names of the arguments, never their values. */
             arguments: string[];
         };
-        ReviewCommentInput: {
+        ReviewComment: {
+            path: string;
+            /**
+             * @description Whether `line` counts in the file before or after the change.
+             * @enum {string}
+             */
+            side: "old" | "new";
+            line: number;
+            /**
+             * @description The first line of a range that ends with `line`.
+             * @default null
+             */
+            start_line?: number | null;
+            /**
+             * @description The lines as the reviewer saw them.
+             * @default
+             */
+            quote?: string;
+            text: string;
+        };
+        DraftComment: {
             path: string;
             /**
              * @description Whether `line` counts in the file before or after the change.
@@ -4328,6 +4570,7 @@ export interface components {
         /** @description The id of the change request. */
         crId: string;
         runId: string;
+        commentId: string;
         key: string;
         /** @description The slug from svc.toml. */
         slug: string;
@@ -4404,10 +4647,14 @@ export type ChangeRequestChecks = components['schemas']['ChangeRequestChecks'];
 export type Check = components['schemas']['Check'];
 export type CheckLogLine = components['schemas']['CheckLogLine'];
 export type Review = components['schemas']['Review'];
-export type ReviewComment = components['schemas']['ReviewComment'];
+export type ReviewThread = components['schemas']['ReviewThread'];
+export type ReviewReply = components['schemas']['ReviewReply'];
+export type ReviewTextThread = components['schemas']['ReviewTextThread'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type InboxCounts = components['schemas']['InboxCounts'];
 export type InboxMark = components['schemas']['InboxMark'];
+export type ReviewState = components['schemas']['ReviewState'];
+export type ChangeRequestVersion = components['schemas']['ChangeRequestVersion'];
 export type TriggerSlot = components['schemas']['TriggerSlot'];
 export type Trigger = components['schemas']['Trigger'];
 export type ProjectEvent = components['schemas']['ProjectEvent'];
@@ -4434,7 +4681,8 @@ export type Connector = components['schemas']['Connector'];
 export type ConnectorTool = components['schemas']['ConnectorTool'];
 export type ConnectorApproval = components['schemas']['ConnectorApproval'];
 export type ConnectorCall = components['schemas']['ConnectorCall'];
-export type ReviewCommentInput = components['schemas']['ReviewCommentInput'];
+export type ReviewComment = components['schemas']['ReviewComment'];
+export type DraftComment = components['schemas']['DraftComment'];
 export type $defs = Record<string, never>;
 export interface operations {
     getHealth: {
@@ -7615,6 +7863,8 @@ export interface operations {
                 ignore_whitespace?: "0" | "1";
                 /** @description Only the changes since this commit, which is or was a head of the branch. */
                 since?: string;
+                /** @description The changes up to this commit, which is or was a head of the branch. */
+                to?: string;
             };
             header?: never;
             path: {
@@ -8107,6 +8357,54 @@ export interface operations {
             default: components["responses"]["Internal"];
         };
     };
+    answerComment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+                commentId: components["parameters"]["commentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "declined",
+                 *       "text": "The port is already configurable."
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    outcome: "done" | "declined";
+                    /** @description A commit of the head branch. Only with `done`. */
+                    commit?: string;
+                    /** @default  */
+                    text?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
     listReviews: {
         parameters: {
             query?: {
@@ -8178,10 +8476,59 @@ export interface operations {
                     /** @default  */
                     body?: string;
                     /** @default [] */
-                    comments?: components["schemas"]["ReviewCommentInput"][];
+                    comments?: components["schemas"]["ReviewComment"][];
                     /**
                      * @description Whether the session gets the review as a prompt.
                      * @default true
+                     */
+                    send?: boolean;
+                    /** @description Your drafts that the review replaces. */
+                    draft_ids?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    replyToComment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+                commentId: components["parameters"]["commentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "On every interface?"
+                 *     }
+                 */
+                "application/json": {
+                    text: string;
+                    /**
+                     * @description Whether the session gets the reply as a prompt.
+                     * @default false
                      */
                     send?: boolean;
                 };
@@ -8192,6 +8539,44 @@ export interface operations {
             201: {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    resolveComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+                commentId: components["parameters"]["commentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "resolved": true
+                 *     }
+                 */
+                "application/json": {
+                    resolved: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -8328,6 +8713,112 @@ export interface operations {
                         data: string;
                     };
                     "application/json": components["schemas"]["InboxMark"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getReviewState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewState"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    editReviewState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "viewed": {
+                 *         "README.md": "8c7e5a6"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    viewed?: {
+                        [key: string]: string | null;
+                    };
+                    drafts?: {
+                        [key: string]: components["schemas"]["DraftComment"] | null;
+                    };
+                    /** @description The head that you see now. */
+                    visited?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewState"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    listChangeRequestVersions: {
+        parameters: {
+            query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
+                limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        versions: components["schemas"]["ChangeRequestVersion"][];
+                    };
                 };
             };
             default: components["responses"]["Internal"];

@@ -34,6 +34,7 @@ describe('the routes', () => {
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
+    'getReviewState',
     ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
@@ -66,7 +67,7 @@ describe('the routes', () => {
 
   test('every route of change requests requires write access', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(17)
+    expect(ofChangeRequests).toHaveLength(23)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
@@ -79,7 +80,7 @@ describe('the routes', () => {
         'createSession',
         'promptSession',
         'openChangeRequest',
-        'createReview',
+        ...['createReview', 'answerComment', 'replyToComment'],
         'mergeChangeRequest',
         'openPullRequest',
         ...['fireTrigger', 'enableTrigger', 'disableTrigger'],

@@ -18,6 +18,7 @@ import * as projects from './routes/projects.ts'
 import * as questions from './routes/questions.ts'
 import * as reviews from './routes/reviews.ts'
 import * as inbox from './routes/inbox.ts'
+import * as reviewState from './routes/review-state.ts'
 import * as invitations from './routes/invitations.ts'
 import * as notices from './routes/notices.ts'
 import * as secrets from './routes/secrets.ts'
@@ -55,6 +56,11 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Checks', about: 'Commands that run on the merge of a change request.', module: checks },
   { tag: 'Reviews', about: 'Comments on the lines of a change request.', module: reviews },
   { tag: 'Inbox', about: 'What needs a person, across their projects.', module: inbox },
+  {
+    tag: 'Review state',
+    about: 'What one person has viewed and drafted, and the versions of a change request.',
+    module: reviewState,
+  },
   { tag: 'Triggers', about: 'Schedules and webhooks that start sessions.', module: triggers },
   { tag: 'Events', about: 'The event feed of a project.', module: events },
   { tag: 'Channels', about: 'Chat channels connected to a project.', module: channels },

@@ -9,6 +9,7 @@ import { oidcRoutes } from './accounts/oidc/routes.ts'
 import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
+import { reviewRoutes } from './change-requests/review/routes.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
 import { channelIngressRoutes } from './channels/ingress/ingress.ts'
 import { channelRoutes } from './channels/routes.ts'
@@ -77,6 +78,7 @@ export function buildApp(deps: Deps): App {
     ...secretRoutes(deps),
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),
+    ...reviewRoutes(deps),
     ...checkRoutes(deps),
     ...triggerRoutes(deps),
     ...usageRoutes(deps),

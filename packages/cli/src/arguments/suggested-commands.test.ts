@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseCommandLine } from './parse-command-line.ts'
 import { findCommand } from '../run.ts'
 import { elsewhere } from '../testing/calls.ts'
-import { aChangeRequest, aProject, ids, startService, svc, temporaryFolder } from '../testing.ts'
+import { aChangeRequest, aProject, ids, sha, startService, svc, temporaryFolder } from '../testing.ts'
 import { aUsage } from '../testing/usage.ts'
 
 const root = join(import.meta.dir, '../../../..')
@@ -155,6 +155,7 @@ const exampleId: Record<string, Record<string, string>> = {
   browsers: { '8f3a1c20': ids.cr },
   webhooks: { '0a1b2c3d': 'aaaa', '4e5f6a7b': 'bbbb' },
   connectors: { '1c5f09aa': '88888888' },
+  cr: { '1f3a2b9c': ids.token, '9fceb02': sha('a') },
 }
 
 /** Adds the confirmation. */

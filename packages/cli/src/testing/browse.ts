@@ -25,9 +25,15 @@ export const aComparison = (commits = [aCommit('Add a greeting', 'It greets.')])
 })
 export { aCommit }
 
-const aReview = (changes: object = {}) => ({
+export const aThread = (changes: object = {}) => ({
+  ...{ comment_id: ids.token, state: 'open', answer: null, replies: [], resolved_at: null, resolved_by_name: null },
+  ...changes,
+})
+
+export const aReview = (changes: object = {}) => ({
   ...{ review_id: ids.cr, cr_id: ids.cr, head_sha: sha('a'), body: 'Please add a test', comments: [] },
   ...{ created_by: null, created_by_name: 'Ada', session_id: null, created_at: at(3600), answer: null },
+  thread: aThread(),
   ...changes,
 })
 
@@ -36,8 +42,11 @@ export const browseAnswers: Answers = {
   compareRefs: () => aComparison(),
   createReview: ({ body }) => {
     const { send: _, ...given } = body as { send?: boolean }
-    return aReview({ body: '', ...given })
+    const { comments = [] } = given as { comments?: object[] }
+    const threads = comments.map((each) => ({ ...each, ...aThread(), outdated: false, current: null }))
+    return aReview({ body: '', ...given, comments: threads, thread: threads.length === 0 ? aThread() : null })
   },
+  answerComment: () => aReview({ thread: aThread({ state: 'answered' }) }),
   listReviews: () => ({ reviews: [aReview()] }),
   listBranches: () => ({
     branches: [

@@ -67,6 +67,8 @@ export const given: Record<string, Call> = {
   'cr ready': { args: ['3'] },
   'cr comment': { args: ['3', '--body', 'Fine'] },
   'cr review': { args: ['3', '--body', 'Why?', '--at', 'a.ts:3'] },
+  'cr reviews': { args: ['3'] },
+  'cr answer': { args: ['77777777', '--cr', '3', '--decline', 'No'] },
   'cr checks': { args: ['3', '--log'] },
   'cr merge': { args: [ids.cr] },
   'cr checkout': { args: ['3'] },

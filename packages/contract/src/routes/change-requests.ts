@@ -161,7 +161,8 @@ export type ChangeRequestDiff = z.infer<typeof diff>
 export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/diff`, {
   name: 'diffChangeRequest',
   summary: 'Get the diff of a change request',
-  description: '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.',
+  description:
+    '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
   query: z.object({
     renames: z.enum(['0', '1']).default('0'),
@@ -170,6 +171,7 @@ export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/
       .default('0')
       .describe('`1` ignores lines that differ in whitespace alone, as `git diff -w` does.'),
     since: sha.optional().describe('Only the changes since this commit, which is or was a head of the branch.'),
+    to: sha.optional().describe('The changes up to this commit, which is or was a head of the branch.'),
   }),
   stream: true,
   replyTypes: ['application/json', 'text/x-diff'],

@@ -34,7 +34,7 @@ const changeRequestData = named('ChangeRequestEventData', {
   changed: z
     .array(z.string())
     .optional()
-    .describe('For `updated`: the fields that changed, of `head`, `title`, `description` and `metadata`.'),
+    .describe('For `updated`: the fields that changed, of `head`, `title`, `description`, `metadata` and `reviews`.'),
   conflicts: z.array(z.string()).optional().describe('For `conflicted`: the first paths that conflict.'),
   review: z
     .object({ review_id: uuid, comments: z.number().int(), session_id: uuid.nullable() })

@@ -1,6 +1,6 @@
 /** Each change writes exactly one row, whichever route makes it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ChangeRequest, MintedToken, Project } from '@svc/contract'
+import type { ChangeRequest, MintedToken, Project, Review } from '@svc/contract'
 import { createHash, randomUUID } from 'node:crypto'
 import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
@@ -273,6 +273,21 @@ const changes: Record<string, Change> = {
     prepare: async () =>
       post(`${await openChangeRequest()}/reviews`, { head_sha: 'a'.repeat(40), body: 'Fine.', send: false }),
   },
+  answerComment: {
+    action: 'change_request.answer_comment',
+    prepare: async () => post(`${await reviewedComment()}/answer`, { outcome: 'declined', text: 'No.' }),
+  },
+  replyToComment: {
+    action: 'change_request.reply_to_comment',
+    prepare: async () => post(`${await reviewedComment()}/replies`, { text: 'canary-value' }),
+  },
+  resolveComment: {
+    action: 'change_request.resolve_comment',
+    async prepare() {
+      const path = await reviewedComment()
+      return () => app.request('PATCH', path, { body: { resolved: true } })
+    },
+  },
   fireTrigger: { action: 'session.create', prepare: async () => post(`${await trigger(true)}/fire`, {}) },
   enableTrigger: {
     action: 'change_request.open',
@@ -361,6 +376,13 @@ const changes: Record<string, Change> = {
   },
 }
 
+async function reviewedComment(): Promise<string> {
+  const path = `${await openChangeRequest()}/reviews`
+  const body = { head_sha: 'a'.repeat(40), body: 'Fine.', send: false }
+  const { thread } = (await app.request<Review>('POST', path, { body })).body
+  return `${path}/comments/${thread!.comment_id}`
+}
+
 const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
 
 async function channel(): Promise<string> {
@@ -381,8 +403,11 @@ async function webhook(): Promise<string> {
   return `${base}/webhooks/${made.body.webhook_id}`
 }
 
-/** Reads with POST, because its input is long, and what a person hides from their own view. */
-const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices', 'putAwayInboxItem', 'restoreInboxItem']
+/** Reads with POST, because their input is long, and what only the caller sees. */
+const changesNothing = [
+  ...['validateManifest', 'readInvitation', 'dismissNotices'],
+  ...['putAwayInboxItem', 'restoreInboxItem', 'editReviewState'],
+]
 /** They need several servers: fleet/moves/drain.test.ts and fleet/take-over.test.ts. */
 const withServers = ['moveProject', 'cancelMove', 'drainServer', 'takeOverServer']
 

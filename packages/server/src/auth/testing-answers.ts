@@ -124,6 +124,13 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   readCheckLog: [404, 'none'],
   listReviews: [404, 'none'],
   createReview: [400, 'people'],
+  // A session answers and replies only on its own branch: change-requests/review/threads.test.ts.
+  answerComment: [400, 'none'],
+  replyToComment: [400, 'none'],
+  resolveComment: [400, 'people'],
+  getReviewState: [404, 'people'],
+  editReviewState: [400, 'people'],
+  listChangeRequestVersions: [404, 'none'],
   validateManifest: [400, 'none'],
   listTriggers: [200, 'none'],
   getTrigger: [404, 'none'],

@@ -3,7 +3,9 @@ import type { ChangeRequestRow } from './store.ts'
 
 export function auditOf(
   cr: ChangeRequestRow,
-  action: 'open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request',
+  action:
+    | ('open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request')
+    | ('answer_comment' | 'reply_to_comment' | 'resolve_comment'),
   change: Pick<AuditEvent, 'before' | 'after'>,
 ): AuditEvent {
   return { ...auditEvent(cr, `change_request.${action}`, 'change_request', cr.cr_id), ...change }

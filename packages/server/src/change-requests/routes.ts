@@ -13,9 +13,7 @@ import { previewChangeRequest } from './preview/preview.ts'
 import { getPullRequest, openHostPullRequest } from './merge/pull-request.ts'
 import { listWithTips, readChangeRequest } from './open/refresh-tips.ts'
 import { reopenChangeRequest } from './open/reopen.ts'
-import { createReview } from './review/review.ts'
-import { reviewsOf } from './review/store.ts'
-import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
+import { listChangeRequests, presentChangeRequest } from './store.ts'
 import { verifyChangeRequest } from './merge/verify.ts'
 import { withinTime } from '../projects/within-limits.ts'
 
@@ -46,6 +44,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
           renames: query.renames === '1',
           ignoreWhitespace: query.ignore_whitespace === '1',
           since: query.since ?? null,
+          to: query.to ?? null,
           accept: headers.get('accept'),
           signal,
         }),
@@ -73,13 +72,6 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     ),
     handle(contract.reopenChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
-    ),
-    handle(contract.listReviewsRoute, async ({ project, params }) => {
-      const cr = await requireChangeRequest(deps.db, project.project_id, params.crId)
-      return { reviews: await reviewsOf(deps.db, cr.cr_id) }
-    }),
-    handle(contract.createReviewRoute, async ({ project, caller, params, body, request }) =>
-      createReview(deps, { ...body, ...params, project, caller, reviewId: request.resourceId }),
     ),
     // Counts change requests, so it belongs here and not to projects.
     handle(contract.getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),

@@ -65,6 +65,7 @@ export interface Described {
   'project_sessions.metadata': Record<string, unknown>
   'project_sessions.refresh': SessionRefresh
   'projects.settings': Record<string, unknown>
+  'review_drafts.comment': ReviewComment
   'session_messages.parts': object[]
   'session_messages.role': 'user' | 'assistant'
   'session_questions.options': { value: string; label: string }[]

@@ -137,6 +137,9 @@ export interface Schema {
     created_by: string | null
     session_id: string | null
     created_at: Now
+    checked_sha: string | null
+    related_sha: string | null
+    related_at: Timestamp | null
   }
   change_request_trees: {
     cr_id: string
@@ -147,6 +150,14 @@ export interface Schema {
     tree_sha: string | null
     reason: string | null
     looked_at: Now
+  }
+  change_request_versions: {
+    cr_id: string
+    number: number
+    from_sha: string | null
+    head_sha: string
+    base_sha: string | null
+    seen_at: Now
   }
   change_requests: {
     cr_id: string
@@ -661,6 +672,53 @@ export interface Schema {
   ref_counters: {
     project_id: string
     seq: number
+  }
+  review_comments: {
+    comment_id: string
+    review_id: string
+    cr_id: string
+    position: number
+    outcome: 'done' | 'declined' | null
+    commit_sha: string | null
+    answered_head_sha: string | null
+    answered_at: Timestamp | null
+    resolved_at: Timestamp | null
+    resolved_by: string | null
+    current_path: string | null
+    current_line: number | null
+    current_start_line: number | null
+    outdated: Generated<boolean>
+  }
+  review_drafts: {
+    draft_id: string
+    cr_id: string
+    user_id: string
+    comment: Json<'review_drafts.comment'>
+    created_at: Now
+  }
+  review_replies: {
+    reply_id: string
+    comment_id: string
+    text: string
+    outcome: 'done' | 'declined' | null
+    commit_sha: string | null
+    created_by: string | null
+    session_id: string | null
+    created_at: Now
+  }
+  review_viewed_files: {
+    cr_id: string
+    user_id: string
+    path: string
+    version: string
+  }
+  review_visits: {
+    cr_id: string
+    user_id: string
+    head_sha: string
+    visited_at: Timestamp
+    earlier_head_sha: string | null
+    earlier_visited_at: Timestamp | null
   }
   root_keys: {
     root_key_id: string

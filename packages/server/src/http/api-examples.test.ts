@@ -1,6 +1,6 @@
 /** Sends the examples of the API document to a server, and every read besides, and validates each answer against the document. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChangeRequest, Question, Route, Webhook } from '@svc/contract'
+import type { ChangeRequest, Question, Review, Route, Webhook } from '@svc/contract'
 import { openApiDocument, routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -61,6 +61,8 @@ beforeAll(async () => {
   await commit(app.repo, 'fix-build', { ...files, 'README.md': 'port 0\n' })
   await commit(app.repo, 'other', { ...files, other: 'other\n' })
   const { session_id } = await app.running()
+  const { cr_id } = await post<ChangeRequest>('change-requests', { title: 'Other', head_ref: 'other' })
+  const review = exampleOf('createReview')
   params = {
     projectId: app.project.project_id,
     accountId: app.owner.account_id,
@@ -68,7 +70,8 @@ beforeAll(async () => {
     sessionId: session_id,
     name: 'API_KEY',
     questionId: await question(session_id),
-    crId: (await post<ChangeRequest>('change-requests', { title: 'Other', head_ref: 'other' })).cr_id,
+    crId: cr_id,
+    commentId: (await post<Review>(`change-requests/${cr_id}/reviews`, review)).comments[0]!.comment_id,
     channelId: (await post<{ channel_id: string }>('channels', exampleOf('connectChannel'))).channel_id,
     key: '',
     webhookId: (await post<Webhook>('webhooks', exampleOf('createWebhook'))).webhook_id,

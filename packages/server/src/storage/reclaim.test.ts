@@ -96,6 +96,11 @@ test('every column that names a commit is a root, or is known not to be', async 
     ...['app_reconciliations.sha', 'connector_reconciliations.sha', 'trigger_reconciliations.sha'],
     // Replaced snapshots count until they are deleted.
     'session_snapshots.commit_sha',
+    // change_request_heads keeps these.
+    ...['change_request_versions.base_sha', 'change_request_versions.from_sha', 'change_request_versions.head_sha'],
+    ...['review_visits.head_sha', 'review_visits.earlier_head_sha'],
+    // The comment keeps the commit of the answer that counts.
+    'review_replies.commit_sha',
     // A log of refs, which keep what they name now.
     ...['ref_changes.old_sha', 'ref_changes.new_sha'],
   ]

@@ -6,7 +6,8 @@ import type { DbOrTransaction } from '../db/schema.ts'
 export const rootColumns = {
   change_requests: ['head_commit_sha', 'base_commit_sha', 'merge_commit_sha'],
   change_request_heads: ['head_sha'],
-  change_request_reviews: ['head_sha'],
+  change_request_reviews: ['head_sha', 'checked_sha', 'related_sha'],
+  review_comments: ['commit_sha', 'answered_head_sha'],
   change_request_checks: ['base_sha', 'head_sha'],
   change_request_trees: ['base_sha', 'head_sha'],
   merge_attempts: ['base_sha', 'head_sha', 'result_sha'],
@@ -21,6 +22,7 @@ const parentOf: Record<string, [table: string, key: string]> = {
   change_request_heads: ['change_requests', 'cr_id'],
   change_request_reviews: ['change_requests', 'cr_id'],
   change_request_checks: ['change_requests', 'cr_id'],
+  review_comments: ['change_requests', 'cr_id'],
   session_wip: ['project_sessions', 'session_id'],
 }
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { aCommit, aComparison } from '../../testing/browse.ts'
-import { aChangeRequest, aProject, ids, sha, startService, svc, temporaryFolder } from '../../testing.ts'
+import { aCommit, aComparison, aReview, aThread } from '../../testing/browse.ts'
+import { aChangeRequest, aProject, ids, now, sha, startService, svc, temporaryFolder } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 
@@ -124,6 +124,69 @@ test('cr review sends to the session, cr comment only stores, and cr show prints
   ])
   expect((await svc(['cr', 'review', '3', '--body', 'x', '--at', 'a.ts'], { service, env })).code).toBe(2)
   expect((await svc(['cr', 'show', '3', '--comments'], { service, env })).stdout).toContain('Please add a test')
+})
+
+describe('svc cr reviews and svc cr answer', () => {
+  const placed = (id: string, changes: object = {}) => ({
+    ...{ path: 'a.ts', side: 'new', line: 4, start_line: null, quote: '', text: 'Why 30?', outdated: false },
+    ...{ current: { path: 'b.ts', line: 7, start_line: null }, ...aThread({ comment_id: id, ...changes }) },
+  })
+  const reply = {
+    ...{ reply_id: ids.cr, text: 'It has to wait.', outcome: 'declined', commit: null, created_by: null },
+    ...{ created_by_name: 'Ada', session_id: ids.session, created_at: new Date(now - 60_000).toISOString() },
+  }
+  const answered = {
+    ...{ state: 'answered', answer: { outcome: 'declined', commit: null, answered_at: reply.created_at } },
+    replies: [reply],
+  }
+  const listed = {
+    listReviews: () => ({
+      reviews: [aReview({ thread: null, comments: [placed(ids.user), placed(ids.token, answered)] })],
+    }),
+  }
+
+  test('cr reviews lists the comments with short ids, states and current places', async () => {
+    await using service = startService(listed)
+    const { stdout, stderr } = await svc(['cr', 'reviews', '3'], { service, env })
+    expect(stdout).toBe('22222222\topen\tb.ts:7\tWhy 30?\n77777777\tdeclined\tb.ts:7\tWhy 30?\n')
+    expect(stderr).toContain('1 of 2 answered.')
+    expect(stderr).toContain('svc cr answer 22222222 --cr 3 --done')
+    expect((await svc(['cr', 'reviews', '3', '--open'], { service, env })).stdout).not.toContain('77777777')
+    const shown = await svc(['cr', 'show', '3', '--comments'], { service, env })
+    expect(shown.stdout).toContain('Agent declined')
+    expect(shown.stdout).toContain('It has to wait.')
+  })
+
+  test('cr answer finds the comment by the start of its id, and completes the commit from the repository', async () => {
+    await using service = startService(listed)
+    await using folder = await temporaryFolder()
+    const run = (...args: string[]) =>
+      Bun.spawnSync(['git', '-C', folder.path, ...args])
+        .stdout.toString()
+        .trim()
+    run('init', '--quiet')
+    run('-c', 'user.name=A', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--allow-empty', '-m', 'x')
+    const head = run('rev-parse', 'HEAD')
+    const here = { service, env: { ...env, PATH: process.env.PATH ?? null }, cwd: folder.path }
+    expect((await svc(['cr', 'answer', '2222', '--cr', '3', '--done', '--commit', head.slice(0, 8)], here)).code).toBe(
+      0,
+    )
+    await svc(['cr', 'answer', '7777', '--cr', '3', '--decline', '-'], { ...here, stdin: 'No.\n' })
+    expect(service.of('answerComment').map(({ params, body }) => [params.commentId, body])).toEqual([
+      [ids.user, { outcome: 'done', text: '', commit: head }],
+      [ids.token, { outcome: 'declined', text: 'No.' }],
+    ])
+    expect((await svc(['cr', 'answer', '2222', '--cr', '3', '--done', '--commit', 'beef'], here)).code).toBe(2)
+  })
+
+  test.each([[[]], [['--done', '--decline', 'x']], [['--decline', 'x', '--commit', 'a']]])(
+    'cr answer refuses %j as a mistake in usage',
+    async (flags) => {
+      await using service = startService(listed)
+      expect((await svc(['cr', 'answer', '2222', '--cr', '3', ...flags], { service, env })).code).toBe(2)
+      expect(service.of('answerComment')).toEqual([])
+    },
+  )
 })
 
 test('cr diff --name-only prints one file per line', async () => {

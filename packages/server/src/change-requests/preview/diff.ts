@@ -23,6 +23,8 @@ export interface DiffChangeRequest {
   ignoreWhitespace: boolean
   /** A commit that is or was on the head branch, to start from instead of the base. */
   since: string | null
+  /** A commit that is or was on the head branch, to end at instead of the head. */
+  to: string | null
   /** The Accept header: `text/x-diff` requests the patch alone, of any size, as a stream. */
   accept: string | null
   signal: AbortSignal
@@ -34,7 +36,9 @@ export async function diffChangeRequest(
 ): Promise<ChangeRequestDiff | Response> {
   const { project, renames, ignoreWhitespace, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  const { repository, headSha, baseSha } = await commitPair(deps, { project, cr, signal })
+  const { repository, headSha: tip, baseSha } = await commitPair(deps, { project, cr, signal })
+  const headSha = input.to ?? tip
+  if (headSha !== tip) await requireEarlierHead(deps, { cr, repository, sha: headSha, headSha: tip, signal }, 'to')
   const pair = { baseSha, headSha, renames, ignoreWhitespace }
   const patchAlone = accepts(input.accept, 'text/x-diff')
   if (input.since !== null) {
@@ -55,7 +59,7 @@ async function sinceThen(
 ): Promise<ChangeRequestDiff> {
   const { cr, repository, since, signal } = input
   const { sinceSha, headSha } = since
-  const { rewritten } = await requireEarlierHead(deps, input)
+  const { rewritten } = await requireEarlierHead(deps, { cr, repository, sha: sinceSha, headSha, signal }, 'since')
   const { base_moved, conflicts, ...diff } = await withinLimits(diffSince(repository, since, { signal }))
   const merge_base = await withinLimits(mergeBase(repository, sinceSha, headSha, { signal }))
   return {
@@ -99,24 +103,24 @@ function present(
 /** Restricts reading to what the head branch holds or held, so that other commits of the repository stay hidden. */
 async function requireEarlierHead(
   deps: PairDeps,
-  input: { cr: ChangeRequestRow; repository: Repository; since: SincePair; signal: AbortSignal },
+  input: { cr: ChangeRequestRow; repository: Repository; sha: string; headSha: string; signal: AbortSignal },
+  field: 'since' | 'to',
 ): Promise<{ rewritten: boolean }> {
-  const { cr, repository, signal } = input
-  const { sinceSha, headSha } = input.since
-  const isThere = await hasObjects(repository, [sinceSha])
-  if (isThere && (await isAncestor(repository, sinceSha, headSha, { signal }))) return { rewritten: false }
-  if (!(await wasHead(deps.db, cr.cr_id, sinceSha)))
-    throw notSince('That commit is not part of the head branch.', 'is not an ancestor of the head')
+  const { cr, repository, sha, headSha, signal } = input
+  const isThere = await hasObjects(repository, [sha])
+  if (isThere && (await isAncestor(repository, sha, headSha, { signal }))) return { rewritten: false }
+  if (!(await wasHead(deps.db, cr.cr_id, sha)))
+    throw notEarlier(field, 'That commit is not part of the head branch.', 'is not an ancestor of the head')
   if (isThere) return { rewritten: true }
   // The host may still serve a commit that no branch holds.
-  if (repository.remote !== null && (await fetchForRequest(repository, [sinceSha], signal)).kind === 'present')
+  if (repository.remote !== null && (await fetchForRequest(repository, [sha], signal)).kind === 'present')
     return { rewritten: true }
-  throw notSince('The branch was rewritten, and that commit no longer exists.', 'is no longer there')
+  throw notEarlier(field, 'The branch was rewritten, and that commit no longer exists.', 'is no longer there')
 }
 
-function notSince(issue: string, message: string): ServiceError {
+function notEarlier(field: 'since' | 'to', issue: string, message: string): ServiceError {
   return new ServiceError('invalid', issue, {
-    hint: 'Leave out `since` to see the whole change.',
-    detail: { issues: [{ path: 'since', message }] },
+    hint: field === 'since' ? 'Leave out `since` to see the whole change.' : 'Leave out `to` to see the current head.',
+    detail: { issues: [{ path: field, message }] },
   })
 }

@@ -1,13 +1,15 @@
 import { type BodyOf, type createReviewRoute, promptBytesMax, type Review, ServiceError } from '@svc/contract'
 import { recordAudit } from '../../audit/record.ts'
-import { boundSession, type Caller } from '../../auth/actor.ts'
+import type { Caller } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { promptSession } from '../../sessions/conversation/prompt.ts'
-import { getSession } from '../../sessions/store.ts'
 import { auditOf } from '../audit.ts'
 import { reviewPrompt } from './prompt.ts'
+import { requireSessionToSend } from './recipient.ts'
+import { deleteDrafts } from './state-store.ts'
 import { getReview, insertReview } from './store.ts'
+import { refuseAgent } from './threads.ts'
 import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
@@ -23,10 +25,7 @@ type CreateReview = BodyOf<typeof createReviewRoute> & {
 export async function createReview(deps: Parameters<typeof promptSession>[0], input: CreateReview): Promise<Review> {
   const { project, caller, reviewId } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  if (boundSession(caller.actor) !== null)
-    throw new ServiceError('forbidden', 'An agent cannot review change requests.', {
-      hint: "People review them, on the change request's page or with a user token.",
-    })
+  refuseAgent(caller, 'An agent cannot review change requests.')
   const save = (sessionId: string | null) => async (trx: DbOrTransaction) => {
     const isNew = await insertReview(trx, {
       review_id: reviewId,
@@ -39,6 +38,7 @@ export async function createReview(deps: Parameters<typeof promptSession>[0], in
     })
     const after = { review_id: reviewId, comments: input.comments.length, session_id: sessionId }
     if (!isNew) return
+    await deleteDrafts(trx, { crId: cr.cr_id, userId: caller.actor.user_id }, input.draft_ids ?? [])
     await recordAudit(trx, caller, auditOf(cr, 'review', { after }))
     await recordChangeRequestEvent(trx, 'change_request.reviewed', cr, caller.actor, { review: after })
   }
@@ -53,15 +53,7 @@ async function send(
   input: CreateReview,
   save: (sessionId: string) => (trx: DbOrTransaction) => Promise<void>,
 ): Promise<void> {
-  if (cr.status === 'merged')
-    throw new ServiceError('conflict', 'This change request is merged, so its agent cannot respond to a review.', {
-      hint: 'Start a new session for the remaining work, or save the review without sending it.',
-    })
-  const session = cr.origin_session_id === null ? null : await getSession(deps.db, cr.project_id, cr.origin_session_id)
-  if (session === null)
-    throw new ServiceError('conflict', 'This change request has no session to send a review to.', {
-      hint: 'Save the review without sending it ("send": false).',
-    })
+  const session = await requireSessionToSend(deps.db, cr)
   const text = reviewPrompt(cr, input)
   if (Buffer.byteLength(text) > promptBytesMax)
     throw new ServiceError('invalid', 'The review exceeds the size limit of a prompt (256 KiB).', {

@@ -21,6 +21,7 @@ export const diff = command({
       value: 'commit',
       summary: 'Only changes since this head commit, even after a force-push',
     },
+    to: { kind: 'text', value: 'commit', summary: 'Up to this earlier head instead of the current one' },
   },
   examples: [
     'svc cr diff 3',
@@ -33,6 +34,7 @@ export const diff = command({
       renames: flags.renames,
       ignoreWhitespace: flags['ignore-whitespace'],
       since: flags.since,
+      to: flags.to,
     })
     const { out } = ctx
     if (out.json) return out.document(found)
@@ -51,12 +53,13 @@ type Diff = Awaited<ReturnType<typeof getDiff>>
 
 export function getDiff(
   at: ChangeRequestClient,
-  how: { renames?: boolean; ignoreWhitespace?: boolean; since?: string | undefined } = {},
+  how: { renames?: boolean; ignoreWhitespace?: boolean; since?: string | undefined; to?: string | undefined } = {},
 ) {
   return at.get('/diff', {
     query: {
       renames: how.renames ? '1' : undefined,
       since: how.since,
+      to: how.to,
       ignore_whitespace: how.ignoreWhitespace ? '1' : undefined,
     },
   })

@@ -5,6 +5,7 @@ import { Refusal, UsageError } from '../../../errors.ts'
 import { bold, dim } from '../../../terminal/output.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { crArg, changeRequestAt } from '../find.ts'
+import { printThread, stateOf } from './answer.ts'
 
 const bodyFlag = {
   kind: 'text',
@@ -73,9 +74,11 @@ export function printReviews({ out }: Pick<Context, 'out'>, reviews: readonly Re
     out.line()
     out.line(bold(one.created_by_name ?? 'A former member'), dim(`  ${out.time(one.created_at)}`))
     if (one.body !== '') out.block(one.body)
-    for (const { path, line, text } of one.comments) {
-      out.line(dim(`${path}:${line}`))
-      out.block(text)
+    if (one.thread) printThread({ out }, one.thread)
+    for (const comment of one.comments) {
+      out.line(dim(`${comment.path}:${comment.line}  ${comment.comment_id.slice(0, 8)} ${stateOf(comment)}`))
+      out.block(comment.text)
+      printThread({ out }, comment)
     }
   }
 }
