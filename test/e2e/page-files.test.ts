@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
-import { git } from './harness.ts'
+import { git, until } from './harness.ts'
 import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 let story: PageStory
@@ -174,9 +174,14 @@ test.skipIf(!browserPath)(
     await page.getByLabel('Comment on line 30 of src/long.ts').fill('Why not thirty-one?')
     await page.keyboard.press('Control+Enter')
     await page.getByText('Pending comment on line 30').waitFor()
-    const kept = JSON.parse(
-      (await page.evaluate('Object.entries(localStorage).find(([key]) => key.startsWith("svc-review-"))[1]')) as string,
-    )
+    const kept = await until('the draft is stored', async () => {
+      const { change_requests } = await story.server.json<{ change_requests: { cr_id: string }[] }>([
+        ...['api', `/v1/projects/${project.project_id}/change-requests`],
+      ])
+      const path = `/v1/projects/${project.project_id}/change-requests/${change_requests[0]!.cr_id}/review-state`
+      const { drafts } = await story.server.json<{ drafts: object[] }>(['api', path])
+      return drafts.length > 0 ? drafts : null
+    })
     expect(kept).toMatchObject([{ path: 'src/long.ts', side: 'new', line: 30, quote: 'const line30 = 30' }])
     await picture('comment-on-context')
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -195,6 +200,36 @@ test.skipIf(!browserPath)(
     await page.screenshot({ path: join(pictures, 'files-gaps-360.png') })
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.emulateMedia({ colorScheme: 'light' })
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a comment starts at the first changed line or at the line that the arrow keys chose, and the tree leads to images',
+  async () => {
+    const { page } = story
+    await files()
+    await tree()
+      .getByRole('button', { name: /long\.ts/ })
+      .click()
+    await page.getByText('const changed = 60').first().waitFor(slow)
+    await page.keyboard.press('c')
+    await page.getByLabel('Comment on line 60 of src/long.ts').waitFor()
+    await page.keyboard.press('Escape')
+    await tree()
+      .getByRole('button', { name: /long\.ts/ })
+      .focus()
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key)
+    await page.getByText('Line 62, unchanged: const line62 = 62').waitFor({ state: 'attached' })
+    await page.keyboard.press('c')
+    await page.getByLabel('Comment on line 62 of src/long.ts').waitFor()
+    await picture('line-cursor')
+    await page.keyboard.press('Escape')
+    await tree()
+      .getByRole('button', { name: /logo\.png/ })
+      .click()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('logo.png')
+    await page.getByRole('img', { name: 'logo.png, after the change' }).waitFor()
   },
   120_000,
 )
@@ -250,7 +285,48 @@ test.skipIf(!browserPath)(
     await picture('since-gone')
     await page.getByRole('link', { name: 'See all changes' }).click()
     await page.getByText('0 of 6 files viewed').waitFor(slow)
+
+    // Any two pushes: the first one alone.
+    await page.getByRole('button', { name: 'main → v3' }).click()
+    await page.getByRole('menuitemradio', { name: /^v1,/ }).last().click()
+    await page.getByRole('button', { name: 'main → v1' }).waitFor(slow)
+    // The mark belongs to what the file was then.
+    await page.getByText('1 of 6 files viewed').waitFor(slow)
+    await picture('versions')
+    await axe()
+    await page.goBack()
     expect(story.complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a change of images alone has no empty diff, and lock files are folded until someone asks for them',
+  async () => {
+    const { page, server } = story
+    await git(clone, 'checkout', '--quiet', '-B', 'image', 'main')
+    await commit({ 'logo.png': png(true) }, 'Blue')
+    await git(clone, 'push', '--quiet', 'origin', 'image')
+    await git(clone, 'checkout', '--quiet', '-b', 'lock')
+    await commit({ 'package-lock.json': '{"lockfileVersion": 3}\n', 'a.txt': 'a\n' }, 'Lock')
+    await git(clone, 'push', '--quiet', 'origin', 'lock')
+    const open = (head: string) =>
+      server.json<{ number: number }>(['cr', 'open', '--title', head, '--head', head, '--project', project.project_id])
+    const show = async (head: string) =>
+      page.goto(`${server.url}/projects/${project.slug}/change-requests/${(await open(head)).number}?tab=files`)
+    await show('image')
+    await page.getByRole('img', { name: 'logo.png, after the change' }).waitFor(slow)
+    const top = await page.getByRole('heading', { name: /^Images/ }).boundingBox()
+    expect(top!.y).toBeLessThan(500)
+    await picture('images-alone')
+    await axe()
+    await show('lock')
+    await page.getByText('Lock file, folded').waitFor(slow)
+    expect(await page.getByText('lockfileVersion').count()).toBe(0)
+    await picture('folded')
+    await axe()
+    await page.getByRole('button', { name: 'Show the changes of package-lock.json' }).click()
+    await page.getByText('lockfileVersion').first().waitFor(slow)
   },
   120_000,
 )

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
 import {
+  axeViolations,
   beginPageStory,
   expectItFits,
   gatewayOf,
@@ -79,7 +80,12 @@ test.skipIf(!browserPath)(
     await page.keyboard.press('c')
     await page
       .getByLabel(/^Comment on line 1/)
-      .fill(script("sed -i 's/peas/sweet peas/' plan.md && git commit -qam 'Sweet ones' && git push -q origin HEAD"))
+      .fill(
+        script(
+          "sed -i 's/peas/sweet peas/' plan.md && git commit -qam 'Sweet ones' && git push -q origin HEAD",
+          'svc cr answer "$(svc cr reviews @ --open | cut -f1)" --cr 1 --done --body "Sweet ones now."',
+        ),
+      )
     await page.keyboard.press('Control+Enter')
     await page.getByText('Your review: 1 comment').waitFor()
     await page.getByLabel(/Summary/).fill('Nearly.')
@@ -89,12 +95,30 @@ test.skipIf(!browserPath)(
 
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByText('Nearly.').waitFor()
-    await page.getByText(/The agent pushed changes .*: 1 commit\./).waitFor({ timeout: slow })
+    await page.getByText(/New commits since this review: 1 commit\./).waitFor({ timeout: slow })
+    await page.getByText('Sweet ones now.').waitFor({ timeout: slow })
+    await page.getByText('Answered', { exact: true }).waitFor()
     await page.screenshot({ path: join(pictures, 'review-answered-1280.png') })
     await page.getByRole('link', { name: 'See changes' }).click()
     await page.getByText('Changes since').waitFor()
-    await page.getByText('sweet peas').first().waitFor()
-    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await page.getByText('sweet peas').last().waitFor()
+    // The thread stands where the comment was, or beside the diff once its line changed.
+    await page.getByText('1 comment on lines that this diff does not show').click()
+    const thread = page.getByRole('article', { name: /^Comment by/ })
+    await thread
+      .getByText(/^done in [0-9a-f]{7}$/)
+      .first()
+      .waitFor()
+    await thread.getByText('outdated').waitFor()
+    await page.screenshot({ path: join(pictures, 'review-thread-1280.png') })
+    expect(await axeViolations(page)).toEqual([])
+    // axe makes style elements of its own, which the page's policy refuses.
+    expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
+    await thread.getByRole('button', { name: 'Resolve' }).click()
+    await page.getByText('1 comment on lines that this diff does not show').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /v2/ }).waitFor()
+    await page.goBack()
+    await page.getByText('resolved', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Merge into main' }).click()
     await page.getByText('The branch still exists').or(page.getByText('still exists.')).first().waitFor()
     await git(seed, 'pull', '--quiet', gatewayOf(server, project!), 'main')

@@ -110,12 +110,15 @@ const newChangeRequest = createRoute({
   component: lazy(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
 })
 
+const isCommit = (text: unknown): text is string => typeof text === 'string' && /^[0-9a-f]{40,64}$/.test(text)
+
 const changeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequest),
-  validateSearch: (search): { tab?: 'commits' | 'files' | 'effects'; since?: string } => ({
+  validateSearch: (search): { tab?: 'commits' | 'files' | 'effects'; since?: string; to?: string } => ({
     ...(search.tab === 'commits' || search.tab === 'files' || search.tab === 'effects' ? { tab: search.tab } : {}),
-    ...(typeof search.since === 'string' && /^[0-9a-f]{40,64}$/.test(search.since) ? { since: search.since } : {}),
+    ...(isCommit(search.since) ? { since: search.since } : {}),
+    ...(isCommit(search.to) ? { to: search.to } : {}),
   }),
   component: lazy(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
 })

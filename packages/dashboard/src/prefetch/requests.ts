@@ -21,6 +21,8 @@ const request = <P extends GetPath>(path: P, params: Params<P>) => [path, params
 export interface DiffOptions {
   /** The commit from which on changes are shown; null shows all. */
   since: string | null
+  /** The commit up to which they are shown; null is the current head. */
+  to: string | null
   ignoreWhitespace: boolean
 }
 
@@ -31,9 +33,9 @@ export const requests = {
     request('/v1/inbox', { query: { view, project_id: projectId, per_group: each } }),
   changeRequest: (projectId: string, number: number) =>
     request('/v1/projects/{projectId}/change-requests', { path: { projectId }, query: { number } }),
-  diff: (projectId: string, crId: string, { since, ignoreWhitespace }: DiffOptions) =>
+  diff: (projectId: string, crId: string, { since, to, ignoreWhitespace }: DiffOptions) =>
     request('/v1/projects/{projectId}/change-requests/{crId}/diff', {
       path: { projectId, crId },
-      query: { renames: '1', since, ignore_whitespace: ignoreWhitespace ? '1' : null },
+      query: { renames: '1', since, to, ignore_whitespace: ignoreWhitespace ? '1' : null },
     }),
 }

@@ -16,6 +16,7 @@ export interface Address {
   number: number
   tab: string | null
   since: string | null
+  to: string | null
 }
 
 /** The change request in the address; null on any other page. */
@@ -48,7 +49,7 @@ function changeRequestIn({ pathname, search }: Location): Address | null {
   const project = encoded === undefined ? null : decoded(encoded)
   if (project === null) return null
   const query = new URLSearchParams(search)
-  return { project, number: Number(number), tab: query.get('tab'), since: query.get('since') }
+  return { project, number: Number(number), tab: query.get('tab'), since: query.get('since'), to: query.get('to') }
 }
 
 function decoded(encoded: string): string | null {
@@ -64,7 +65,7 @@ function malformedAddress(): null {
   return null
 }
 
-function prefetch({ project: name, number, tab, since }: Address): void {
+function prefetch({ project: name, number, tab, since, to }: Address): void {
   keep('/v1/accounts/me', send(requests.me()))
   const projects = keep('/v1/projects', send(requests.projects()))
   const changeRequests = keep(
@@ -75,7 +76,7 @@ function prefetch({ project: name, number, tab, since }: Address): void {
     }),
   )
   if (tab !== 'files') return
-  const options = { since, ignoreWhitespace: readStored(...ignoreWhitespace) }
+  const options = { since, to, ignoreWhitespace: readStored(...ignoreWhitespace) }
   keep(
     '/v1/projects/{projectId}/change-requests/{crId}/diff',
     sendAfter(changeRequests, ({ change_requests: [cr] }) => cr && requests.diff(cr.project_id, cr.cr_id, options)),

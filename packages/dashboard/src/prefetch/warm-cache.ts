@@ -18,9 +18,9 @@ export function warmCache(): void {
   void Promise.allSettled(works).then(dropPrefetched)
 }
 
-async function warmChangeRequest({ project, number, tab, since }: Address): Promise<void> {
+async function warmChangeRequest({ project, number, tab, since, to }: Address): Promise<void> {
   const { project_id } = projectNamed(project)(await queries.fetchQuery(projects))
   const cr = await queries.fetchQuery(changeRequest(project_id, number))
-  const options = { since, ignoreWhitespace: readStored(...ignoreWhitespace) }
+  const options = { since, to, ignoreWhitespace: readStored(...ignoreWhitespace) }
   if (tab === 'files') await queries.prefetchQuery(diff(cr, options))
 }

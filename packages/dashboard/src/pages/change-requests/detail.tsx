@@ -34,7 +34,7 @@ const tabs = [
 export function ChangeRequestPage() {
   const { project_id } = useProject()
   const { number } = route.useParams()
-  const { tab = 'conversation', since = null } = route.useSearch()
+  const { tab = 'conversation', since = null, to = null } = route.useSearch()
   const navigate = route.useNavigate()
   const found = useQuery(changeRequest(project_id, Number(number)))
   // Loads the viewer's code and the diff while the change request is still loading.
@@ -43,8 +43,8 @@ export function ChangeRequestPage() {
   const [ignoreWhitespace] = useStored(...stored)
   const { data } = found
   useEffect(() => {
-    if (tab === 'files' && data !== undefined) void queries.prefetchQuery(diff(data, { since, ignoreWhitespace }))
-  }, [queries, tab, data, since, ignoreWhitespace])
+    if (tab === 'files' && data !== undefined) void queries.prefetchQuery(diff(data, { since, to, ignoreWhitespace }))
+  }, [queries, tab, data, since, to, ignoreWhitespace])
   return (
     <QueryResult of={found} what="the change request">
       {(cr) => (
@@ -52,9 +52,7 @@ export function ChangeRequestPage() {
           <Header cr={cr} />
           <Tabs.Root
             value={tab}
-            onValueChange={(next) =>
-              void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })
-            }
+            onValueChange={(next) => void navigate({ search: next === 'conversation' ? {} : { tab: next } })}
           >
             <div className="mb-4">
               <TabList label="Change request" tabs={tabs} />
@@ -74,9 +72,12 @@ export function ChangeRequestPage() {
               <Suspense fallback={<Loading what="the diff viewer" />}>
                 <FilesTab
                   cr={cr}
-                  since={since}
-                  onSince={(from) =>
-                    void navigate({ search: { tab: 'files', ...(from !== null && { since: from }) }, replace: true })
+                  range={{ since, to }}
+                  onRange={({ since, to }) =>
+                    void navigate({
+                      search: { tab: 'files', ...(since !== null && { since }), ...(to !== null && { to }) },
+                      replace: true,
+                    })
                   }
                 />
               </Suspense>

@@ -11,6 +11,9 @@ export type MergePreview = Reply<`${OneChangeRequest}/merge-preview`>
 export type Effects = NonNullable<MergePreview['effects']>
 export type Checks = Reply<`${OneChangeRequest}/checks`>
 export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]
+export type Thread = Review['comments'][number]
+export type ReviewState = Reply<`${OneChangeRequest}/review-state`>
+export type Version = Reply<`${OneChangeRequest}/versions`>['versions'][number]
 export type ListedStatus = ChangeRequest['status'] | 'all'
 
 const list = '/v1/projects/{projectId}/change-requests'
@@ -109,6 +112,24 @@ export const reviews = (cr: ChangeRequest) =>
     `${list}/{crId}/reviews`,
     { path: pathOf(cr) },
     { ...live, select: ({ reviews }) => reviews },
+  )
+
+export const reviewState = (cr: ChangeRequest) =>
+  read(
+    ['project', cr.project_id, 'change-request', cr.cr_id, 'review-state'],
+    `${list}/{crId}/review-state`,
+    { path: pathOf(cr) },
+    live,
+  )
+
+export const versions = (cr: ChangeRequest) =>
+  read(
+    [...commitsKey('versions', cr)],
+    `${list}/{crId}/versions`,
+    { path: pathOf(cr) },
+    {
+      select: ({ versions }) => versions,
+    },
   )
 
 /** The commits of the head that the base does not have, newest first. */

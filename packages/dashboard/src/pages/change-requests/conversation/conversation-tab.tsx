@@ -7,7 +7,7 @@ import { paths } from '../../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
 import { MergeBox } from '../merge/merge-box.tsx'
 import { Time } from '../../../ui/text.tsx'
-import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { isAnswered, type Item, itemsOf, Quoted, ThreadCard } from '../review/thread.tsx'
 import { read } from '../../../cache/read.ts'
 
 export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
@@ -59,37 +59,38 @@ function Conversation({ cr }: { cr: ChangeRequest }) {
 }
 
 function ReviewCard({ cr, review }: { cr: ChangeRequest; review: Review }) {
+  const items = itemsOf([review])
   return (
     <article className="flex flex-col gap-3 rounded-lg border border-line px-4 py-3">
       <p className="text-sm text-dim">
         <span className="font-medium text-text">{review.created_by_name ?? 'A former member'}</span> reviewed{' '}
         <code className="font-mono">{review.head_sha.slice(0, 10)}</code> <Time at={review.created_at} />
         {review.session_id === null && ' · not sent to a session'}
+        <span className="float-right">{answeredText(review, items)}</span>
       </p>
-      {review.body !== '' && <Prose>{review.body}</Prose>}
-      {review.comments.map((comment, i) => (
-        <figure key={i} className="overflow-hidden rounded-md border border-line">
-          <figcaption className="border-b border-line bg-raised px-3 py-1 font-mono text-xs text-dim">
-            {visibleName(comment.path)}:
-            {comment.start_line === null ? comment.line : `${comment.start_line}-${comment.line}`}
-            {comment.side === 'old' && ' (before)'}
-          </figcaption>
-          {comment.quote !== '' && (
-            <pre tabIndex={0} className="overflow-x-auto bg-sunken px-3 py-2 font-mono text-xs">
-              {comment.quote}
-            </pre>
-          )}
-          <div className="px-3 py-2">
-            <Prose>{comment.text}</Prose>
-          </div>
-        </figure>
+      {review.body !== '' && review.thread == null && <Prose>{review.body}</Prose>}
+      {items.map((item) => (
+        <div key={item.comment_id}>
+          {item.written !== null && <Quoted of={item.written} />}
+          <ThreadCard cr={cr} of={item} />
+        </div>
       ))}
       <SinceReview cr={cr} review={review} />
     </article>
   )
 }
 
-/** Whether the agent pushed changes since the review, with a link to them. */
+function answeredText({ answer }: Review, items: Item[]): string {
+  const answered = items.filter(isAnswered).length
+  if (answer !== null && answered < items.length) return 'Answered by a commit'
+  return items.length === 1
+    ? answered === 1
+      ? 'Answered'
+      : 'Not answered yet'
+    : `${answered} of ${items.length} answered`
+}
+
+/** The commits since the review, with a link to them. They answer nothing by themselves. */
 function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
   const { slug } = useProject()
   const hasNewHead = cr.head_commit_sha !== null && cr.head_commit_sha !== review.head_sha
@@ -99,21 +100,9 @@ function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
   })
   if (!hasNewHead) return cr.status === 'open' && <p className="text-sm text-dim">No new commits since this review.</p>
   const count = range.data?.ahead
-  const who =
-    review.answer === null
-      ? 'The branch has new commits'
-      : review.session_id === null
-        ? 'New commits since this review'
-        : 'The agent pushed changes'
   return (
     <p className="text-sm">
-      <span className="font-medium">{who}</span>
-      {review.answer !== null && (
-        <>
-          {' '}
-          <Time at={review.answer.seen_at} />
-        </>
-      )}
+      <span className="font-medium">New commits since this review</span>
       {count === undefined ? '.' : `: ${count} ${count === 1 ? 'commit' : 'commits'}.`}{' '}
       <Link
         to={paths.changeRequest}

@@ -30,7 +30,9 @@ export function PlainFiles({ projectId, diff, files }: { projectId: string; diff
       <Rows label="Images, binaries, and renames">
         {files.map((file, index) => (
           <Row key={file.path}>
-            <span className="min-w-0 flex-1 font-mono text-sm">{visibleName(file.path)}</span>
+            <span tabIndex={-1} data-plain={file.path} className="min-w-0 flex-1 font-mono text-sm">
+              {visibleName(file.path)}
+            </span>
             <span className="text-sm text-dim">
               {file.status}. {file.reason === null ? '' : reasons[file.reason]}
             </span>
@@ -49,6 +51,14 @@ export function PlainFiles({ projectId, diff, files }: { projectId: string; diff
       </Rows>
     </Card>
   )
+}
+
+/** Shows the file below the diffs and focuses it; false when it is not there. */
+export function showPlain(path: string): boolean {
+  const name = [...document.querySelectorAll<HTMLElement>('[data-plain]')].find((each) => each.dataset.plain === path)
+  name?.scrollIntoView({ block: 'center', behavior: 'instant' })
+  name?.focus({ preventScroll: true })
+  return name !== undefined
 }
 
 /** Rendered from bytes, because the document's policy allows no repository URL. */

@@ -36,7 +36,20 @@ export function Highlighting({ children }: { children: ReactNode }) {
   )
 }
 
-export type ViewerHandle = CodeViewHandle<DraftComment, undefined>
+/** What stands below a line: a pending comment, or the thread of a sent one. */
+interface Annotation {
+  of: DraftComment | PlacedThread
+}
+/** A thread at its place in the shown files. `version` changes with what it shows. */
+export interface PlacedThread {
+  id: string
+  path: string
+  side: 'old' | 'new'
+  line: number
+  version: string
+}
+
+export type ViewerHandle = CodeViewHandle<Annotation, undefined>
 
 /** All files in one list. Only the visible part is in the document. */
 export function Viewer({
@@ -45,6 +58,9 @@ export function Viewer({
   view: { layout, wrap },
   collapsed,
   drafts,
+  threads,
+  renderThread,
+  renderNote,
   load,
   onRendered,
 }: {
@@ -53,12 +69,16 @@ export function Viewer({
   view: { layout: 'split' | 'unified'; wrap: boolean }
   collapsed: (file: ChangedFile) => boolean
   drafts: Drafts
+  threads: readonly PlacedThread[]
+  renderThread: (id: string) => ReactNode
+  /** Stands in the header of a file. */
+  renderNote: (path: string) => ReactNode
   /** Loads a whole file for the context around its changes. */
   load: FileDiffContentsLoader
   /** Runs after each render of a file. */
   onRendered: () => void
 }) {
-  const items = useItems(files, collapsed, drafts)
+  const items = useItems(files, { collapsed, drafts, threads })
   // Not part of the options, because a change of options renders everything again.
   const latest = useRef({ files, drafts, onRendered })
   useEffect(() => {
@@ -82,7 +102,7 @@ export function Viewer({
       stickyHeaders: true,
       enableGutterUtility: true,
       enableLineSelection: true,
-      onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<DraftComment> }) {
+      onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<Annotation> }) {
         const file = latest.current.files.find(({ path }) => path === context.item.id)
         // The rendered file may be loaded in full, unlike the same file of a newer answer.
         if (file !== undefined && context.item.type === 'diff')
@@ -91,42 +111,56 @@ export function Viewer({
     }),
     [layout, wrap, load],
   )
-  const renderAnnotation = (...[{ metadata: draft }]: [{ metadata: DraftComment }, ...unknown[]]) => (
-    <CommentBox
-      key={draft.id}
-      draft={draft}
-      isOpen={draft.id === drafts.openId}
-      onSave={(text) => drafts.save(draft, text)}
-      onRemove={() => drafts.remove(draft)}
-      onEdit={() => drafts.edit(draft)}
-    />
-  )
+  const renderAnnotation = (...[{ metadata }]: [{ metadata: Annotation }, ...unknown[]]) => {
+    const draft = metadata.of
+    if ('version' in draft) return <div className="m-2 max-w-180">{renderThread(draft.id)}</div>
+    return (
+      <CommentBox
+        key={draft.id}
+        draft={draft}
+        isOpen={draft.id === drafts.openId}
+        onSave={(text) => drafts.save(draft, text)}
+        onRemove={() => drafts.remove(draft)}
+        onEdit={() => drafts.edit(draft)}
+      />
+    )
+  }
   return (
-    <CodeView<DraftComment>
+    <CodeView<Annotation>
       ref={ref}
       items={items}
       options={options}
       className="h-full overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
-      {...(drafts.drafts.length > 0 && { renderAnnotation })}
+      {...(drafts.drafts.length + threads.length > 0 && { renderAnnotation })}
+      renderHeaderMetadata={({ id }) => renderNote(id)}
     />
   )
 }
 
-type Item = CodeViewItem<DraftComment>
+type Item = CodeViewItem<Annotation>
 
 /** The viewer's items for the files that are read. An unchanged file keeps its object, so that new files only append. */
-function useItems(files: ChangedFile[], collapsed: (file: ChangedFile) => boolean, { drafts, openId }: Drafts): Item[] {
+function useItems(
+  files: ChangedFile[],
+  {
+    collapsed,
+    drafts: { drafts, openId },
+    threads,
+  }: { collapsed: (file: ChangedFile) => boolean; drafts: Drafts; threads: readonly PlacedThread[] },
+): Item[] {
   const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
   return useMemo(() => {
-    const draftsOf = Map.groupBy(drafts, ({ path }) => path)
+    const ofPath = Map.groupBy([...threads, ...drafts], ({ path }) => path)
     return files
       .filter(({ view }) => view !== null)
       .map((file): Item => {
-        const annotations = (draftsOf.get(file.path) ?? []).map((draft): DiffLineAnnotation<DraftComment> => ({
-          side: draft.side === 'old' ? 'deletions' : 'additions',
-          lineNumber: draft.line,
-          metadata: draft,
+        const old = file.oldPath === null ? [] : (ofPath.get(file.oldPath) ?? [])
+        const here = [...(ofPath.get(file.path) ?? []), ...old.filter(({ side }) => side === 'old')]
+        const annotations = here.map((of): DiffLineAnnotation<Annotation> => ({
+          side: of.side === 'old' ? 'deletions' : 'additions',
+          lineNumber: of.line,
+          metadata: { of },
         }))
         const isCollapsed = collapsed(file)
         const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openId])
@@ -144,7 +178,7 @@ function useItems(files: ChangedFile[], collapsed: (file: ChangedFile) => boolea
         known.current.set(file, { version, item })
         return item
       })
-  }, [files, drafts, openId, collapsed])
+  }, [files, drafts, openId, threads, collapsed])
 }
 
 /** The viewer renders an item again when its version changes. */

@@ -2,14 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
-import { useStored } from '../../../browser/use-stored.ts'
-import { type ChangeRequest, type Diff, diff } from '../queries.ts'
+import { type ChangeRequest, type Diff, diff, type Review } from '../queries.ts'
+import { Button } from '../../../ui/form.tsx'
 import { Empty, Notice } from '../../../ui/layout.tsx'
 import { type ChangedFile, useChangedFiles } from './changed-files.ts'
 import { wholeFile } from '../diff/context.ts'
 import { useDrafts } from '../review/drafts.ts'
 import { type Viewed, useLastViewed } from './last-viewed.ts'
-import { isPicture, PlainFiles } from '../diff/plain-files.tsx'
+import { useLineCursor } from '../diff/line-cursor.ts'
+import { isPicture, PlainFiles, showPlain } from '../diff/plain-files.tsx'
+import { useReviewState } from '../review/review-state.ts'
+import { LooseThreads, ThreadCardOf, useThreads } from '../review/threads.tsx'
+import { foldedBecause } from './folded.ts'
+import { type Range, VersionsMenu } from './versions-menu.tsx'
 import { SendReview } from '../review/send-review.tsx'
 import { AllChanges, SinceLabel } from './since-label.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
@@ -17,23 +22,24 @@ import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
 import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
-const noMarks: Record<string, string> = {}
-
-interface Since {
-  /** Show only changes after this head. */
-  since: string | null
-  onSince: (since: string | null) => void
+interface Compare {
+  /** What the diff starts and ends at. */
+  range: Range
+  onRange: (range: Range) => void
 }
 
-export default function FilesTab({ cr, since, onSince }: Since & { cr: ChangeRequest }) {
+export default function FilesTab({ cr, range, onRange }: Compare & { cr: ChangeRequest }) {
+  const { since, to } = range
   const [view, setView] = useView()
   // The previous diff stays until the next one arrives, so that a pressed button keeps the focus.
   const found = useQuery({
-    ...diff(cr, { since, ignoreWhitespace: view.ignoreWhitespace }),
+    ...diff(cr, { since, to, ignoreWhitespace: view.ignoreWhitespace }),
     placeholderData: (before) => (before?.cr_id === cr.cr_id ? before : undefined),
   })
-  const lastViewed = useLastViewed(cr.cr_id, found.isPlaceholderData ? null : (found.data?.head_sha ?? null))
-  if (since !== null && isUnknownSince(found.error)) return <UnknownSince error={found.error} />
+  const mine = useReviewState(cr)
+  const isCurrent = to === null && !found.isPlaceholderData
+  const lastViewed = useLastViewed(mine, isCurrent ? (found.data?.head_sha ?? null) : null)
+  if ((since ?? to) !== null && isUnknownSince(found.error)) return <UnknownSince error={found.error} />
   return (
     <Highlighting>
       <QueryResult of={found} what="the diff">
@@ -43,8 +49,9 @@ export default function FilesTab({ cr, since, onSince }: Since & { cr: ChangeReq
             diff={data}
             busy={found.isPlaceholderData}
             lastViewed={lastViewed}
-            since={since}
-            onSince={onSince}
+            mine={mine}
+            range={range}
+            onRange={onRange}
             view={view}
             onView={setView}
           />
@@ -61,19 +68,23 @@ interface Compared {
   lastViewed: Viewed | null
 }
 
-interface Options extends Since {
+interface Options extends Compare {
+  mine: ReturnType<typeof useReviewState>
   view: View
   onView: (view: View) => void
   /** The diff for the new options is still loading. */
   busy: boolean
 }
 
-function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Compared & Options) {
+function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy }: Compared & Options) {
   const [isRendered, setRendered] = useState(false)
   const files = useChangedFiles(diff, isRendered)
   const { viewer, current, show, step } = useCurrentFile(files)
-  const { isViewed, toggleViewed } = useViewedMarks(cr.cr_id)
-  const drafts = useDrafts(cr.cr_id)
+  const { isViewed, toggleViewed } = useViewedMarks(mine)
+  const drafts = useDrafts(mine)
+  const folds = useFolds(isViewed)
+  const cursor = useLineCursor(current, viewer)
+  const threads = useThreads(cr, { diff, files, range })
   const context = useContextLines(cr.project_id, diff.head_sha)
   const [areKeysShown, setKeysShown] = useState(false)
   useShortcuts({
@@ -81,10 +92,9 @@ function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Com
     k: () => step(-1),
     n: () => step(1, (file) => !isViewed(file)),
     v: () => current !== null && toggleViewed(current),
-    c: () => {
-      const start = current?.view?.hunks[0]?.additionStart
-      if (current !== null && start !== undefined) drafts.begin(current, { start, end: start, side: 'additions' })
-    },
+    c: () => cursor.begin(drafts.begin),
+    ArrowDown: () => cursor.move(1),
+    ArrowUp: () => cursor.move(-1),
     s: () => onView({ ...view, layout: view.layout === 'split' ? 'unified' : 'split' }),
     w: () => onView({ ...view, ignoreWhitespace: !view.ignoreWhitespace }),
     '?': () => setKeysShown(true),
@@ -93,13 +103,16 @@ function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Com
     <div className="flex flex-col gap-3">
       <Toolbar view={view} onView={onView} onKeys={() => setKeysShown(true)} busy={busy}>
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
-          {files.filter(isViewed).length} of {files.length} files viewed
+          {files.filter(isViewed).length} of {files.length} files viewed{threads.counted}
         </p>
-        {lastViewed !== null && lastViewed.sha !== diff.head_sha && (
-          <Toggle on={since === lastViewed.sha} onChange={(on) => onSince(on ? lastViewed.sha : null)}>
-            Since your last visit
-          </Toggle>
-        )}
+        <Comparison
+          cr={cr}
+          headSha={diff.head_sha}
+          lastViewed={lastViewed}
+          reviews={threads.reviews}
+          range={range}
+          onRange={onRange}
+        />
         {current !== null && (
           <Toggle on={isViewed(current)} onChange={() => toggleViewed(current)}>
             Viewed
@@ -107,7 +120,8 @@ function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Com
         )}
       </Toolbar>
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
-      {context.failed !== null && <Failure error={context.failed} />}
+      <Announcement>{cursor.announcement}</Announcement>
+      <Failures of={[mine.error, context.failed]} />
       {files.length === 0 ? (
         <Empty>{emptyText(diff)}</Empty>
       ) : (
@@ -116,17 +130,23 @@ function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Com
             <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} />
           </div>
           <div className="flex min-w-0 flex-col gap-3">
-            <div className="h-[calc(100dvh-9rem)] min-h-80">
-              <Viewer
-                ref={viewer}
-                files={files}
-                view={view}
-                collapsed={isViewed}
-                drafts={drafts}
-                load={context.load}
-                onRendered={() => setRendered(true)}
-              />
-            </div>
+            <LooseThreads cr={cr} items={threads.loose} />
+            {files.some(({ view, unread }) => view !== null || unread !== null) && (
+              <div className="h-[calc(100dvh-9rem)] min-h-80">
+                <Viewer
+                  ref={viewer}
+                  files={files}
+                  view={view}
+                  collapsed={folds.isFolded}
+                  drafts={drafts}
+                  threads={threads.placed}
+                  renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
+                  renderNote={(path) => <FoldNote path={path} folds={folds} />}
+                  load={context.load}
+                  onRendered={() => setRendered(true)}
+                />
+              </div>
+            )}
             <PlainFiles projectId={cr.project_id} diff={diff} files={files.filter(isPlain)} />
           </div>
         </div>
@@ -134,6 +154,43 @@ function Files({ cr, diff, lastViewed, since, onSince, view, onView, busy }: Com
       <SendReview cr={cr} headSha={diff.head_sha} drafts={drafts} />
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
+  )
+}
+
+/** For screen readers. */
+function Announcement({ children }: { children: string }) {
+  return (
+    <p className="sr-only" role="status">
+      {children}
+    </p>
+  )
+}
+
+function Failures({ of }: { of: (Error | null)[] }) {
+  return of.map((error, at) => error !== null && <Failure key={at} error={error} />)
+}
+
+/** Chooses what the diff starts and ends at. */
+function Comparison({
+  cr,
+  headSha,
+  lastViewed,
+  reviews,
+  range,
+  onRange,
+}: Compare & { cr: ChangeRequest; headSha: string; lastViewed: Viewed | null; reviews: readonly Review[] }) {
+  return (
+    <>
+      <VersionsMenu cr={cr} range={range} reviews={reviews} lastViewed={lastViewed} onRange={onRange} />
+      {lastViewed !== null && lastViewed.sha !== headSha && (
+        <Toggle
+          on={range.since === lastViewed.sha}
+          onChange={(on) => onRange({ since: on ? lastViewed.sha : null, to: null })}
+        >
+          Since your last visit
+        </Toggle>
+      )}
+    </>
   )
 }
 
@@ -173,6 +230,7 @@ function useCurrentFile(files: ChangedFile[]) {
   useEffect(scrollToTarget, [files])
   const show = (path: string) => {
     setPath(path)
+    if (showPlain(path)) return
     target.current = path
     scrollToTarget()
   }
@@ -185,21 +243,43 @@ function useCurrentFile(files: ChangedFile[]) {
   return { viewer, current: files[at] ?? null, show, step }
 }
 
-/** The viewed files, stored in this browser. A mark applies to one version of a file. */
-function useViewedMarks(crId: string) {
-  const [marks, setMarks] = useStored(`svc-viewed-${crId}`, noMarks)
-  const isViewed = useCallback((file: ChangedFile) => marks[file.path] === file.version, [marks])
+/** A mark applies to one version of a file. */
+function useViewedMarks({ state: { viewed }, edit }: ReturnType<typeof useReviewState>) {
+  const isViewed = useCallback((file: ChangedFile) => viewed[file.path] === file.version, [viewed])
   const toggleViewed = (file: ChangedFile) =>
-    setMarks(({ [file.path]: mark, ...others }) =>
-      mark === file.version ? others : { ...others, [file.path]: file.version },
-    )
+    edit({ viewed: { [file.path]: viewed[file.path] === file.version ? null : file.version } })
   return { isViewed, toggleViewed }
+}
+
+/** Viewed files are folded, and so are files of programs until one asks for them. */
+function useFolds(isViewed: (file: ChangedFile) => boolean) {
+  const [shown, setShown] = useState<ReadonlySet<string>>(new Set())
+  const isFolded = useCallback(
+    (file: ChangedFile) => isViewed(file) || (foldedBecause(file.path) !== null && !shown.has(file.path)),
+    [isViewed, shown],
+  )
+  return { isFolded, shown, show: (path: string) => setShown((before) => new Set([...before, path])) }
+}
+
+function FoldNote({ path, folds: { shown, show } }: { path: string; folds: ReturnType<typeof useFolds> }) {
+  const reason = foldedBecause(path)
+  if (reason === null || shown.has(path)) return null
+  return (
+    <span className="flex items-center gap-2 font-sans text-xs text-dim">
+      {reason}, folded
+      <Button kind="quiet" onClick={() => show(path)} aria-label={`Show the changes of ${path}`}>
+        Show
+      </Button>
+    </span>
+  )
 }
 
 /** The service does not have this commit. */
 function isUnknownSince(error: Error | null): error is ApiError {
   const issues = error instanceof ApiError ? error.detail.issues : undefined
-  return Array.isArray(issues) && issues.some((issue: { path?: unknown }) => issue.path === 'since')
+  return (
+    Array.isArray(issues) && issues.some((issue: { path?: unknown }) => issue.path === 'since' || issue.path === 'to')
+  )
 }
 
 function UnknownSince({ error }: { error: ApiError }) {

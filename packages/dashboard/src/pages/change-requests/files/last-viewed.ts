@@ -1,27 +1,23 @@
-/** The current and the previously viewed head, to show the changes between them. Stored in this browser. */
+/** The head that this person saw before the shown one, to show the changes between them. */
 import { useEffect } from 'react'
-import { useStored } from '../../../browser/use-stored.ts'
+import type { Edit } from '../review/review-state.ts'
+import type { ReviewState } from '../queries.ts'
 
 export interface Viewed {
   sha: string
   at: string
 }
-interface ViewedHeads {
-  now: Viewed | null
-  before: Viewed | null
-}
-const none: ViewedHeads = { now: null, before: null }
 
 /** `shown` is the head on the screen, or null. Returns the head that was viewed before it. */
-export function useLastViewed(crId: string, shown: string | null): Viewed | null {
-  const [heads, store] = useStored(`svc-looked-${crId}`, none)
+export function useLastViewed(
+  { state, isRead, edit }: { state: ReviewState; isRead: boolean; edit: (edit: Edit) => void },
+  shown: string | null,
+): Viewed | null {
+  const { visit, earlier_visit } = state
+  const isNew = isRead && shown !== null && visit?.head_sha !== shown
   useEffect(() => {
-    if (shown !== null)
-      store((stored) => (stored.now?.sha === shown ? stored : { now: viewedNow(shown), before: stored.now }))
-  }, [shown, store])
-  return heads.now?.sha === shown ? heads.before : heads.now
-}
-
-function viewedNow(sha: string): Viewed {
-  return { sha, at: new Date().toISOString() }
+    if (isNew) edit({ visited: shown })
+  }, [isNew, shown, edit])
+  const before = visit?.head_sha === shown ? earlier_visit : visit
+  return before && { sha: before.head_sha, at: before.visited_at }
 }

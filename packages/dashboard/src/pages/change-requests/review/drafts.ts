@@ -1,35 +1,29 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import { useState } from 'react'
-import { useStored } from '../../../browser/use-stored.ts'
 import type { ChangedFile } from '../files/changed-files.ts'
-
-const none: DraftComment[] = []
+import type { ReviewState } from '../queries.ts'
+import type { Edit } from './review-state.ts'
 
 export type Drafts = ReturnType<typeof useDrafts>
 
-/** Pending comments, stored in this browser. At most one of them is being edited. */
-export function useDrafts(crId: string) {
-  const [drafts, store] = useStored<DraftComment[]>(`svc-review-${crId}`, none)
-  const [openId, setOpenId] = useState<string | null>(null)
-  const put = (draft: DraftComment) => store((before) => [...before.filter(({ id }) => id !== draft.id), draft])
+/** Pending comments. At most one of them is being edited, and a new one is stored once it has a text. */
+export function useDrafts({ state, edit }: { state: ReviewState; edit: (edit: Edit) => void }) {
+  const [open, setOpen] = useState<DraftComment | null>(null)
+  const stored = state.drafts.map(({ draft_id: id, ...draft }): DraftComment => ({ id, ...draft }))
+  const isNew = open !== null && !stored.some(({ id }) => id === open.id)
   return {
-    drafts,
-    openId,
-    begin(file: ChangedFile, range: SelectedLineRange) {
-      const draft = draftAt(file, range)
-      setOpenId(draft.id)
-      put(draft)
-    },
-    edit: ({ id }: DraftComment) => setOpenId(id),
-    save(draft: DraftComment, text: string) {
-      put({ ...draft, text })
-      setOpenId(null)
+    drafts: isNew ? [...stored, open] : stored,
+    openId: open?.id ?? null,
+    begin: (file: ChangedFile, range: SelectedLineRange) => setOpen(draftAt(file, range)),
+    edit: (draft: DraftComment) => setOpen(draft),
+    save({ id, ...draft }: DraftComment, text: string) {
+      edit({ drafts: { [id]: { ...draft, text } } })
+      setOpen(null)
     },
     remove({ id }: DraftComment) {
-      store((before) => before.filter((draft) => draft.id !== id))
-      setOpenId(null)
+      if (stored.some((draft) => draft.id === id)) edit({ drafts: { [id]: null } })
+      setOpen(null)
     },
-    clear: () => store(none),
   }
 }
 

@@ -8,21 +8,21 @@ import type { DraftComment, Drafts } from './drafts.ts'
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
   const [body, setBody] = useState('')
-  const comments = drafts.drafts.filter(({ text }) => text !== '').map(asComment)
+  const pending = drafts.drafts.filter(({ text }) => text !== '')
+  const comments = pending.map(asComment)
   const send = cr.origin_session_id !== null && cr.status !== 'merged'
   const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', {
     path: pathOf(cr),
     once: true,
-    onSuccess: () => {
-      setBody('')
-      drafts.clear()
-    },
+    onSuccess: () => setBody(''),
     refetch: [['project', cr.project_id]],
   })
   const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
   const refusal = body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null
   const submit = () =>
-    refusal === null && !sending.isPending && sending.mutate({ head_sha: headSha, body, comments, send })
+    refusal === null &&
+    !sending.isPending &&
+    sending.mutate({ head_sha: headSha, body, comments, send, draft_ids: pending.map(({ id }) => id) })
   return (
     <Card title={`Your review: ${counted}`}>
       <Form className="flex flex-col gap-3 px-4 py-3" onSubmit={submit}>

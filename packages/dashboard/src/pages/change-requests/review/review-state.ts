@@ -1,0 +1,56 @@
+/** What this person has viewed and drafted in a change request. The server stores it, so that all their browsers agree. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, reply } from '../../../api.ts'
+import { type ChangeRequest, pathOf, reviewState, type ReviewState } from '../queries.ts'
+
+const route = '/v1/projects/{projectId}/change-requests/{crId}/review-state'
+
+export interface Edit {
+  viewed?: Record<string, string | null>
+  drafts?: Record<string, Omit<ReviewState['drafts'][number], 'draft_id'> | null>
+  visited?: string
+}
+
+const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null }
+
+export function useReviewState(cr: ChangeRequest) {
+  const queries = useQueryClient()
+  const query = reviewState(cr)
+  const found = useQuery(query)
+  const sending = useMutation({
+    // Edits of one person apply in their order.
+    scope: { id: `review state ${cr.cr_id}` },
+    mutationFn: (edit: Edit) => reply(api.PATCH(route, { params: { path: pathOf(cr) }, body: edit })),
+    // The page shows an edit at once; an answer from before it must not take it back.
+    onMutate: async (edit) => {
+      await queries.cancelQueries({ queryKey: query.queryKey })
+      queries.setQueryData<ReviewState>(query.queryKey, (before) => edited(before ?? none, edit))
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
+  })
+  return {
+    state: found.data ?? none,
+    isRead: found.data !== undefined,
+    error: sending.error ?? found.error,
+    edit: sending.mutate,
+  }
+}
+
+function edited(state: ReviewState, { viewed = {}, drafts = {}, visited }: Edit): ReviewState {
+  const marks = Object.entries({ ...state.viewed, ...viewed }).filter(([, version]) => version !== null)
+  const known = new Set(state.drafts.map(({ draft_id }) => draft_id))
+  const kept = state.drafts.flatMap((draft) => {
+    const change = drafts[draft.draft_id]
+    return change === undefined ? [draft] : change === null ? [] : [{ ...change, draft_id: draft.draft_id }]
+  })
+  const added = Object.entries(drafts).flatMap(([draft_id, draft]) =>
+    draft === null || known.has(draft_id) ? [] : [{ ...draft, draft_id }],
+  )
+  const isNew = visited !== undefined && visited !== state.visit?.head_sha
+  return {
+    viewed: Object.fromEntries(marks) as ReviewState['viewed'],
+    drafts: [...kept, ...added],
+    visit: isNew ? { head_sha: visited, visited_at: new Date().toISOString() } : state.visit,
+    earlier_visit: isNew ? state.visit : state.earlier_visit,
+  }
+}

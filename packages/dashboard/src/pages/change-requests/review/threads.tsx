@@ -1,0 +1,76 @@
+/** The threads of the shown files: those at their lines, and those whose lines are not shown. */
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { PlacedThread } from '../diff/viewer.tsx'
+import type { ChangedFile } from '../files/changed-files.ts'
+import type { Range } from '../files/versions-menu.tsx'
+import { type ChangeRequest, type Diff, type Review, reviews } from '../queries.ts'
+import { answeredOf, isAnswered, type Item, itemsOf, Quoted, ThreadCard } from './thread.tsx'
+
+const none: Review[] = []
+
+export function useThreads(
+  cr: ChangeRequest,
+  { diff, files, range }: { diff: Diff; files: ChangedFile[]; range: Range },
+) {
+  const { data = none } = useQuery(reviews(cr))
+  return useMemo(() => {
+    const items = itemsOf(data)
+    const placed: PlacedThread[] = []
+    const loose: Item[] = []
+    for (const item of items) {
+      const place = placeIn(item, { diff, range })
+      if (place !== null && isShown(place, files)) placed.push(place)
+      else if (item.state !== 'resolved' && item.written !== null) loose.push(item)
+    }
+    const answered = items.filter(isAnswered).length
+    const counted = items.length === 0 ? '' : `, ${answered} of ${items.length} comments answered`
+    return { items, placed, loose, counted, reviews: data }
+  }, [data, diff, files, range])
+}
+
+/** Null where its lines changed since. The lines before the change are those of the base. */
+function placeIn({ written, ...item }: Item, { diff, range }: { diff: Diff; range: Range }): PlacedThread | null {
+  if (written === null || (written.side === 'old' && range.since !== null)) return null
+  const isReviewed = item.review.head_sha === diff.head_sha
+  const place = isReviewed ? written : range.to === null ? written.current : null
+  if (place === null) return null
+  const version = JSON.stringify([item.state, item.answer, item.replies.length])
+  return { id: item.comment_id, path: place.path, line: place.line, side: written.side, version }
+}
+
+function isShown({ path, side, line }: PlacedThread, files: ChangedFile[]): boolean {
+  const file = files.find((each) => each.path === path || (side === 'old' && each.oldPath === path))
+  if (file === undefined) return false
+  // A file that is still being read may have the line.
+  if (file.view === null) return file.unread !== null
+  return file.view.hunks.some(({ additionStart, additionCount, deletionStart, deletionCount }) => {
+    const [start, count] = side === 'new' ? [additionStart, additionCount] : [deletionStart, deletionCount]
+    return line >= start && line < start + count
+  })
+}
+
+export function ThreadCardOf({ cr, id, items }: { cr: ChangeRequest; id: string; items: readonly Item[] }) {
+  const item = items.find(({ comment_id }) => comment_id === id)
+  return item && <ThreadCard cr={cr} of={item} aside={answeredOf(item)} />
+}
+
+/** Sent comments stay readable when the diff does not show their lines. */
+export function LooseThreads({ cr, items }: { cr: ChangeRequest; items: readonly Item[] }) {
+  if (items.length === 0) return null
+  return (
+    <details className="rounded-lg border border-line px-3 py-2 text-sm">
+      <summary className="cursor-pointer font-medium">
+        {items.length === 1 ? '1 comment' : `${items.length} comments`} on lines that this diff does not show
+      </summary>
+      <ul className="mt-2 flex flex-col gap-3" aria-label="Comments on other lines">
+        {items.map((item) => (
+          <li key={item.comment_id}>
+            {item.written !== null && <Quoted of={item.written} />}
+            <ThreadCard cr={cr} of={item} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
