@@ -15,6 +15,7 @@ const open = new Set([
   ...['listTree', 'deleteSecret', 'listSecrets', 'setSecret', 'abortSession', 'createSession', 'deleteSession'],
   ...[
     'getSession',
+    'getSessionChanges',
     'getTimeline',
     'getTranscript',
     'listPrompts',
