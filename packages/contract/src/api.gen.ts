@@ -4729,6 +4729,12 @@ export interface operations {
                         /** @constant */
                         status: "ready";
                         version: string;
+                        /** @description Set after a restore from a backup: the server answers reads only, and nothing acts, until `svc self-host resume`. */
+                        held?: {
+                            backup_id: string;
+                            backup_created_at: string;
+                            held_at: string;
+                        } | null;
                         /** @description Whether sandboxes can start on this server, and if not, how to fix it. */
                         sandbox: {
                             driver: string;

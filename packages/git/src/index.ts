@@ -49,6 +49,8 @@ export {
   placeCopy,
   readCopyManifest,
 } from './mirror/copy.ts'
+export { missingLinks, notContained } from './mirror/examine.ts'
+export { restoreCopy } from './mirror/restore-copy.ts'
 export { evictMirror, markUsed, useOfMirror } from './mirror/evict.ts'
 export { fetchObjects } from './mirror/repair.ts'
 export { runningFetch } from './process/fetch-progress.ts'

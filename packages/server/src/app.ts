@@ -10,6 +10,7 @@ import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { reviewRoutes } from './change-requests/review/routes.ts'
+import { refuseWhileHeld } from './backup/hold/refuse-while-held.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
 import { channelIngressRoutes } from './channels/ingress/ingress.ts'
 import { channelRoutes } from './channels/routes.ts'
@@ -61,6 +62,7 @@ export function buildApp(deps: Deps): App {
   peerGitRoutes(app, deps)
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())
+  app.use(refuseWhileHeld(deps))
   let document: string | null = null
   app.get('/v1/openapi.json', (c) => {
     document ??= JSON.stringify(openApiDocument(version))

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import { AppReconciler } from './apps/reconciler.ts'
 import { CheckReconciler } from './checks/reconciler.ts'
+import { Hold } from './backup/hold/hold.ts'
+import { refuseUnfinishedRestore } from './backup/restore-mark.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { DiskWatch } from './storage/disk-watch.ts'
@@ -44,6 +46,7 @@ type Start = Pick<Deps, 'log' | 'redaction'> & Pick<StartupHooks, 'makeDriver'> 
 
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
 export async function buildDeps(config: Config, { log, redaction, folderId, makeDriver }: Start): Promise<Built> {
+  refuseUnfinishedRestore(config)
   const runDir = await makeRunDir(config)
   const embedded =
     config.databaseUrl === null
@@ -80,6 +83,7 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
       ...registered,
       peerTls,
       instanceId,
+      hold: await Hold.read(opened.db),
       config,
       disk,
       keyring,
@@ -122,6 +126,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     locks,
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
+    hold: Hold.none(),
     homeGate: new HomeGate(),
     events: new EventNotifier({ db, locks, log: own.log }),
     instanceId: randomUUID(),

@@ -3,6 +3,7 @@ import type { ErrorCode } from '@svc/contract/errors'
 import type { SandboxDriver } from '@svc/sandbox'
 import type pg from 'pg'
 import type { Serving } from './apps/serving.ts'
+import type { Hold } from './backup/hold/hold.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Repository, StoreFile } from '@svc/git'
@@ -33,6 +34,8 @@ export interface Deps {
   /** Knows every secret this process has opened and removes it from what is stored, shown and logged. */
   redaction: Redaction
   sandboxes: SandboxDriver | null
+  /** Whether everything that acts waits, after a restore. */
+  hold: Hold
   /** Whether the disk has space for new work. */
   disk: DiskWatch
   egress: EgressGate

@@ -25,6 +25,7 @@ import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
+import { commands } from './startup/commands.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfo } from './startup/server-info.ts'
@@ -33,15 +34,6 @@ import { startupLine } from './startup/startup-error.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
 
-/** For `svc self-host`, which runs this program for what needs its configuration. */
-const inside = [
-  '--doctor',
-  '--examine-upgrade',
-  '--end-sandboxes',
-  '--rotate-key',
-  '--sandbox-image',
-  '--move-database',
-]
 const usage = `svc server runs the server in the foreground, until Ctrl-C. It takes no arguments: environment variables configure it
 (docs/operate/server.md). In the background: svc self-host start
 `
@@ -49,7 +41,8 @@ const usage = `svc server runs the server in the foreground, until Ctrl-C. It ta
 /** `svc server`: runs until SIGTERM or SIGINT. A failure to start is one line and exit code 1. */
 export async function runServer(args: string[], hooks: StartupHooks): Promise<void> {
   const [first] = args
-  if (first !== undefined && !inside.includes(first)) {
+  const command = first === undefined ? undefined : commands[first]
+  if (first !== undefined && command === undefined) {
     const isHelp = ['--help', '-h', 'help'].includes(first)
     process[isHelp ? 'stdout' : 'stderr'].write(usage)
     process.exitCode = isHelp ? 0 : 2
@@ -59,40 +52,8 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
   try {
     config = readConfig()
     armFailpoints(config.failpoints)
-    if (args.includes('--doctor')) {
-      const { examineMachine } = await import('./startup/doctor.ts')
-      process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
-      return
-    }
-    if (args.includes('--examine-upgrade')) {
-      const { examineUpgrade } = await import('./startup/examine-upgrade.ts')
-      process.stdout.write(`${JSON.stringify(await examineUpgrade(config))}\n`)
-      return
-    }
-    if (args.includes('--end-sandboxes')) {
-      const { endSandboxes } = await import('./startup/end-sandboxes.ts')
-      process.stdout.write(`${JSON.stringify(await endSandboxes(config))}\n`)
-      return
-    }
-    if (args.includes('--rotate-key')) {
-      const { rotateKeyOf } = await import('./keyring/rotate-command.ts')
-      process.stdout.write(`${JSON.stringify(await rotateKeyOf(config))}\n`)
-      return
-    }
-    if (args.includes('--move-database')) {
-      const { moveDatabase } = await import('./startup/move-database.ts')
-      const to = (await new Response(Bun.stdin.stream()).text()).trim()
-      const moved = await moveDatabase(config, to, (at) => process.stderr.write(`${JSON.stringify(at)}\n`))
-      process.stdout.write(`${JSON.stringify(moved)}\n`)
-      return
-    }
-    if (args.includes('--sandbox-image')) {
-      const { writeSandboxImage } = await import('./startup/sandbox-image.ts')
-      const written = await writeSandboxImage(config, args.slice(args.indexOf('--sandbox-image') + 1))
-      process.stdout.write(`${JSON.stringify(written)}\n`)
-      return
-    }
-    await serve(config, hooks)
+    if (command === undefined) return await serve(config, hooks)
+    process.stdout.write(`${JSON.stringify(await command(config, args.slice(1)))}\n`)
   } catch (error) {
     const line = startupLine(error, config)
     if (line === null) throw error
@@ -134,9 +95,13 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       if (hasAdopted) await reconcileSessions(deps)
     }
     heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
-    await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
-    hasAdopted = true
-    await shutdown.wait('apps', continueApps(deps))
+    const takeOver = async () => {
+      await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
+      hasAdopted = true
+      await shutdown.wait('apps', continueApps(deps))
+    }
+    const isHeld = deps.hold.held !== null
+    if (!isHeld) await takeOver()
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
@@ -151,10 +116,12 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     for (const each of [listener, peers])
       each?.answerWith((request, env) => app.fetch(request, env), ingress, forwarder)
     void showGreeting(greeting, log)
-    const working = work(deps, shutdown.signal, waker)
+    const working = isHeld
+      ? workOnceLifted(deps, takeOver, { signal: shutdown.signal, waker })
+      : work(deps, shutdown.signal, waker)
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, shutdown.signal)
-    await beginSessions(deps)
+    if (!isHeld) await beginSessions(deps)
     await shutdown.requested()
     await Promise.all([
       shutdown.drain('open requests', Promise.all([listener.close(), peers?.close()])),
@@ -196,6 +163,19 @@ async function showGreeting(greeting: () => Promise<string>, log: Deps['log']): 
 async function work(deps: Deps, signal: AbortSignal, waker: JobWaker): Promise<void> {
   const homes = deps.home === null ? null : watchHomes(deps, signal)
   await Promise.all([homes, deps.config.roles.worker ? runJobs(jobs(deps), signal, deps, waker) : null])
+}
+
+/** After a restore: answers reads, and begins to work when the operator resumes it. */
+async function workOnceLifted(
+  deps: Deps,
+  takeOver: () => Promise<void>,
+  { signal, waker }: { signal: AbortSignal; waker: JobWaker },
+): Promise<void> {
+  if (!(await deps.hold.lifted(deps, signal))) return
+  deps.log.info('the server was resumed after a restore, and works from now on')
+  await takeOver()
+  await beginSessions(deps)
+  await work(deps, signal, waker)
 }
 
 /** A session that is adopted changes no row, and the jobs of its sandbox have to know it. */

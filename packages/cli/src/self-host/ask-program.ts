@@ -26,7 +26,18 @@ interface Asked {
 /** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
-  flag: '--doctor' | '--end-sandboxes' | '--examine-upgrade' | '--move-database' | '--rotate-key' | '--sandbox-image',
+  flag:
+    | '--backup'
+    | '--check'
+    | '--doctor'
+    | '--end-sandboxes'
+    | '--examine-upgrade'
+    | '--list-backups'
+    | '--move-database'
+    | '--restore'
+    | '--resume'
+    | '--rotate-key'
+    | '--sandbox-image',
   { ms, otherwise, env, more = [], input, onLine }: Asked,
 ): Promise<T> {
   const [program, ...args] = serverCommand()

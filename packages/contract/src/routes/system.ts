@@ -18,6 +18,13 @@ export const readyRoute = route.get('public', '/v1/ready', {
   reply: z.object({
     status: z.literal('ready'),
     version: z.string(),
+    held: z
+      .object({ backup_id: z.string(), backup_created_at: z.string(), held_at: z.string() })
+      .nullable()
+      .optional()
+      .describe(
+        'Set after a restore from a backup: the server answers reads only, and nothing acts, until `svc self-host resume`.',
+      ),
     sandbox: z
       .object({
         driver: z.string(),

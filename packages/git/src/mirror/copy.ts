@@ -139,7 +139,8 @@ export async function placeCopy(made: string, dir: string): Promise<void> {
   await syncPaths([dirname(dir), dirname(made)])
 }
 
-async function openCopy(dir: string, { format, head }: CopyManifest): Promise<void> {
+/** Makes the repository unless it is there. */
+export async function openCopy(dir: string, { format, head }: CopyManifest): Promise<void> {
   const isThere = await access(join(dir, 'HEAD')).then(
     () => true,
     () => false,

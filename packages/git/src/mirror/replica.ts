@@ -173,7 +173,8 @@ async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
   return walked.code === 0
 }
 
-async function requireWhole(dir: string, shas: Sha[]): Promise<void> {
+/** Throws unless these commits are here with their whole history. */
+export async function requireWhole(dir: string, shas: Sha[]): Promise<void> {
   if (shas.length > 0 && !(await isWhole(dir, shas))) throw new Error('The replica lacks objects of its refs.')
 }
 

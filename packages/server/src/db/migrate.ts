@@ -49,11 +49,12 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** For a caller that holds the lock of migrations. */
-export async function layTables(client: pg.Client): Promise<void> {
+/** For a caller that holds the lock of migrations. `upTo` leaves the tables as an earlier version made them. */
+export async function layTables(client: pg.Client, upTo: number = knownVersion): Promise<void> {
   const found = await currentVersion(client)
   requireKnown(found)
-  for (const migration of migrations.filter(({ version }) => version > found)) await apply(client, migration)
+  const pending = migrations.filter(({ version }) => version > found && version <= upTo)
+  for (const migration of pending) await apply(client, migration)
 }
 
 /** Held until the connection ends. */

@@ -407,6 +407,12 @@ export interface Schema {
     sealed_sha256: Buffer
     given_at: Now
   }
+  held: {
+    singleton: Generated<boolean>
+    backup_id: string
+    backup_created_at: Timestamp
+    held_at: Now
+  }
   host_landings: {
     cr_id: string
     project_id: string

@@ -1,10 +1,7 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { startEmbeddedPostgres } from '../db/embedded/postgres.ts'
-import { dataMajor } from '../db/embedded/data.ts'
-import { runningDatabase } from '../db/embedded/running.ts'
+import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
@@ -14,7 +11,7 @@ import { rotateMasterKey, type Rotation } from './rotate.ts'
 
 export async function rotateKeyOf(config: Config): Promise<Rotation> {
   const log = makeLog('json', (text) => text)
-  const { url, end } = await reachDatabase(config, log)
+  const { url, end } = await reach(config, log)
   try {
     const database = openDatabase(url, log, { applicationName: `svc ${randomUUID()}` })
     try {
@@ -30,19 +27,10 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
   }
 }
 
-/** The database of the running server, or the same database started for this command. */
-async function reachDatabase(
-  { databaseUrl, dataDir }: Config,
-  log: ReturnType<typeof makeLog>,
-): Promise<{ url: string; end(): Promise<void> }> {
-  if (databaseUrl !== null) return { url: databaseUrl, end: async () => {} }
-  const folder = join(dataDir, 'postgres')
-  if ((await dataMajor(folder)) === null)
-    throw new MasterKeyError(
-      `There is no data in ${dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server.`,
-    )
-  const running = await runningDatabase(folder)
-  if (running !== null) return { url: running, end: async () => {} }
-  const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
-  return { url: embedded.connectionString, end: () => embedded.stop() }
+async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
+  const reached = await reachDatabase(config, log)
+  if (reached !== null) return reached
+  throw new MasterKeyError(
+    `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server.`,
+  )
 }

@@ -5,7 +5,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import { isAtHome } from '../db/home.ts'
 import { isServerDead } from '../db/live-instance.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { type Changes, findRow, firstRow, takeRow, updateRow, updateRows } from '../db/rows.ts'
+import { type Changes, findRow, firstRow, listRows, takeRow, updateRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { SandboxRow } from '../sandboxes/store.ts'
 import { isWaiting } from './questions/store.ts'
@@ -102,6 +102,11 @@ export async function listSessions(
 export async function runningSessionsOf(db: DbOrTransaction, projectId: string): Promise<SessionWithSandbox[]> {
   const ofProject = withSandbox(db).where('project_sessions.project_id', '=', projectId)
   return (await ofProject.where('project_sessions.status', 'in', ['provisioning', 'running']).execute()).map(nest)
+}
+
+/** Of all projects. */
+export function liveSessions(db: DbOrTransaction): Promise<SessionRow[]> {
+  return listRows(db, 'project_sessions', { status: liveStatuses }, 'session_id')
 }
 
 export async function insertSession(db: DbOrTransaction, row: NewRow<'project_sessions'>, actor: Actor | null) {

@@ -33,6 +33,12 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
   const owner = await ensureOwner(deps)
   const { publicUrl, dataDir, masterKeyFile, peerUrl } = deps.config
   const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
+  const { held } = deps.hold
+  if (held !== null)
+    lines.push(
+      `  Held         restored from a backup of ${held.backup_created_at}: it answers reads only, and nothing acts.`,
+      `               To let it act, once its original is off: ${command} self-host resume`,
+    )
   // Other servers share the database, and projects name their home by this name.
   if (peerUrl !== null) lines.push(`  Server       ${deps.serverName} (other servers reach it at ${peerUrl})`)
   lines.push(`  Master key   ${masterKeyFile} (back it up apart from the data)`)

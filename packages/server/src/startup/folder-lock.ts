@@ -36,6 +36,14 @@ export function lockDataFolder(dataDir: string, newId: () => string): FolderLock
   return { folderId, release: () => closeSync(file) }
 }
 
+/** Locks a file that it makes. Null: another process holds the lock. */
+export function lockFile(path: string): { release(): void } | null {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
+  if (tryLock(file)) return { release: () => closeSync(file) }
+  closeSync(file)
+  return null
+}
+
 /** The id of the folder; null before its first server. */
 export function readFolderId(dataDir: string): string | null {
   const path = join(dataDir, lockName)

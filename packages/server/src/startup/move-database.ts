@@ -8,7 +8,6 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { dataMajor } from '../db/embedded/data.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/postgres.ts'
 import { layTables } from '../db/migrate.ts'
 import { connect, type End } from '../db/move/connect.ts'
 import type { Progress } from '../db/move/copy.ts'
@@ -16,7 +15,7 @@ import { examineSource, lockSource, requireOneHome } from '../db/move/examine.ts
 import { moveData, type Moved } from '../db/move/move-data.ts'
 import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
-import { makeLog } from '../log.ts'
+import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
@@ -111,28 +110,6 @@ async function placeIfLeft(folder: string): Promise<string | null> {
     return `${folder}-left-${dayOf(earlier)}-${earlier.move_id.slice(0, 8)}`
   } finally {
     await end.close()
-  }
-}
-
-async function startIn(folder: string): Promise<End> {
-  const log = makeLog('json', (text) => text)
-  log.level = 'warn'
-  const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
-  try {
-    return endingWith(await connect(embedded.connectionString, `the embedded database in ${folder}`), embedded)
-  } catch (error) {
-    await embedded.stop()
-    throw error
-  }
-}
-
-function endingWith(end: End, embedded: EmbeddedPostgres): End {
-  return {
-    ...end,
-    async close() {
-      await end.close()
-      await embedded.stop()
-    },
   }
 }
 

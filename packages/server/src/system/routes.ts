@@ -21,6 +21,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
       return {
         status: 'ready' as const,
         version,
+        held: deps.hold.held,
         sandbox: await sandboxReadiness(deps),
         model: (await modelCatalog(deps)).source === 'none' ? ('none' as const) : ('upstream' as const),
         disk: {

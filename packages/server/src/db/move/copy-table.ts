@@ -6,7 +6,7 @@ import { columnList, quoted, type Table } from './tables.ts'
 /** Rows travel in pieces of this size, since a message for each would cost more than its content. */
 const pieceBytes = 128 * 1024
 /** Above this the reading waits for the writing. */
-const waitingBytesMax = 1024 * 1024
+export const waitingBytesMax = 1024 * 1024
 
 /** Text, not binary: every version of PostgreSQL reads it alike. `onRow` is called for each row. */
 export async function copyTable(
@@ -33,7 +33,7 @@ export async function copyTable(
   await Promise.all([read(), written])
 }
 
-function submit(client: pg.Client, query: pg.Query): Promise<void> {
+export function submit(client: pg.Client, query: pg.Query): Promise<void> {
   return new Promise((resolve, reject) => {
     query.on('end', () => resolve())
     query.on('error', reject)
@@ -48,7 +48,7 @@ interface CopyConnection {
   endCopyFrom(): void
 }
 
-const connectionOf = (client: pg.Client) => (client as unknown as { connection: CopyConnection }).connection
+export const connectionOf = (client: pg.Client) => (client as unknown as { connection: CopyConnection }).connection
 
 function sendPiece({ from, to }: { from: pg.Client; to: CopyConnection }, piece: Buffer): void {
   to.sendCopyFromChunk(piece)
@@ -58,7 +58,7 @@ function sendPiece({ from, to }: { from: pg.Client; to: CopyConnection }, piece:
   to.stream.once('drain', () => source.resume())
 }
 
-class Reader extends pg.Query {
+export class Reader extends pg.Query {
   readonly #onRow: (row: Buffer) => void
 
   constructor(text: string, onRow: (row: Buffer) => void) {
@@ -72,7 +72,7 @@ class Reader extends pg.Query {
   }
 }
 
-class Writer extends pg.Query {
+export class Writer extends pg.Query {
   readonly #begun = Promise.withResolvers<CopyConnection>()
   /** Resolves when PostgreSQL is ready for the rows. */
   readonly begun = this.#begun.promise
@@ -83,7 +83,7 @@ class Writer extends pg.Query {
 }
 
 /** Gathers rows. */
-class Pieces {
+export class Pieces {
   readonly #buffer = Buffer.allocUnsafe(pieceBytes)
   readonly #send: (piece: Buffer) => void
   #size = 0

@@ -118,7 +118,7 @@ const totalOf = (contents: Map<string, Content>) => [...contents.values()].reduc
  * foreign keys, which a table may need before the table it refers to. An owner of the tables may do that; turning off
  * all triggers at once takes a superuser. Adding a key again verifies all rows. The names and the order stay.
  */
-async function takeOff(client: pg.Client, tables: readonly Table[]): Promise<() => Promise<void>> {
+export async function takeOff(client: pg.Client, tables: readonly Table[]): Promise<() => Promise<void>> {
   const names = tables.map(({ name }) => quoted(name))
   const { rows: keys } = await client.query<{ owner: string; name: string; definition: string }>(
     `select c.relname as owner, k.conname as name, pg_get_constraintdef(k.oid) as definition

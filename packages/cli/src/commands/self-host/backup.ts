@@ -1,0 +1,290 @@
+/** Backups of a server on this machine. The server's own program makes them, beside a running server or without one. */
+import { resolve } from 'node:path'
+import { sizeText } from '@svc/contract/schemas/quotas'
+import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal, UsageError } from '../../errors.ts'
+import { askServerProgram } from '../../self-host/ask-program.ts'
+import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
+
+interface Missing {
+  project_id: string
+  reason: string
+}
+
+interface BackedUp {
+  backup_id: string
+  created_at: string
+  folder: string
+  encrypted: boolean
+  made_key: boolean
+  tables: number
+  rows: number
+  repositories: number
+  added_bytes: number
+  missing: Missing[]
+  removed: string[]
+  backups: number
+}
+
+export const backup = command({
+  summary: 'Back up your server to a folder, while it runs or while it is stopped',
+  about: [
+    'A backup has the database, every managed repository, the unfinished work of all projects, and the sealed keys, all as of one moment. The first backup of a folder copies everything, later ones only what changed. After an interruption, run the command again: it goes on, and earlier backups stay whole.',
+    'The master key is not part of a backup, and nobody can open its secrets without it: keep a copy of SVC_MASTER_KEY_FILE in another place.',
+    "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR and DATABASE_URL. Exit code 1 if a repository could not be read; the backup has everything else.",
+  ],
+  scope: 'nothing',
+  args: { folder: { summary: 'The folder for backups, on another disk', names: 'file' } },
+  flags: {
+    encrypt: {
+      kind: 'text',
+      value: 'key-file',
+      summary:
+        'Encrypt it for this age key. The file is made if it is missing; a file with only the age1… recipient works',
+      names: 'file',
+    },
+    keep: {
+      kind: 'text',
+      value: 'count|age',
+      summary: 'Then remove older backups: keep so many (30), or those so young (14d)',
+    },
+  },
+  examples: [
+    'svc self-host backup /mnt/backups',
+    'svc self-host backup /mnt/backups --encrypt ~/svc-backups.key --keep 30d',
+    'svc self-host backup /mnt/backups --json',
+  ],
+  async run(ctx, { args, flags }) {
+    const { out } = ctx
+    if (flags.keep !== undefined && !/^[1-9]\d{0,5}[mhdw]?$/.test(flags.keep))
+      throw new UsageError(`--keep is a count such as 30, or an age such as 14d: ${flags.keep}`)
+    const input = {
+      folder: resolve(args.folder),
+      keyFile: flags.encrypt === undefined ? null : resolve(flags.encrypt),
+      keep: flags.keep ?? null,
+    }
+    const done = await askWithProgress<BackedUp>(ctx, '--backup', {
+      input,
+      otherwise: 'The backup was interrupted. Earlier ones are whole; run the command again to go on.',
+    })
+    if (out.json) out.document(done)
+    else {
+      out.line(green('✓ '), 'Backed up: ', bold(done.backup_id))
+      out.fields([
+        ['folder', done.folder],
+        ['database', `${count(done.rows, 'row')} of ${count(done.tables, 'table')}`],
+        ['repositories', count(done.repositories, 'repository')],
+        ['added', sizeText(done.added_bytes)],
+        ['encrypted', done.encrypted ? 'yes' : 'no'],
+        [
+          'backups',
+          `${done.backups} in this folder${done.removed.length > 0 ? `, ${done.removed.length} removed` : ''}`,
+        ],
+      ])
+      if (done.made_key)
+        out.warn(
+          `${input.keyFile} is new and opens these backups. Keep a copy of it apart from them: without it they are lost.`,
+        )
+      out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
+    }
+    refuseMissing(ctx, done.missing)
+  },
+})
+
+function refuseMissing({ out }: Context, missing: Missing[]): void {
+  if (missing.length === 0) return
+  if (!out.json) for (const { project_id, reason } of missing) out.line(red('✗ '), `${project_id}: ${reason}`)
+  throw new Refusal(
+    'not_available',
+    `${count(missing.length, 'repository')} could not be read, so the backup is without them`,
+    {
+      hint: 'The backup has everything else.',
+      next: ['svc self-host check'],
+      detail: { missing },
+    },
+  )
+}
+
+interface Listed {
+  folder: string
+  backups: {
+    backup_id: string
+    created_at: string
+    server_version: string
+    rows: number
+    repositories: number
+    added_bytes: number
+    encrypted: boolean
+    missing: number
+    master_key_ids: string[]
+  }[]
+}
+
+export const backups = command({
+  summary: 'List the backups in a folder',
+  scope: 'nothing',
+  args: { folder: { summary: 'The folder of svc self-host backup', names: 'file' } },
+  examples: ['svc self-host backups /mnt/backups', 'svc self-host backups /mnt/backups --json'],
+  async run(ctx, { args }) {
+    const { out } = ctx
+    const listed = await askServerProgram<Listed>(ctx, '--list-backups', {
+      ms: 0,
+      input: JSON.stringify({ folder: resolve(args.folder) }),
+      otherwise: 'The backups could not be listed.',
+    })
+    if (out.json) return out.document(listed)
+    if (listed.backups.length === 0) return out.note(`No complete backup in ${listed.folder} yet.`)
+    for (const each of listed.backups)
+      out.line(
+        bold(each.backup_id),
+        dim(`  ${out.time(each.created_at)}`),
+        `  ${count(each.rows, 'row')}, ${count(each.repositories, 'repository')}, ${sizeText(each.added_bytes)} added`,
+        each.encrypted ? dim(', encrypted') : '',
+        each.missing > 0 ? yellow(`, without ${count(each.missing, 'repository')}`) : '',
+        dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
+      )
+  },
+})
+
+interface Restored {
+  backup_id: string
+  created_at: string
+  data_dir: string
+  database: string
+  tables: number
+  rows: number
+  repositories: number
+  stopped_sessions: number
+  missing: Missing[]
+}
+
+export const restore = command({
+  summary: 'Restore a backup into an empty data folder, and into its embedded database or an empty PostgreSQL',
+  about: [
+    'SVC_DATA_DIR names the empty folder, DATABASE_URL the empty PostgreSQL (unset: the embedded one), and SVC_MASTER_KEY_FILE the master key, which is not part of the backup. Refuses before it changes anything if one of them does not fit. After an interruption, run the command again: it begins anew.',
+    'Sessions that ran are stopped; their unfinished work is there. The restored server is held: it answers reads only, and no session, trigger, webhook, channel, app or check acts, so that it does nothing beside its original. svc self-host resume ends that.',
+  ],
+  scope: 'nothing',
+  args: { folder: { summary: 'The folder of svc self-host backup', names: 'file' } },
+  flags: {
+    backup: { kind: 'text', value: 'id', summary: 'This backup of svc self-host backups (default: the newest)' },
+    key: { kind: 'text', value: 'key-file', summary: 'The age identity that opens an encrypted backup', names: 'file' },
+  },
+  examples: [
+    'SVC_DATA_DIR=/srv/svc svc self-host restore /mnt/backups',
+    'svc self-host restore /mnt/backups --backup 20261126T020000Z-0a1b2c3d --key ~/svc-backups.key',
+  ],
+  async run(ctx, { args, flags }) {
+    const { out } = ctx
+    const done = await askWithProgress<Restored>(ctx, '--restore', {
+      input: {
+        folder: resolve(args.folder),
+        backupId: flags.backup ?? null,
+        keyFile: flags.key === undefined ? null : resolve(flags.key),
+      },
+      otherwise: 'The restore was interrupted. Run the command again, which begins anew.',
+    })
+    if (out.json) return out.document(done)
+    out.line(green('✓ '), 'Restored: ', bold(done.backup_id), dim(`  of ${out.time(done.created_at)}`))
+    out.fields([
+      ['data', done.data_dir],
+      ['database', `${count(done.rows, 'row')} of ${count(done.tables, 'table')} in ${done.database}`],
+      ['repositories', count(done.repositories, 'repository')],
+      [
+        'stopped',
+        done.stopped_sessions === 0 ? null : `${count(done.stopped_sessions, 'session')} that ran in the original`,
+      ],
+    ])
+    for (const { project_id, reason } of done.missing)
+      out.warn(`The backup is without the repository of ${project_id}: ${reason}`)
+    out.note('The server is held: it answers reads only, and nothing acts.')
+    out.note('Next: svc self-host check, svc self-host start, and once its original is off: svc self-host resume')
+  },
+})
+
+interface Resumed {
+  resumed: boolean
+  held: { backup_id: string; backup_created_at: string } | null
+}
+
+export const resume = command({
+  summary: 'Let a restored server act again: sessions, triggers, webhooks, channels, apps and checks',
+  about: [
+    'Turn its original off first: both would fire the same triggers, post the same messages and merge on the same hosts. A running server goes on within a second, without a restart.',
+  ],
+  scope: 'nothing',
+  examples: ['svc self-host resume', 'SVC_DATA_DIR=/srv/svc svc self-host resume --json'],
+  async run(ctx) {
+    const { out } = ctx
+    const done = await askServerProgram<Resumed>(ctx, '--resume', {
+      ms: 0,
+      otherwise: 'The server could not be resumed.',
+    })
+    if (out.json) return out.document(done)
+    if (!done.resumed) return out.note('Nothing is held here.')
+    out.line(green('✓ '), 'Resumed: everything acts again')
+  },
+})
+
+interface Checked {
+  projects: number
+  repositories: number
+  disagreements: { kind: string; project_id: string | null; says: string }[]
+}
+
+export const check = command({
+  summary: 'Compare the database, the repositories and the stored work of your server, and show what disagrees',
+  about: [
+    'Reads rows, refs, receipts, unfinished work, attachments and keys side by side, and lets git check every repository. Changes nothing, and the server may run. Exit code 1 if something disagrees.',
+  ],
+  scope: 'nothing',
+  examples: ['svc self-host check', 'svc self-host check --json'],
+  async run(ctx) {
+    const { out } = ctx
+    const found = await askWithProgress<Checked>(ctx, '--check', {
+      input: {},
+      otherwise: 'The check was interrupted.',
+    })
+    if (out.json) out.document(found)
+    else for (const { says } of found.disagreements) out.line(red('✗ '), says)
+    const { disagreements, projects, repositories } = found
+    const read = `${count(projects, 'project')} and ${count(repositories, 'repository')}`
+    if (disagreements.length > 0)
+      throw new Refusal('not_available', `${count(disagreements.length, 'disagreement')} in ${read}`, {
+        hint: 'docs/operate/backup.md says what to do about each kind.',
+      })
+    if (!out.json) out.line(green('✓ '), `${read} agree`)
+  },
+})
+
+async function askWithProgress<T>(
+  ctx: Context,
+  flag: '--backup' | '--restore' | '--check',
+  { input, otherwise }: { input: object; otherwise: string },
+): Promise<T> {
+  const { out } = ctx
+  out.passing('Starting')
+  try {
+    return await askServerProgram<T>(ctx, flag, {
+      ...{ ms: 0, otherwise, input: JSON.stringify(input) },
+      onLine: (line) => out.passing(progressIn(line)),
+    })
+  } finally {
+    out.clearPassing()
+  }
+}
+
+const phases = { database: 'Database', repositories: 'Repositories', checking: 'Checking' } as const
+
+function progressIn(line: string): string {
+  // Another line is a warning or the error, which is shown at the end.
+  if (!line.startsWith('{"phase"')) return 'Ending'
+  const at = JSON.parse(line) as { phase: keyof typeof phases; name: string; done: number; of: number }
+  return `${phases[at.phase]}: ${at.name} (${at.done + 1} of ${at.of})`
+}
+
+function count(number: number, noun: string): string {
+  const plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
+  return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`
+}

@@ -1,0 +1,29 @@
+/** What is wrong with a repository on disk. Changes nothing. */
+import { git } from '../process/git.ts'
+import { type CallOptions, requireSha, type Sha } from '../repository.ts'
+
+const linesMax = 20
+const outputBytesMax = 64 * 1024
+
+/** What git finds missing between refs and objects, without reading the content of files. */
+export async function missingLinks(dir: string, options: CallOptions = {}): Promise<string[]> {
+  // 1 to 15: a sum of kinds of damage. 128: a ref or the repository itself cannot be read.
+  const accept = [...Array.from({ length: 16 }, (_, code) => code), 128]
+  const args = ['fsck', '--connectivity-only', '--no-dangling', '--no-progress']
+  const found = await git(dir, args, { ...options, lane: 'network', accept, bytesMax: outputBytesMax, overflow: 'cut' })
+  if (found.code === 0 && !found.cut) return []
+  const lines = `${found.stdout.toString()}\n${found.stderr}`.split('\n').filter((line) => line.trim() !== '')
+  return lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines.slice(0, linesMax)
+}
+
+/** Those of these commits, all of which are here, that the history of `tip` does not contain. */
+export async function notContained(dir: string, shas: Sha[], tip: Sha, options: CallOptions = {}): Promise<Sha[]> {
+  if (shas.length === 0) return []
+  const walked = await git(dir, ['rev-list', '--stdin'], {
+    ...options,
+    input: [...shas.map(requireSha), `^${requireSha(tip)}`, ''].join('\n'),
+    lane: 'network',
+  })
+  const outside = new Set(walked.stdout.toString().split('\n'))
+  return shas.filter((sha) => outside.has(sha))
+}

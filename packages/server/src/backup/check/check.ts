@@ -1,0 +1,110 @@
+/**
+ * `svc server --check`: reads the database, the repositories and what they say of each other side by side, of a running
+ * or a stopped server, and changes nothing. What differs only because the server works right now is read again.
+ */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { endPooledGit } from '@svc/git'
+import type { Config } from '../../config.ts'
+import { reachDatabase } from '../../db/embedded/reach.ts'
+import { openDatabase } from '../../db/pool.ts'
+import type { Db } from '../../db/schema.ts'
+import { readServerName } from '../../fleet/server-name.ts'
+import { makeLog } from '../../log.ts'
+import { storedRepositories } from '../../projects/mirrors/stored-repositories.ts'
+import { purgedAmong } from '../../projects/store.ts'
+import { lockDataFolder } from '../../startup/folder-lock.ts'
+import { StartupError } from '../../startup/startup-error.ts'
+import { refuseUnfinishedRestore } from '../restore-mark.ts'
+import { checkKeys } from './keys.ts'
+import { checkRepository } from './repository.ts'
+import { checkedProjects, damagedAttachments } from './store.ts'
+
+export interface Disagreement {
+  /** A word for programs. */
+  kind: string
+  project_id: string | null
+  says: string
+}
+
+export interface CheckReport {
+  projects: number
+  repositories: number
+  disagreements: Disagreement[]
+}
+
+export interface CheckProgress {
+  phase: 'checking'
+  name: string
+  done: number
+  of: number
+}
+
+type OnProgress = (progress: CheckProgress) => void
+
+export async function check(config: Config, onProgress: OnProgress): Promise<CheckReport> {
+  const log = makeLog('json', (text) => text)
+  log.level = 'warn'
+  refuseUnfinishedRestore(config)
+  const reached = await reachDatabase(config, log)
+  if (reached === null)
+    throw new StartupError(
+      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server.`,
+    )
+  const folder = reached.isOurs ? lockDataFolder(config.dataDir, randomUUID) : null
+  const database = openDatabase(reached.url, log)
+  try {
+    return await checkAll(config, database.db, onProgress)
+  } finally {
+    await database.close()
+    await endPooledGit()
+    await reached.end()
+    folder?.release()
+  }
+}
+
+async function checkAll(config: Config, db: Db, onProgress: OnProgress): Promise<CheckReport> {
+  const disagreements = [
+    ...(await checkKeys(config, db)),
+    ...(await checkAttachments(db)),
+    ...(await checkFolders(config, db)),
+  ]
+  const serverName = readServerName(config, '')
+  // Those at home on another server are on its disk.
+  const projects = (await checkedProjects(db)).filter(({ home }) => home === null || home === serverName)
+  let repositories = 0
+  for (const [done, project] of projects.entries()) {
+    onProgress({ phase: 'checking', name: project.slug, done, of: projects.length })
+    const { isThere, found } = await checkRepository(config, db, project)
+    if (isThere) repositories++
+    disagreements.push(...found)
+  }
+  return { projects: projects.length, repositories, disagreements }
+}
+
+async function checkAttachments(db: Db): Promise<Disagreement[]> {
+  return (await damagedAttachments(db)).map(({ attachment_id, session_id }) => ({
+    kind: 'damaged_attachment',
+    project_id: null,
+    says: `The attachment ${attachment_id} of session ${session_id} is not as long as it was.`,
+  }))
+}
+
+/** Repositories on the disk that no row knows. One that is just being purged is removed by the server. */
+async function checkFolders(config: Config, db: Db): Promise<Disagreement[]> {
+  const found: Disagreement[] = []
+  for (const folder of ['repositories', 'mirrors'] as const) {
+    const ids = (await storedRepositories({ config }, folder)).flatMap(({ projectId }) => projectId ?? [])
+    // Read after the disk, so that a project that is made meanwhile is known.
+    const known = new Set((await checkedProjects(db)).map(({ project_id }) => project_id))
+    const unknown = ids.filter((id) => !known.has(id))
+    const purged = new Set(await purgedAmong(db, unknown))
+    for (const id of unknown.filter((one) => !purged.has(one)))
+      found.push({
+        kind: 'unknown_repository',
+        project_id: id,
+        says: `${join(config.dataDir, folder, `${id}.git`)} is the repository of a project that the database does not have.`,
+      })
+  }
+  return found
+}

@@ -1,0 +1,135 @@
+/** One repository beside the rows that tell about it. */
+import { existsSync } from 'node:fs'
+import { hasObjects, listAllRefs, missingLinks, missingObjects, notContained, type Repository } from '@svc/git'
+import type { Config } from '../../config.ts'
+import type { Db } from '../../db/schema.ts'
+import { managedDir, mirrorDir } from '../../projects/repository.ts'
+import { lastValues } from '../../projects/replicas/store.ts'
+import type { Disagreement } from './check.ts'
+import { type CheckedProject, mergedCommits, openMerges, savedWorkOf } from './store.ts'
+
+/** A server that works changes rows and refs in turn, so what differs once may agree in the next moment. */
+const readsMax = 3
+
+interface Checked {
+  db: Db
+  project: CheckedProject
+  repo: Repository
+}
+
+type Found = Omit<Disagreement, 'project_id'>
+
+export async function checkRepository(
+  config: Config,
+  db: Db,
+  project: CheckedProject,
+): Promise<{ isThere: boolean; found: Disagreement[] }> {
+  const { project_id, managed } = project
+  const dir = managed ? managedDir({ config }, project_id) : mirrorDir({ config }, project_id)
+  const of = (found: Found[]) => found.map((one) => ({ ...one, project_id }))
+  if (!existsSync(dir)) {
+    if (project.is_new) return { isThere: false, found: [] }
+    const says = `${project.slug}: ${dir} is missing, which is its only repository.`
+    const work = managed ? [] : await untilAgreed(() => workWithoutStore(db, project))
+    return { isThere: false, found: of(managed ? [{ kind: 'missing_repository', says }] : work) }
+  }
+  const checked = { db, project, repo: { dir, remote: null } }
+  return {
+    isThere: true,
+    found: of([
+      ...(await links(checked)),
+      ...(managed ? await untilAgreed(() => merges(checked)) : []),
+      ...(await untilAgreed(() => receipts(checked))),
+      ...(await untilAgreed(() => work(checked))),
+    ]),
+  }
+}
+
+async function untilAgreed(read: () => Promise<Found[]>): Promise<Found[]> {
+  let found = await read()
+  for (let reads = 1; found.length > 0 && reads < readsMax; reads++) found = await read()
+  return found
+}
+
+async function links({ project, repo }: Checked): Promise<Found[]> {
+  const lines = await missingLinks(repo.dir)
+  if (lines.length === 0) return []
+  return [
+    {
+      kind: 'broken_repository',
+      says: `${project.slug}: git fsck finds its repository incomplete: ${lines.join('; ')}`,
+    },
+  ]
+}
+
+async function merges({ db, project, repo }: Checked): Promise<Found[]> {
+  const merged = await mergedCommits(db, project.project_id)
+  const gone = new Set(
+    merged.length === 0 ? [] : await missingObjects(repo, [...new Set(merged.map(({ sha }) => sha))]),
+  )
+  const found: Found[] = merged
+    .filter(({ sha }) => gone.has(sha))
+    .map(({ number, sha }) => ({
+      kind: 'lost_merge',
+      says: `${project.slug}: change request #${number} is merged as ${sha}, and its repository does not have this commit.`,
+    }))
+  const tips = new Map((await listAllRefs(repo.dir, 'refs/heads/')).map(({ ref, sha }) => [ref, sha]))
+  const present = merged.filter(({ sha }) => !gone.has(sha))
+  for (const [base, of] of Map.groupBy(present, (one) => one.base)) {
+    const tip = tips.get(`refs/heads/${base}`)
+    // A branch that was deleted since tells nothing.
+    if (tip === undefined) continue
+    const shas = [...new Set(of.map(({ sha }) => sha))]
+    const outside = new Set(await notContained(repo.dir, shas, tip))
+    const numbers = of.flatMap(({ number, sha }) => (outside.has(sha) ? [`#${number}`] : []))
+    if (numbers.length > 0)
+      found.push({
+        kind: 'rewound_branch',
+        says: `${project.slug}: ${base} does not contain ${numbers.join(', ')}, which ${numbers.length === 1 ? 'is' : 'are'} merged. Someone force-pushed it, or the repository is older than the database.`,
+      })
+  }
+  const waiting = await openMerges(db, project.project_id)
+  if (waiting > 0)
+    found.push({
+      kind: 'open_merge',
+      says: `${project.slug}: ${waiting} merges began over an hour ago and neither landed nor failed.`,
+    })
+  return found
+}
+
+/** What the database recorded as the last value of a ref, on servers with copies. */
+async function receipts({ db, project, repo }: Checked): Promise<Found[]> {
+  const recorded = await lastValues(db, project.project_id)
+  if (recorded.length === 0) return []
+  const refs = new Map((await listAllRefs(repo.dir)).map(({ ref, sha }) => [ref, sha]))
+  return recorded.flatMap(({ ref, new_sha }) => {
+    const now = refs.get(ref) ?? null
+    if (now === new_sha) return []
+    const says = `${project.slug}: ${ref} is ${now ?? 'gone'}, and ${new_sha ?? 'its end'} was acknowledged.`
+    return [{ kind: 'other_ref', says }]
+  })
+}
+
+async function work({ db, project, repo }: Checked): Promise<Found[]> {
+  const saved = await savedWorkOf(db, project.project_id)
+  if (saved.length === 0) return []
+  const refs = new Map((await listAllRefs(repo.dir, 'refs/svc/')).map(({ ref, sha }) => [ref, sha]))
+  const found: Found[] = []
+  for (const { session_id, sha } of saved) {
+    const isThere = await hasObjects(repo, [sha])
+    if (isThere && refs.has(`refs/svc/wip/${session_id}`)) continue
+    const lack = isThere ? 'no ref keeps it' : 'the repository does not have it'
+    found.push({
+      kind: 'lost_work',
+      says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and ${lack}.`,
+    })
+  }
+  return found
+}
+
+async function workWithoutStore(db: Db, project: CheckedProject): Promise<Found[]> {
+  return (await savedWorkOf(db, project.project_id)).map(({ session_id, sha }) => ({
+    kind: 'lost_work',
+    says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and the repository that had it is gone.`,
+  }))
+}

@@ -1,0 +1,68 @@
+/** What the database says that the disk has to agree with. */
+import { sql } from 'kysely'
+import { listRows } from '../../db/rows.ts'
+import type { DbOrTransaction, Row } from '../../db/schema.ts'
+
+export interface CheckedProject {
+  project_id: string
+  slug: string
+  managed: boolean
+  home: string | null
+  is_new: boolean
+}
+
+export async function checkedProjects(db: DbOrTransaction): Promise<CheckedProject[]> {
+  const { rows } = await sql<CheckedProject>`
+    select project_id, coalesce(deleted_slug, slug) as slug, managed, home, created_at > now() - interval '2 minutes' as is_new
+    from projects order by project_id`.execute(db)
+  return rows
+}
+
+export interface MergedCommit {
+  number: number
+  sha: string
+  base: string
+}
+
+/** The result of every merge that was acknowledged. */
+export async function mergedCommits(db: DbOrTransaction, projectId: string): Promise<MergedCommit[]> {
+  const rows = await listRows(db, 'change_requests', { project_id: projectId, status: 'merged' }, 'number')
+  return rows.flatMap(({ number, merge_commit_sha: sha, base_ref: base }) =>
+    sha === null ? [] : [{ number, sha, base }],
+  )
+}
+
+export interface SavedWork {
+  session_id: string
+  sha: string
+}
+
+/** The newest unfinished work of each session. */
+export async function savedWorkOf(db: DbOrTransaction, projectId: string): Promise<SavedWork[]> {
+  const { rows } = await sql<SavedWork>`
+    select distinct on (w.session_id) w.session_id, w.commit_sha as sha
+    from session_wip w join project_sessions s using (session_id)
+    where s.project_id = ${projectId} order by w.session_id, w.generation desc`.execute(db)
+  return rows
+}
+
+/** Attachments whose content is not as long as it was when it was stored. */
+export async function damagedAttachments(
+  db: DbOrTransaction,
+): Promise<{ attachment_id: string; session_id: string }[]> {
+  const { rows } = await sql<{ attachment_id: string; session_id: string }>`
+    select attachment_id, session_id from session_attachments where octet_length(content) <> bytes
+    order by session_id, attachment_id`.execute(db)
+  return rows
+}
+
+/** As each accepted master key wraps it. */
+export function rootKeys(db: DbOrTransaction): Promise<Row<'root_keys'>[]> {
+  return listRows(db, 'root_keys', {}, 'position')
+}
+
+/** Merges that were begun long ago and neither landed nor were given up. */
+export async function openMerges(db: DbOrTransaction, projectId: string): Promise<number> {
+  const created_at = sql`< now() - interval '1 hour'`
+  return (await listRows(db, 'merge_attempts', { project_id: projectId, state: 'intended', created_at })).length
+}

@@ -1,0 +1,31 @@
+/** A restored server only answers reads, and lets people sign in to read, until its operator resumes it. */
+import { ServiceError } from '@svc/contract'
+import type { MiddlewareHandler } from 'hono'
+import type { Deps } from '../../deps.ts'
+import { replyError } from '../../http/reply-error.ts'
+import type { Bindings } from '../../http/request-info.ts'
+
+const readMethods = ['GET', 'HEAD', 'OPTIONS']
+
+/** Requests with another method that change nothing of a project. */
+const openPaths = [
+  /^\/v1\/sign-(in|out)(\/|$)/,
+  /^\/v1\/cli-logins\/redeem$/,
+  /^\/v1\/accounts\/(cli-logins|confirm|owner-links)$/,
+  /^\/v1\/projects\/[^/]+\/git\/git-upload-pack$/,
+]
+
+export function refuseWhileHeld(
+  deps: Deps,
+): MiddlewareHandler<{ Bindings: Bindings; Variables: { requestId: string } }> {
+  return async (c, next) => {
+    const { held } = deps.hold
+    const { method, path } = c.req
+    if (held === null || readMethods.includes(method) || openPaths.some((each) => each.test(path))) return next()
+    const error = new ServiceError('unavailable', 'This server was restored from a backup and is held.', {
+      hint: 'It answers reads only, so that it does nothing beside its original. Its operator lets it act: svc self-host resume',
+      detail: { held: true, backup_id: held.backup_id },
+    })
+    return replyError(error, { id: c.get('requestId'), method, path }, deps)
+  }
+}

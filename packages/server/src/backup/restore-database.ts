@@ -1,0 +1,119 @@
+/** Fills an empty database with the rows of a backup. The hold and the rows become visible in one moment. */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { firstOwner } from '../accounts/store.ts'
+import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { layTables } from '../db/migrate.ts'
+import { connect, type End } from '../db/move/connect.ts'
+import { takeOff } from '../db/move/copy.ts'
+import { examineTarget, lockTarget } from '../db/move/examine.ts'
+import { leaveOriginal } from '../db/move/leave-original.ts'
+import { writeMove } from '../db/move/state.ts'
+import { writeRows } from '../db/move/table-stream.ts'
+import { listTables, quoted } from '../db/move/tables.ts'
+import { openDatabase } from '../db/pool.ts'
+import '../failpoint.ts'
+import { makeLog } from '../log.ts'
+import { startIn } from '../startup/embedded-end.ts'
+import { StartupError } from '../startup/startup-error.ts'
+import { readStored } from './files.ts'
+import { insertHeld } from './hold/store.ts'
+import type { Manifest } from './manifest.ts'
+import type { Opened, RestoreProgress } from './restore.ts'
+import { stopSessions } from './stop-sessions.ts'
+
+type OnProgress = (progress: RestoreProgress) => void
+
+export async function restoreDatabase(
+  { databaseUrl, dataDir }: Config,
+  opened: Opened,
+  onProgress: OnProgress,
+): Promise<{ database: string; stopped_sessions: number }> {
+  const end = databaseUrl === null ? await startIn(join(dataDir, 'postgres')) : await connect(databaseUrl)
+  try {
+    await lockTarget(end)
+    await examineTarget(end)
+    const { client } = end
+    const { manifest } = opened
+    // The tables as the backup has them; later migrations then change the rows, as they did in the original.
+    await layTables(client, manifest.migration)
+    // Until the end, the database counts as an unfinished copy, which no server uses and another restore may replace.
+    const moveId = randomUUID()
+    const other = `the backup ${manifest.backup_id}`
+    await writeMove(client, { move_id: moveId, state: 'arriving', other })
+    await fill(end, opened, onProgress)
+    await failpoint('restore.after_rows')
+    await layTables(client)
+    const stopped = await hold(urlOf(end, databaseUrl), manifest)
+    await leaveOriginal(client)
+    await writeMove(client, { move_id: moveId, state: 'arrived', other })
+    for (const { name } of await listTables(client)) await client.query(`analyze ${quoted(name)}`)
+    return { database: end.address, stopped_sessions: stopped }
+  } finally {
+    await end.close()
+  }
+}
+
+/** The embedded one listens on a socket alone. */
+function urlOf({ client }: End, databaseUrl: string | null): string {
+  return (
+    databaseUrl ?? `postgresql://${client.user}@localhost/${client.database}?host=${encodeURIComponent(client.host)}`
+  )
+}
+
+async function fill({ client }: End, { root, manifest, identity }: Opened, onProgress: OnProgress): Promise<void> {
+  const tables = await listTables(client)
+  requireSameTables(tables, manifest)
+  await client.query('begin')
+  const putBack = await takeOff(client, tables)
+  for (const [done, { file, rows, ...table }] of manifest.tables.entries()) {
+    onProgress({ phase: 'database', name: table.name, done, of: manifest.tables.length })
+    await writeRows(client, table, readStored(root, file, { identity, isCompressed: true }))
+    const found = await client.query<{ rows: string }>(`select count(*) as rows from ${quoted(table.name)}`)
+    if (Number(found.rows[0]!.rows) !== rows)
+      throw new StartupError(
+        `The table ${table.name} has ${found.rows[0]!.rows} rows after the restore, and ${rows} in the backup. Use another backup.`,
+      )
+  }
+  await putBack()
+  for (const { name, last, isCalled } of manifest.sequences)
+    await client.query('select setval($1::regclass, $2, $3)', [quoted(name), last, isCalled])
+  await failpoint('restore.before_commit')
+  await client.query('commit')
+}
+
+function requireSameTables(tables: { name: string }[], manifest: Manifest): void {
+  const ours = new Set(tables.map(({ name }) => name))
+  const foreign = manifest.tables.find(({ name }) => !ours.has(name))
+  if (foreign === undefined) return
+  throw new StartupError(
+    `The backup has the table ${foreign.name}, which svc does not make. Keep tables of your own in another schema, and back up again.`,
+  )
+}
+
+/** Whatever ran in the original has ended here, and nothing acts. */
+async function hold(url: string, { backup_id, created_at }: Manifest): Promise<number> {
+  const log = makeLog('json', (text) => text)
+  log.level = 'warn'
+  const database = openDatabase(url, log)
+  try {
+    return await database.db.transaction().execute(async (trx) => {
+      const reason = `The server was restored from a backup of ${created_at}. The session ran on the original, and its unfinished work is as of that time.`
+      const stopped = await stopSessions(trx, { reason, at: new Date() })
+      await insertHeld(trx, { backup_id, backup_created_at: created_at })
+      await recordOperatorAudit(trx, {
+        ...auditEvent(
+          { account_id: (await firstOwner(trx))?.account_id ?? null },
+          'server.restore',
+          'server',
+          backup_id,
+        ),
+        after: { backup_id, created_at, stopped_sessions: stopped },
+      })
+      return stopped
+    })
+  } finally {
+    await database.close()
+  }
+}

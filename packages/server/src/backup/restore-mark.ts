@@ -1,0 +1,27 @@
+/** Marks a data folder while it is restored, so that no server starts on a part of it. */
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StartupError } from '../startup/startup-error.ts'
+import { writeText } from './files.ts'
+
+const markOf = (dataDir: string) => join(dataDir, 'restore-unfinished')
+
+export function hasRestoreMark(dataDir: string): boolean {
+  return existsSync(markOf(dataDir))
+}
+
+export async function markRestore(dataDir: string, backupId: string): Promise<void> {
+  await writeText(markOf(dataDir), `${backupId}\n`)
+}
+
+export async function unmarkRestore(dataDir: string): Promise<void> {
+  await rm(markOf(dataDir), { force: true })
+}
+
+export function refuseUnfinishedRestore({ dataDir }: { dataDir: string }): void {
+  if (!hasRestoreMark(dataDir)) return
+  throw new StartupError(
+    `The restore into ${dataDir} was interrupted. Run svc self-host restore again, which begins anew. Nothing was changed.`,
+  )
+}

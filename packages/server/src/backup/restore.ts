@@ -1,0 +1,185 @@
+/**
+ * `svc server --restore`: makes a data folder and a database from a backup. Both are empty before, or left by a restore
+ * that was interrupted. Everything that acts is held afterwards. Progress is lines on stderr.
+ */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { type CopyManifest, endPooledGit, parseCopyManifest, restoreCopy } from '@svc/git'
+import type { Config } from '../config.ts'
+import { requireKnown } from '../db/migrate.ts'
+import '../failpoint.ts'
+import { keyId } from '../keyring/cipher.ts'
+import { unwrapRootKey } from '../keyring/keyring.ts'
+import { MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
+import { lockDataFolder } from '../startup/folder-lock.ts'
+import { makeDataDir } from '../startup/run-dir.ts'
+import { StartupError } from '../startup/startup-error.ts'
+import { readStored } from './files.ts'
+import { listBackups, readBackup, readHeader } from './folder.ts'
+import { readKeyFile } from './key-file.ts'
+import type { Manifest } from './manifest.ts'
+import { restoreDatabase } from './restore-database.ts'
+import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
+
+export interface RestoreInput {
+  folder: string
+  /** Null: the newest. */
+  backupId: string | null
+  keyFile: string | null
+}
+
+export interface RestoreReport {
+  backup_id: string
+  created_at: string
+  data_dir: string
+  /** Without a password. */
+  database: string
+  tables: number
+  rows: number
+  repositories: number
+  stopped_sessions: number
+  missing: Manifest['missing']
+}
+
+export interface RestoreProgress {
+  phase: 'repositories' | 'database'
+  name: string
+  done: number
+  of: number
+}
+
+export interface Opened {
+  root: string
+  manifest: Manifest
+  identity: string | null
+}
+
+type OnProgress = (progress: RestoreProgress) => void
+
+export async function restore(config: Config, input: RestoreInput, onProgress: OnProgress): Promise<RestoreReport> {
+  const opened = await openBackup(input)
+  const { manifest } = opened
+  await requireMasterKey(config, manifest)
+  const { dataDir } = config
+  await makeDataDir(dataDir)
+  await requireEmptyFolder(dataDir)
+  const folder = lockDataFolder(dataDir, randomUUID)
+  try {
+    await markRestore(dataDir, manifest.backup_id)
+    for (const name of madeByRestore) await rm(join(dataDir, name), { recursive: true, force: true })
+    await restoreRepositories(config, opened, onProgress)
+    await failpoint('restore.after_repositories')
+    const database = await restoreDatabase(config, opened, onProgress)
+    await unmarkRestore(dataDir)
+    const { backup_id, created_at, tables, repositories, missing } = manifest
+    return {
+      ...{ backup_id, created_at, data_dir: dataDir, ...database },
+      ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
+      ...{ repositories: repositories.length, missing },
+    }
+  } finally {
+    await endPooledGit()
+    folder.release()
+  }
+}
+
+/** Changes nothing. */
+export async function openBackup({ folder, backupId, keyFile }: RestoreInput): Promise<Opened> {
+  const root = resolve(folder)
+  const ids = (await readHeader(root)) === null ? [] : await listBackups(root)
+  const chosen = backupId ?? ids.at(-1)
+  if (chosen === undefined) throw new StartupError(`There is no backup in ${root}. Nothing was changed.`)
+  if (!ids.includes(chosen))
+    throw new StartupError(`${root} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
+  const manifest = await readBackup(root, chosen)
+  requireKnown(manifest.migration)
+  return { root, manifest, identity: await identityFor(manifest, keyFile) }
+}
+
+async function identityFor({ recipient }: Manifest, keyFile: string | null): Promise<string | null> {
+  if (recipient === null) return null
+  if (keyFile === null)
+    throw new StartupError(
+      `The backup is encrypted for ${recipient}. Give its key file with --key. Nothing was changed.`,
+    )
+  const key = await readKeyFile(keyFile)
+  if (key.identity === null)
+    throw new StartupError(
+      `The key file ${keyFile} has only a recipient, which cannot open a backup. Give the one with the identity (AGE-SECRET-KEY-…). Nothing was changed.`,
+    )
+  if (key.recipient !== recipient)
+    throw new StartupError(
+      `The key file ${keyFile} is for ${key.recipient}, and the backup is encrypted for ${recipient}. Nothing was changed.`,
+    )
+  return key.identity
+}
+
+/** Without it no secret of the backup can be opened, and the server would not start. */
+async function requireMasterKey({ masterKeyFile }: Config, { wrapped_keys: wraps }: Manifest): Promise<void> {
+  const needed = wraps.map(({ master_key_id }) => master_key_id).join(' or ')
+  const key = await readMasterKey(masterKeyFile)
+  if (key === null)
+    throw new MasterKeyError(
+      `There is no master key at ${masterKeyFile}, and the backup needs key ${needed}. A backup does not contain it: put the file there, or set SVC_MASTER_KEY_FILE to its place. Nothing was changed.`,
+    )
+  const mine = wraps.find(({ master_key_id }) => master_key_id === keyId(key))
+  if (mine === undefined)
+    throw new MasterKeyError(
+      `The master key ${masterKeyFile} (${keyId(key)}) is not the one of the backup, which needs key ${needed}. Set SVC_MASTER_KEY_FILE to that file. Nothing was changed.`,
+    )
+  try {
+    unwrapRootKey(key, mine.root_key_id, Buffer.from(mine.wrapped, 'base64'))
+  } catch {
+    throw new MasterKeyError(
+      `The master key ${masterKeyFile} does not open the keys in the backup: its manifest is damaged. Use another backup. Nothing was changed.`,
+    )
+  }
+}
+
+const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs']
+const besideData = ['server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
+
+async function requireEmptyFolder(dataDir: string): Promise<void> {
+  const names = (await readdir(dataDir)).filter((name) => !besideData.includes(name))
+  const foreign = hasRestoreMark(dataDir) ? names.filter((name) => !madeByRestore.includes(name)) : names
+  if (foreign.length === 0) return
+  throw new StartupError(
+    `The data folder ${dataDir} is not empty (it has ${foreign[0]}). Set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
+  )
+}
+
+async function restoreRepositories({ dataDir }: Config, opened: Opened, onProgress: OnProgress): Promise<void> {
+  const { root, manifest, identity } = opened
+  const all = new Map(manifest.repositories.map((one) => [one.project_id, one]))
+  let done = 0
+  for await (const { project_id, copy } of copiesIn(opened)) {
+    const { kind, packs } = all.get(project_id)!
+    onProgress({ phase: 'repositories', name: project_id, done: done++, of: all.size })
+    const dir = join(dataDir, kind, `${project_id}.git`)
+    await restoreCopy(
+      dir,
+      copy,
+      packs.map((pack) => () => readStored(root, pack, { identity, isCompressed: false })),
+    )
+    if (!existsSync(dir)) throw new Error(`The repository ${project_id} was not restored.`)
+  }
+}
+
+async function* copiesIn({
+  root,
+  manifest,
+  identity,
+}: Opened): AsyncIterable<{ project_id: string; copy: CopyManifest }> {
+  const text = Readable.from(readStored(root, manifest.refs, { identity, isCompressed: true }), { objectMode: false })
+  for await (const line of createInterface({ input: text, crlfDelay: Infinity })) {
+    const { project_id, copy } = JSON.parse(line) as { project_id: string; copy: unknown }
+    const parsed = parseCopyManifest(copy)
+    if (parsed === null)
+      throw new StartupError(`The refs of ${project_id} in the backup are damaged. Use another backup.`)
+    yield { project_id, copy: parsed }
+  }
+}

@@ -1,0 +1,66 @@
+/** Reads of the database as of one snapshot. */
+import { sql } from 'kysely'
+import { listRows } from '../db/rows.ts'
+import type { Db, DbOrTransaction } from '../db/schema.ts'
+import { lastValues } from '../projects/replicas/store.ts'
+import { rootsOf } from '../storage/root-queries.ts'
+
+export interface SnapshotProject {
+  project_id: string
+  managed: boolean
+  home: string | null
+  /** Commits that rows refer to. */
+  roots: string[]
+  /** What the database acknowledged of refs. Null: the ref was deleted. */
+  acknowledged: { ref: string; sha: string | null }[]
+}
+
+/** Every project, those included that were deleted and can be restored. `snapshotId` is that of another connection. */
+export async function projectsIn(db: Db, snapshotId: string): Promise<SnapshotProject[]> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      await sql`set transaction snapshot ${sql.lit(snapshotId)}`.execute(trx)
+      const work = await savedWork(trx)
+      const projects: SnapshotProject[] = []
+      for (const { project_id, managed, home } of await listRows(trx, 'projects', {}, 'project_id')) {
+        const receipts = await lastValues(trx, project_id)
+        projects.push({
+          ...{ project_id, managed, home },
+          roots: await rootsOf(trx, project_id),
+          acknowledged: [
+            ...receipts.map(({ ref, new_sha }) => ({ ref, sha: new_sha })),
+            ...(work.get(project_id) ?? []),
+          ],
+        })
+      }
+      return projects
+    })
+}
+
+/** The ref of each session's unfinished work. */
+async function savedWork(db: DbOrTransaction): Promise<Map<string, { ref: string; sha: string }[]>> {
+  const { rows } = await sql<{ project_id: string; session_id: string; commit_sha: string }>`
+    select distinct on (w.session_id) s.project_id, w.session_id, w.commit_sha
+    from session_wip w join project_sessions s using (session_id) order by w.session_id, w.generation desc`.execute(db)
+  return Map.groupBy(
+    rows.map(({ project_id, session_id, commit_sha }) => ({
+      project_id,
+      ref: `refs/svc/wip/${session_id}`,
+      sha: commit_sha,
+    })),
+    ({ project_id }) => project_id,
+  )
+}
+
+/** A project that was purged since has no repository any more. */
+export async function isPurged(db: DbOrTransaction, projectId: string): Promise<boolean> {
+  return (await listRows(db, 'projects', { project_id: projectId })).length === 0
+}
+
+/** A project whose repository is made right now may not have one yet. */
+export async function isBeingMade(db: DbOrTransaction, projectId: string): Promise<boolean> {
+  const created_at = sql`> now() - interval '2 minutes'`
+  return (await listRows(db, 'projects', { project_id: projectId, created_at })).length > 0
+}

@@ -1,0 +1,33 @@
+/**
+ * What `svc self-host` runs this program for, because it needs the server's settings and data. Each prints one JSON
+ * document. Imported when used: a server needs none of them.
+ */
+import type { Config } from '../config.ts'
+
+type Command = (config: Config, more: string[]) => Promise<unknown>
+
+export const commands: Record<string, Command> = {
+  '--doctor': async (config) => (await import('./doctor.ts')).examineMachine(config),
+  '--examine-upgrade': async (config) => (await import('./examine-upgrade.ts')).examineUpgrade(config),
+  '--end-sandboxes': async (config) => (await import('./end-sandboxes.ts')).endSandboxes(config),
+  '--rotate-key': async (config) => (await import('../keyring/rotate-command.ts')).rotateKeyOf(config),
+  '--move-database': async (config) =>
+    (await import('./move-database.ts')).moveDatabase(config, (await input()).trim(), progress),
+  '--sandbox-image': async (config, more) => (await import('./sandbox-image.ts')).writeSandboxImage(config, more),
+  '--backup': async (config) =>
+    (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await input()), progress),
+  '--restore': async (config) =>
+    (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
+  '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
+  '--list-backups': async () => (await import('../backup/list.ts')).describeBackups(JSON.parse(await input())),
+  '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
+}
+
+/** Other users of the machine can read arguments, and none of them stdin. */
+function input(): Promise<string> {
+  return new Response(Bun.stdin.stream()).text()
+}
+
+function progress(at: object): void {
+  process.stderr.write(`${JSON.stringify(at)}\n`)
+}
