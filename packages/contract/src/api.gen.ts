@@ -5318,6 +5318,11 @@ export interface operations {
                         /** @description The account the user joined first. */
                         account: components["schemas"]["Account"];
                         accounts: components["schemas"]["Account"][];
+                        /** @description Set while the server is held after a restore from this backup: it answers reads only. */
+                        held?: {
+                            /** Format: date-time */
+                            backup_created_at: string;
+                        };
                     };
                 };
             };

@@ -2,6 +2,7 @@
 import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
+import { readBackups } from './config/backups.ts'
 import { readChecks } from './config/checks.ts'
 import { readFileRepositories, readGitHost } from './config/git-host.ts'
 import { readFleet } from './config/fleet.ts'
@@ -72,6 +73,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     ...readQuotas(settings),
     ...readModels(settings),
     ...readFleet(settings),
+    ...readBackups(settings),
     dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,

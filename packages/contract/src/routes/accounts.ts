@@ -27,6 +27,10 @@ export const getMeRoute = route.get('account', '/v1/accounts/me', {
     user,
     account: account.describe('The account the user joined first.'),
     accounts: z.array(account),
+    held: z
+      .object({ backup_created_at: timestamp })
+      .optional()
+      .describe('Set while the server is held after a restore from this backup: it answers reads only.'),
   }),
 })
 

@@ -21,7 +21,9 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const account = accounts[0]
       if (account === undefined) throw new ServiceError('forbidden', 'You are not a member of any account.')
       const user = await getUser(deps.db, caller.actor.user_id)
-      return { user_id: user.user_id, email: user.email, user, account, accounts }
+      const { held } = deps.hold
+      const restored = held === null ? {} : { held: { backup_created_at: held.backup_created_at } }
+      return { user_id: user.user_id, email: user.email, user, account, accounts, ...restored }
     }),
     handle(contract.listAccountsRoute, async ({ caller }) => ({
       accounts: await accountsOfUser(deps.db, caller.actor.user_id),

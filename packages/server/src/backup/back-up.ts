@@ -21,11 +21,12 @@ import { lockDataFolder } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { version } from '../version.ts'
 import { writeStored } from './files.ts'
+import { parseKeep } from './duration.ts'
 import { listBackups, openForWriting, removeUnused, writeManifest } from './folder.ts'
 import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
 import { backupFormat, type Manifest, type StoredTable } from './manifest.ts'
 import { findRepository, type FoundRepository, packRepository } from './repositories.ts'
-import { parseKeep, removeOldBackups } from './retention.ts'
+import { removeOldBackups } from './retention.ts'
 import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snapshot-store.ts'
 
 export interface BackupInput {

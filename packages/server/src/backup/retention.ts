@@ -1,24 +1,7 @@
 /** Which backups of a folder are kept. */
 import { rm } from 'node:fs/promises'
+import type { Keep } from './duration.ts'
 import { listBackups, manifestPath } from './folder.ts'
-
-/** So many backups, or those so young. */
-export type Keep = { count: number } | { ageMs: number }
-
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-
-/** `24h`, `30m`, `14d`, `4w`. Null: not a duration. */
-export function parseDuration(text: string): number | null {
-  const [, count, unit] = /^([1-9]\d{0,5})([mhdw])$/.exec(text) ?? []
-  return count === undefined ? null : Number(count) * unitMs[unit as keyof typeof unitMs]
-}
-
-/** `30` backups, or an age such as `14d`. Null: neither. */
-export function parseKeep(text: string): Keep | null {
-  if (/^[1-9]\d{0,5}$/.test(text)) return { count: Number(text) }
-  const ageMs = parseDuration(text)
-  return ageMs === null ? null : { ageMs }
-}
 
 export function timeOf(backupId: string): number {
   const [, date, time] = /^(\d{8})T(\d{6})Z/.exec(backupId) ?? []

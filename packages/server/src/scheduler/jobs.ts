@@ -14,6 +14,7 @@ import { detectChecks } from '../checks/trees.ts'
 import { checkDueConnectors } from '../connectors/check.ts'
 import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
 import { deleteOldApprovals } from '../connectors/calls/approval-store.ts'
+import { ScheduledBackups } from '../backup/schedule.ts'
 import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
@@ -330,11 +331,13 @@ function jobsOfHomes(deps: Deps): Job[] {
 const sweptMax = 200
 
 function cleanups(deps: Deps): Job[] {
+  const backups = new ScheduledBackups(deps)
   const [reclaimed, pruned] = [new Rotation(), new Rotation()]
   const swept = { repositories: new Rotation(), mirrors: new Rotation() }
   let isFirst = true
   const few = (dirs: string[], folder: keyof typeof swept) => swept[folder].next(dirs, isFirst ? Infinity : sweptMax)
   return [
+    { name: 'back up', scope: 'own disk', everyMs: 60_000, run: (signal) => backups.run(signal) },
     { name: 'archive sandboxes', scope: 'any server', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'delete old slots', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
     { name: 'delete old events', scope: 'any server', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },

@@ -7,6 +7,7 @@ import { readServerName } from '../fleet/server-name.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
 import { findLostRepositories, listOf } from './lost-repositories.ts'
 import { makeLog } from '../log.ts'
+import { examineBackups, examineHold } from './examine-data.ts'
 import { makeRunDir } from './run-dir.ts'
 import { chooseDriver, makeDrivers } from './choose-driver.ts'
 
@@ -19,6 +20,10 @@ export interface DoctorReport {
   copies: Finding | null
   /** Of the projects whose home is this data folder's server. Null on a server that runs alone. */
   repositories: Finding | null
+  /** Null: this server makes none by itself. */
+  backups: Finding | null
+  /** Null: nothing is held after a restore, or no database answers. */
+  held: Finding | null
 }
 
 export async function examineMachine(config: Config): Promise<DoctorReport> {
@@ -33,6 +38,8 @@ export async function examineMachine(config: Config): Promise<DoctorReport> {
     drivers: await Promise.all(drivers.map(async (one) => ({ name: one.name, findings: await one.examine() }))),
     copies: config.replica === 'none' ? null : await examineCopies(config, log),
     repositories: config.peerUrl === null ? null : await examineRepositories(config, log),
+    backups: await examineBackups(config, new Date()),
+    held: await examineHold(config, log),
   }
 }
 

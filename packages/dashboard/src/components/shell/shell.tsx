@@ -6,6 +6,7 @@ import { Frame } from '../../ui/frame.tsx'
 import { isTyped } from '../../ui/keys.ts'
 import { useTitle } from '../../ui/title.ts'
 import { Breadcrumbs } from './breadcrumbs.tsx'
+import { Held } from './held.tsx'
 import { Notices } from './notices.tsx'
 import { Reconnecting } from './reconnecting.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -65,6 +66,7 @@ export function Shell() {
         >
           <div className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
             <Reconnecting />
+            <Held />
             <Notices />
           </div>
           <div className="px-4 py-5 md:px-6">

@@ -1,0 +1,85 @@
+/** The job that backs up to SVC_BACKUP_DIR. The backup runs in a process of its own, at a low priority. */
+import { spawn } from 'node:child_process'
+import { setPriority } from 'node:os'
+import { basename, resolve } from 'node:path'
+import type { Deps } from '../deps.ts'
+import type { BackupReport } from './back-up.ts'
+import { listBackups } from './folder.ts'
+import { timeOf } from './retention.ts'
+
+type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now'>
+
+/** So that a folder that cannot be written is not tried every minute. */
+const retryMs = 600_000
+const niceness = 10
+
+export class ScheduledBackups {
+  readonly #deps: ScheduleDeps
+  #notBefore = 0
+  #newest: number | null = null
+
+  constructor(deps: ScheduleDeps) {
+    this.#deps = deps
+    if (deps.config.backups === null) return
+    deps.metrics.gauge(
+      'svc_backup_last_timestamp_seconds',
+      'When the newest complete backup in SVC_BACKUP_DIR began.',
+      [],
+      () => (this.#newest === null ? [] : [[{}, this.#newest / 1000]]),
+    )
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { config, now, log } = this.#deps
+    const { backups } = config
+    if (backups === null) return
+    this.#newest = await newestBackup(backups.dir)
+    const at = now().getTime()
+    if (at < this.#notBefore || (this.#newest !== null && at < this.#newest + backups.everyMs)) return
+    this.#notBefore = at + retryMs
+    const input = { folder: backups.dir, keyFile: backups.keyFile, keep: backups.keep }
+    const { backup_id, added_bytes, missing, made_key } = await runBackup(JSON.stringify(input), signal)
+    this.#newest = await newestBackup(backups.dir)
+    log.info({ backup_id, added_bytes }, 'backed up')
+    if (made_key)
+      log.warn({ file: backups.keyFile }, 'the key of the backups is new: keep a copy of it apart from them')
+    if (missing.length > 0) log.error({ missing }, 'repositories could not be read, so the backup is without them')
+  }
+}
+
+/** When it began; null without any. */
+export async function newestBackup(dir: string): Promise<number | null> {
+  const newest = (await listBackups(dir)).at(-1)
+  return newest === undefined ? null : timeOf(newest)
+}
+
+/** This program; from source, Bun runs it. */
+function program(): [string, ...string[]] {
+  if (!basename(process.execPath).startsWith('bun')) return [process.execPath]
+  return [process.execPath, resolve(import.meta.dirname, '../../../svc/src/main.ts')]
+}
+
+/** A stop of the server ends it; the next backup goes on. */
+async function runBackup(input: string, signal: AbortSignal): Promise<BackupReport> {
+  const [command, ...args] = program()
+  const child = spawn(command, [...args, 'server', '--backup'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const end = () => child.kill('SIGKILL')
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    const ended = new Promise<number | null>((done, failed) => child.once('close', done).once('error', failed))
+    if (child.pid !== undefined) setPriority(child.pid, niceness)
+    child.stdin.end(input)
+    const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
+    if (code === 0) return JSON.parse(printed) as BackupReport
+    const reason = said.split('\n').findLast((line) => line.startsWith('svc server: '))
+    throw new Error(`The backup failed: ${reason ?? `its process ended with ${code ?? 'a signal'}`}`)
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}
+
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}

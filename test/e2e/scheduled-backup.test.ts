@@ -1,0 +1,103 @@
+/** A server that backs itself up. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { browserPath, openBrowser } from './browser.ts'
+import { program, removeFolder, root, run, Server, ServerProcess, until } from './harness.ts'
+
+setDefaultTimeout(180_000)
+
+const screens = join(root, 'dist/screens')
+
+let server: Server
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-scheduled-'))
+  server = await Server.start({
+    ...{ SVC_BACKUP_DIR: join(dir, 'backups'), SVC_BACKUP_EVERY: '6h', SVC_BACKUP_KEEP: '30' },
+    ...{ SVC_BACKUP_KEY_FILE: join(dir, 'backups.key'), SVC_SANDBOX_DRIVER: 'none' },
+  })
+})
+afterAll(async () => {
+  await server?.end()
+  await removeFolder(dir)
+})
+
+test('a server backs itself up, encrypted, and the doctor and the metrics show when', async () => {
+  const { backups } = await until('the first backup', async () => {
+    const { code, stdout } = await run([program, 'self-host', 'backups', join(dir, 'backups'), '--json'])
+    if (code !== 0) return null
+    const listed = JSON.parse(stdout) as { backups: { created_at: string; encrypted: boolean }[] }
+    return listed.backups.length > 0 ? listed : null
+  })
+  expect(backups).toMatchObject([{ encrypted: true }])
+  const [, seconds] = await until('the metric', async () => {
+    const text = await (await server.api('/metrics', { token: null })).text()
+    return /^svc_backup_last_timestamp_seconds (\S+)$/m.exec(text)
+  })
+  expect(Number(seconds)).toBe(Math.floor(Date.parse(backups[0]!.created_at) / 1000))
+  const doctor = await run([program, 'self-host', 'doctor', '--json'], { env: server.env, cwd: server.dir })
+  expect(JSON.parse(doctor.stdout)).toMatchObject({ backups: { state: 'good' }, held: null })
+})
+
+class Restored extends ServerProcess {
+  async boot(env: Record<string, string>): Promise<void> {
+    if (!(await this.launch([program, 'server'], env))) throw new Error(this.output)
+  }
+}
+
+test.skipIf(!browserPath)('the pages of a restored server say that it is read-only', async () => {
+  const {
+    SVC_BACKUP_DIR: from = '',
+    SVC_BACKUP_KEY_FILE: key = '',
+    SVC_BACKUP_EVERY: _,
+    SVC_BACKUP_KEEP: __,
+    ...rest
+  } = server.env
+  const env = {
+    ...rest,
+    HOME: dir,
+    SVC_PORT: '0',
+    SVC_DATA_DIR: join(dir, 'data'),
+    SVC_CONFIG_FILE: join(dir, 'config'),
+  }
+  const done = await run([program, 'self-host', 'restore', from, '--key', key], { env, cwd: dir })
+  expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('✓ Restored: ')])
+  const copy = new Restored(dir)
+  await copy.boot(env)
+  const browser = await openBrowser()
+  try {
+    const link = await run([program, 'self-host', 'owner-link'], { env, cwd: dir })
+    const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage()
+    await page.goto(link.stdout.trim())
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('This server was restored and is read-only').waitFor()
+    await mkdir(screens, { recursive: true })
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1440, 900, 360]) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 900 })
+        await page.screenshot({ path: join(screens, `held-${colorScheme}-${width}.png`) })
+      }
+    await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+    expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    const refused = await copy.api('/v1/accounts/tokens', { method: 'POST', token: server.token })
+    expect([refused.status, await refused.json()]).toMatchObject([503, { held: true }])
+    const doctor = await run([program, 'self-host', 'doctor', '--json'], { env, cwd: dir })
+    expect(JSON.parse(doctor.stdout)).toMatchObject({ backups: null, held: { state: 'weak' } })
+
+    const resumed = await run([program, 'self-host', 'resume'], { env, cwd: dir })
+    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('✓ Resumed')])
+    await until('the server to act', async () => {
+      return (await copy.send<{ held: object | null }>('GET', '/v1/ready')).held === null
+    })
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.reload()
+    await page.getByRole('link', { name: 'Projects' }).first().waitFor()
+    expect(await page.getByText('This server was restored').count()).toBe(0)
+  } finally {
+    await browser.close()
+    await copy.kill('SIGTERM')
+  }
+})
