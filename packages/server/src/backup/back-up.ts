@@ -75,7 +75,7 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
     const database = openDatabase(reached.url, log)
     const end = await connect(reached.url)
     try {
-      return await backUpFrom({ config, db: database.db, end }, input, onProgress)
+      return await backUpFrom({ config, db: database.db, end }, input, onProgress).catch(explained(input.folder))
     } finally {
       await end.close()
       await database.close()
@@ -84,6 +84,20 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
     }
   } finally {
     await reached.end()
+  }
+}
+
+/** The disk and the folder are those of the backup, and not of the server. */
+function explained(folder: string): (error: unknown) => never {
+  return (error) => {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (code === 'ENOSPC')
+      throw new StartupError(
+        `The disk that holds ${folder} is full. Earlier backups are whole. Free some space, or keep fewer backups, and run the command again.`,
+      )
+    if (['EACCES', 'EROFS', 'EPERM', 'ENOTDIR'].includes(code))
+      throw new StartupError(`The backup folder ${folder} cannot be written: ${message}. Earlier backups are whole.`)
+    throw error
   }
 }
 

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CopyManifest,
+  GitError,
   incompleteCommits,
   missingObjects,
   packForReplica,
@@ -88,30 +89,37 @@ export async function packRepository(
 ): Promise<PackedRepository> {
   const repo: Repository = { dir, remote: null, group: 'backup' }
   const tips = [...new Set(copy.refs.map(({ sha }) => sha))]
-  const roots =
-    kind === 'mirrors'
-      ? []
-      : await wholeRoots(
-          repo,
-          project.roots.filter((sha) => !tips.includes(sha)),
-        )
-  const wants = [...tips, ...roots]
   const state = startingFrom(await readState(root, project.project_id))
+  const roots = kind === 'mirrors' ? [] : await present(repo, [...new Set(project.roots).difference(new Set(tips))])
   const known = new Set(state.tips)
-  const done = (packs: PackedState['packs'], addedBytes: number) => ({ copy: { ...copy, roots }, packs, addedBytes })
-  if (wants.every((sha) => known.has(sha))) return done(state.packs, 0)
-  const gone = new Set(state.tips.length === 0 ? [] : await missingObjects(repo, state.tips))
-  const has = state.tips.filter((sha) => !gone.has(sha))
+  if ([...tips, ...roots].every((sha) => known.has(sha)))
+    return { copy: { ...copy, roots }, packs: state.packs, addedBytes: 0 }
+  const has = await present(repo, state.tips)
   const name = `packs/${project.project_id}/${randomUUID()}.pack${recipient === null ? '' : '.age'}`
-  const pack = (await packForReplica(repo, { wants, has })) as unknown as AsyncIterable<Uint8Array>
-  const { sourceBytes, ...written } = await writeStored(root, name, pack, { recipient, isCompressed: false })
+  const write = async (wants: string[]) => {
+    const pack = (await packForReplica(repo, { wants, has })) as unknown as AsyncIterable<Uint8Array>
+    return { ...(await writeStored(root, name, pack, { recipient, isCompressed: false })), wants }
+  }
+  const { sourceBytes, wants, ...written } = await write([...tips, ...roots]).catch(async (error: unknown) =>
+    write([...tips, ...(await wholeRoots(repo, roots, error))]),
+  )
   await failpoint('backup.after_pack')
   const isEmpty = sourceBytes <= emptyPackBytesMax
   if (isEmpty) await rm(join(root, name))
   const packs = isEmpty ? state.packs : [...state.packs, written]
   await writeState(root, project.project_id, { packs, tips: wants })
   await failpoint('backup.after_state')
-  return done(packs, isEmpty ? 0 : written.bytes)
+  const whole = new Set(wants)
+  return {
+    copy: { ...copy, roots: roots.filter((sha) => whole.has(sha)) },
+    packs,
+    addedBytes: isEmpty ? 0 : written.bytes,
+  }
+}
+
+async function present(repo: Repository, shas: string[]): Promise<string[]> {
+  const gone = new Set(shas.length === 0 ? [] : await missingObjects(repo, shas))
+  return shas.filter((sha) => !gone.has(sha))
 }
 
 function startingFrom(state: PackedState): PackedState {
@@ -121,11 +129,9 @@ function startingFrom(state: PackedState): PackedState {
   return isFull ? { packs: [], tips: [] } : state
 }
 
-/** Rows may refer to commits of a host that this store never had as a whole. */
-async function wholeRoots(repo: Repository, roots: string[]): Promise<string[]> {
-  if (roots.length === 0) return []
-  const gone = new Set(await missingObjects(repo, roots))
-  const present = roots.filter((sha) => !gone.has(sha))
-  const broken = new Set(await incompleteCommits(repo.dir, present))
-  return present.filter((sha) => !broken.has(sha))
+/** Rows may refer to commits whose history this store does not have as a whole. Throws if that is not why git failed. */
+async function wholeRoots(repo: Repository, roots: string[], error: unknown): Promise<string[]> {
+  const broken = error instanceof GitError ? new Set(await incompleteCommits(repo.dir, roots)) : new Set()
+  if (broken.size === 0) throw error
+  return roots.filter((sha) => !broken.has(sha))
 }
