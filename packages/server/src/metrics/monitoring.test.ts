@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../app.ts'
+import { ScheduledBackups } from '../backup/schedule.ts'
 import { readNetwork } from '../config/network.ts'
 import { Settings } from '../config/settings.ts'
 import { Listener } from '../listen.ts'
@@ -78,6 +79,11 @@ test('alerts and panels ask for metrics that a server has', async () => {
   app.deps.metrics.watchListener(listener)
   app.deps.metrics.watchPools({})
   app.deps.metrics.watchProcess()
+  const backups = new ScheduledBackups({
+    ...app.deps,
+    config: { ...app.deps.config, backups: { dir, everyMs: 1, keep: null, keyFile: null } },
+  })
+  expect(backups).toBeDefined()
   const { host } = new URL(app.deps.config.publicUrl)
   const text = await (await fetch(`${address}/metrics`, { headers: { host } })).text()
   await listener.close()

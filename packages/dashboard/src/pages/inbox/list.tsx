@@ -33,7 +33,7 @@ export function InboxList({ view, of, first, onMore }: ListProps) {
   const keys = useKeys(view, items, putting)
   const isEmpty = items.length === 0
   return (
-    <div className="-mx-4 -my-5 md:-mx-6">
+    <div className="-mx-4 -my-5 not-first:mt-0 md:-mx-6">
       {putting.error !== null && <Notice title={`Couldn't change the item: ${putting.error.message}`} />}
       {isEmpty && <EmptyInbox view={view} first={first} />}
       {groups.map(([group, title]) => {
