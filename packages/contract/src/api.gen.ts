@@ -944,6 +944,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show who last changed each line of a file
+         * @description Ranges of lines with the commit that last changed them. For text files of at most 1 MiB whose path is UTF-8; others are 422.
+         */
+        get: operations["blameFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/compare": {
         parameters: {
             query?: never;
@@ -953,7 +973,7 @@ export interface paths {
         };
         /**
          * Compare two branches
-         * @description Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.
+         * @description Returns what a change request would contain: the merge result, the changed files, and at most 250 commits. `include=patch` adds the text of the changes.
          */
         get: operations["compareRefs"];
         put?: never;
@@ -1024,6 +1044,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the paths of all files at a branch or commit
+         * @description At most 50,000 paths; `truncated` is true when there are more.
+         */
+        get: operations["listPaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/tree": {
         parameters: {
             query?: never;
@@ -1036,6 +1076,26 @@ export interface paths {
          * @description Folders come first. At most 10,000 entries; `truncated` is true when there are more.
          */
         get: operations["listTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the text files of a branch or commit
+         * @description Lines that contain `text`, in upper or lower case. At most 200 lines; `truncated` is true when there are more. Binary files are left out.
+         */
+        get: operations["searchFiles"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6441,6 +6501,57 @@ export interface operations {
             default: components["responses"]["Internal"];
         };
     };
+    blameFile: {
+        parameters: {
+            query: {
+                /** @example main */
+                ref?: string;
+                /** @example README.md */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        path: string;
+                        ranges: {
+                            /** @description The first line, counted from 1. */
+                            start: number;
+                            /** @description The last line. */
+                            end: number;
+                            sha: string;
+                            /** @description The name of the file in that commit. */
+                            path: string;
+                        }[];
+                        /** @description The commits of the ranges, each once. */
+                        commits: {
+                            sha: string;
+                            author_name: string;
+                            author_email: string;
+                            /** Format: date-time */
+                            authored_at: string;
+                            subject: string;
+                        }[];
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
     compareRefs: {
         parameters: {
             query: {
@@ -6448,6 +6559,7 @@ export interface operations {
                 base?: string;
                 /** @example fix-build */
                 head: string;
+                include?: "patch";
             };
             header?: never;
             path: {
@@ -6485,6 +6597,8 @@ export interface operations {
                         additions: number;
                         deletions: number;
                         truncated: boolean;
+                        /** @description With `include=patch`. `truncated` is true when it is not whole. */
+                        patch?: string;
                     };
                 };
             };
@@ -6612,6 +6726,45 @@ export interface operations {
             default: components["responses"]["Internal"];
         };
     };
+    listPaths: {
+        parameters: {
+            query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
+                limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
+                cursor?: string;
+                /** @example main */
+                ref?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        files: {
+                            path: string;
+                        }[];
+                        truncated: boolean;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
     listTree: {
         parameters: {
             query?: {
@@ -6651,6 +6804,45 @@ export interface operations {
                             type: "file" | "executable" | "directory" | "symlink" | "submodule";
                             sha: string;
                             size: number | null;
+                        }[];
+                        truncated: boolean;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    searchFiles: {
+        parameters: {
+            query: {
+                /** @example main */
+                ref?: string;
+                /** @example greet */
+                text: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        matches: {
+                            path: string;
+                            line: number;
+                            /** @description The line. Of a long line, the part around the match. */
+                            text: string;
                         }[];
                         truncated: boolean;
                     };

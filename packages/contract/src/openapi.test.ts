@@ -34,7 +34,7 @@ describe('the routes', () => {
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
-    'getReviewState',
+    ...['getReviewState', 'blameFile', 'searchFiles'],
     ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream'],
   ]
   const isList = ({ method, reply, stream }: Route) =>

@@ -99,6 +99,8 @@ export { commitFileOnBranch } from './hosts/commit-file.ts'
 export { branchRules, openPullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
+export { blameFile, type BlameOutcome } from './diff/blame.ts'
+export { listPaths, searchText } from './diff/search.ts'
 export { findCollisions } from './merge/collisions.ts'
 export { gitVersion, replayMerge, treeOf } from './merge/replay.ts'
 export {

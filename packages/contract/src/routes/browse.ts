@@ -9,6 +9,9 @@ export const pathBytesMax = 4096
 export const fileTextBytesMax = 1024 * 1024
 export const treeEntriesMax = 10_000
 export const compareCommitsMax = 250
+export const pathsMax = 50_000
+export const searchMatchesMax = 200
+const searchBytesMax = 200
 
 /** A branch, or a full commit id that some branch contains. A branch takes precedence. */
 const ref = branchName
@@ -102,13 +105,92 @@ export const getFileRoute = route.get('project-read', `${base}/file`, {
   }),
 })
 
+export const blameFileRoute = route.get('project-read', `${base}/blame`, {
+  name: 'blameFile',
+  summary: 'Show who last changed each line of a file',
+  description:
+    'Ranges of lines with the commit that last changed them. For text files of at most 1 MiB whose path is UTF-8; others are 422.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  query: z.object({ ref: ref.optional(), path }),
+  example: { query: { ref: 'main', path: 'README.md' } },
+  reply: z.object({
+    ref: z.string(),
+    sha: z.string(),
+    path: z.string(),
+    ranges: z.array(
+      z.object({
+        start: z.number().int().describe('The first line, counted from 1.'),
+        end: z.number().int().describe('The last line.'),
+        sha: z.string(),
+        path: z.string().describe('The name of the file in that commit.'),
+      }),
+    ),
+    commits: z
+      .array(
+        z.object({
+          sha: z.string(),
+          author_name: z.string(),
+          author_email: z.string(),
+          authored_at: timestamp,
+          subject: z.string(),
+        }),
+      )
+      .describe('The commits of the ranges, each once.'),
+  }),
+})
+
+export const listPathsRoute = route.get('project-read', `${base}/paths`, {
+  name: 'listPaths',
+  summary: 'List the paths of all files at a branch or commit',
+  description: 'At most 50,000 paths; `truncated` is true when there are more.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  query: pageOfWhole.extend({ ref: ref.optional() }),
+  pages: { list: 'files', by: 'path' },
+  example: { query: { ref: 'main' } },
+  reply: z.object({
+    ref: z.string(),
+    sha: z.string(),
+    files: z.array(z.object({ path: z.string() })),
+    truncated: z.boolean(),
+  }),
+})
+
+export const searchFilesRoute = route.get('project-read', `${base}/search`, {
+  name: 'searchFiles',
+  summary: 'Search the text files of a branch or commit',
+  description:
+    'Lines that contain `text`, in upper or lower case. At most 200 lines; `truncated` is true when there are more. Binary files are left out.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  query: z.object({
+    ref: ref.optional(),
+    text: z
+      .string()
+      .min(1)
+      .refine((text) => !/[\0\r\n]/.test(text) && text.isWellFormed(), 'is not one line of text')
+      .refine(bytesAtMost(searchBytesMax), 'is longer than 200 bytes'),
+  }),
+  example: { query: { ref: 'main', text: 'greet' } },
+  reply: z.object({
+    ref: z.string(),
+    sha: z.string(),
+    matches: z.array(
+      z.object({
+        path: z.string(),
+        line: z.number().int(),
+        text: z.string().describe('The line. Of a long line, the part around the match.'),
+      }),
+    ),
+    truncated: z.boolean(),
+  }),
+})
+
 export const compareRefsRoute = route.get('project-read', `${base}/compare`, {
   name: 'compareRefs',
   summary: 'Compare two branches',
   description:
-    'Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.',
+    'Returns what a change request would contain: the merge result, the changed files, and at most 250 commits. `include=patch` adds the text of the changes.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  query: z.object({ base: ref.optional(), head: ref }),
+  query: z.object({ base: ref.optional(), head: ref, include: z.enum(['patch']).optional() }),
   example: { query: { base: 'main', head: 'fix-build' } },
   reply: mergePreview.omit({ collisions: true, collisions_truncated: true }).extend({
     base_ref: z.string(),
@@ -121,5 +203,6 @@ export const compareRefsRoute = route.get('project-read', `${base}/compare`, {
     additions: z.number().int(),
     deletions: z.number().int(),
     truncated: z.boolean(),
+    patch: z.string().optional().describe('With `include=patch`. `truncated` is true when it is not whole.'),
   }),
 })

@@ -266,7 +266,10 @@ const oddQueries: [string, string][] = [
 ]
 
 /** Without it these would refuse every query for the missing parameter. */
-const needed: Record<string, string> = { getFile: '&path=README.md', compareRefs: '&head=work' }
+const needed: Record<string, string> = {
+  ...{ getFile: '&path=README.md', blameFile: '&path=README.md' },
+  ...{ searchFiles: '&text=a', compareRefs: '&head=work' },
+}
 
 /** This session's upstream has no work to return. */
 const answerOf = (route: Route) =>

@@ -4,10 +4,10 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { shortCredential } from '../redaction/short-credential.ts'
-import { branchesOf, commitsOf, compareRefs, treeOf } from './browse/browse.ts'
+import { branchesOf, commitsOf, compareRefs, pathsOf, searchFiles, treeOf } from './browse/browse.ts'
 import { createProject } from './create.ts'
 import { editProject } from './edit.ts'
-import { fileOf } from './browse/file.ts'
+import { blameOf, fileOf } from './browse/file.ts'
 import { restoreProject } from './restore.ts'
 import { listDeletedProjects, listProjectsOfUser, presentProject } from './store.ts'
 import { withinTime } from './within-limits.ts'
@@ -59,6 +59,15 @@ export function projectRoutes(deps: Deps): Mounted[] {
     ),
     handle(contract.getFileRoute, async ({ project, query, request: { headers, signal } }) =>
       withinTime(signal, (signal) => fileOf(deps, { ...query, project, accept: headers.get('accept'), signal })),
+    ),
+    handle(contract.blameFileRoute, async ({ project, query, request: { signal } }) =>
+      withinTime(signal, (signal) => blameOf(deps, { ...query, project, signal })),
+    ),
+    handle(contract.listPathsRoute, async ({ project, query, request: { signal } }) =>
+      withinTime(signal, (signal) => pathsOf(deps, { ...query, project, signal })),
+    ),
+    handle(contract.searchFilesRoute, async ({ project, query, request: { signal } }) =>
+      withinTime(signal, (signal) => searchFiles(deps, { ...query, project, signal })),
     ),
     handle(contract.compareRefsRoute, async ({ project, query, request: { signal } }) =>
       withinTime(signal, (signal) => compareRefs(deps, { ...query, project, signal })),

@@ -12,7 +12,18 @@ import { makeTestApp, type TestApp } from '../../testing.ts'
 const open = new Set([
   ...['getHealth', 'getReady', 'whoAmI', 'listProjectTokens', 'mintProjectToken', 'revokeProjectToken'],
   ...['getCloneCredential', 'getProject', 'validateManifest', 'compareRefs', 'getFile', 'listBranches', 'listCommits'],
-  ...['listTree', 'deleteSecret', 'listSecrets', 'setSecret', 'abortSession', 'createSession', 'deleteSession'],
+  ...[
+    'listTree',
+    'blameFile',
+    'listPaths',
+    'searchFiles',
+    'deleteSecret',
+    'listSecrets',
+    'setSecret',
+    'abortSession',
+    'createSession',
+    'deleteSession',
+  ],
   ...[
     'getSession',
     'getSessionChanges',

@@ -1,6 +1,6 @@
 /** Lets a client read a repository without cloning it. */
-import { compareCommitsMax, treeEntriesMax } from '@svc/contract'
-import { countApart, diffCommits, listCommits, listTree, previewMerge } from '@svc/git'
+import { compareCommitsMax, pathsMax, searchMatchesMax, treeEntriesMax } from '@svc/contract'
+import { countApart, diffCommits, listCommits, listPaths, listTree, previewMerge, searchText } from '@svc/git'
 import { notFound } from '../../auth/allow.ts'
 import { cutPage, invalidCursor, readPair } from '../../http/page.ts'
 import { type BrowseDeps, openTips, resolveRefs } from './resolve-ref.ts'
@@ -66,8 +66,32 @@ export async function treeOf(deps: BrowseDeps, input: Input & { ref?: string | u
   return { ref, sha, path, entries: entries.slice(0, treeEntriesMax), truncated: entries.length > treeEntriesMax }
 }
 
+export async function pathsOf(deps: BrowseDeps, input: Input & { ref?: string | undefined }) {
+  const { project, signal } = input
+  const ref = input.ref ?? project.default_branch
+  const { repository, resolved } = await resolveRefs(deps, { project, refs: [ref], signal })
+  const { sha } = resolved[0]!
+  const { paths, truncated } = await withinLimits(listPaths(repository, { sha, limit: pathsMax }, { signal }))
+  return { ref, sha, files: paths.map((path) => ({ path })), truncated }
+}
+
+export async function searchFiles(deps: BrowseDeps, input: Input & { ref?: string | undefined; text: string }) {
+  const { project, signal, text } = input
+  const ref = input.ref ?? project.default_branch
+  const { repository, resolved } = await resolveRefs(deps, { project, refs: [ref], signal })
+  const { sha } = resolved[0]!
+  return {
+    ref,
+    sha,
+    ...(await withinLimits(searchText(repository, { sha, text, limit: searchMatchesMax }, { signal }))),
+  }
+}
+
 /** The change request that these two refs would make. */
-export async function compareRefs(deps: BrowseDeps, input: Input & { base?: string | undefined; head: string }) {
+export async function compareRefs(
+  deps: BrowseDeps,
+  input: Input & { base?: string | undefined; head: string; include?: 'patch' | undefined },
+) {
   const { project, signal } = input
   const base_ref = input.base ?? project.default_branch
   const { repository, resolved } = await resolveRefs(deps, { project, refs: [base_ref, input.head], signal })
@@ -89,5 +113,6 @@ export async function compareRefs(deps: BrowseDeps, input: Input & { base?: stri
     ...apart,
     commits,
     ...{ files, files_changed, additions, deletions, truncated },
+    ...(input.include === 'patch' ? { patch: diff.patch } : {}),
   }
 }

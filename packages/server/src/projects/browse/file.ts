@@ -1,5 +1,5 @@
 import { fileTextBytesMax, ServiceError } from '@svc/contract'
-import { type FileOutcome, readFileAt, streamFile } from '@svc/git'
+import { type BlameOutcome, blameFile, type FileOutcome, readFileAt, streamFile } from '@svc/git'
 import { notFound } from '../../auth/allow.ts'
 import { accepts } from '../../http/request-info.ts'
 import { type BrowseDeps, resolveRefs } from './resolve-ref.ts'
@@ -67,4 +67,28 @@ function noFile(kind: 'directory' | 'submodule' | 'missing'): ServiceError {
       ? ['a folder', 'GET …/tree lists what is in it.']
       : ['a submodule', 'Its files are in another repository.']
   return new ServiceError('not_found', `There is no such file: it is ${what}.`, { hint, detail: { type: kind } })
+}
+
+/** Which commit last changed each line of a text file. */
+export async function blameOf(
+  deps: BrowseDeps,
+  input: { project: ProjectRow; ref?: string | undefined; path: string; signal: AbortSignal },
+) {
+  const { project, path, signal } = input
+  const ref = input.ref ?? project.default_branch
+  const { repository, resolved } = await resolveRefs(deps, { project, refs: [ref], signal })
+  const { sha } = resolved[0]!
+  const found = await withinLimits(blameFile(repository, { sha, path }, { signal }))
+  if (found.kind !== 'blame') throw noBlame(found.kind)
+  return { ref, sha, path, ranges: found.ranges, commits: found.commits }
+}
+
+function noBlame(kind: Exclude<BlameOutcome['kind'], 'blame'>): ServiceError {
+  if (kind === 'missing' || kind === 'directory' || kind === 'submodule') return noFile(kind)
+  const why = {
+    binary: 'A binary file has no lines to blame.',
+    large: 'This file is too large to blame: it has more than 1 MiB.',
+    unnamed: "This file can't be blamed, because its path is not UTF-8.",
+  }[kind]
+  return new ServiceError('unprocessable', why, { hint: 'Clone the repository and run git blame there.' })
 }
