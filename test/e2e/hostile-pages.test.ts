@@ -106,6 +106,23 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   sessions: ({ slug }) => [{ at: `/projects/${slug}/sessions`, reads: poison }],
   terminal: ({ slug, sessionId }) => [{ at: `/projects/${slug}/sessions/${sessionId}/terminal`, reads: poison }],
   branches: ({ slug }) => [{ at: `/projects/${slug}/branches`, reads: poison }],
+  files: ({ slug, hostileBranch }) => [
+    { at: `/projects/${slug}/files?ref=${encodeURIComponent(hostileBranch)}`, reads: poison },
+    {
+      at: `/projects/${slug}/files?path=${encodeURIComponent('<img src=x onerror=alert(1)>\u202egnp')}`,
+      reads: /Files/,
+    },
+  ],
+  searchFiles: ({ slug, hostileBranch }) => [
+    {
+      at: `/projects/${slug}/files/search?ref=${encodeURIComponent(hostileBranch)}&text=${encodeURIComponent('onerror=')}`,
+      reads: poison,
+    },
+  ],
+  commits: ({ slug, hostileBranch }) => [
+    { at: `/projects/${slug}/commits?ref=${encodeURIComponent(hostileBranch)}`, reads: poison },
+  ],
+  commit: ({ slug, hostileCommit }) => [{ at: `/projects/${slug}/commits/${hostileCommit}`, reads: poison }],
   triggers: ({ slug }) => [{ at: `/projects/${slug}/triggers`, reads: poison }],
   apps: ({ slug }) => [{ at: `/projects/${slug}/apps`, reads: poison }],
   openApp: ({ slug }) => [

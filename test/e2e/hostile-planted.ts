@@ -17,6 +17,8 @@ export interface Planted {
   failed: { slug: string; sessionId: string }
   /** Numbers of change requests. */
   clean: number
+  hostileBranch: string
+  hostileCommit: string
   conflict: number
   broken: number
   end(): Promise<void>
@@ -95,7 +97,7 @@ async function plantChangeRequests(
   { server, far, post, base, long, short }: Planting,
   project: Project,
   helperUrl: string,
-): Promise<Pick<Planted, 'clean' | 'conflict' | 'broken'>> {
+): Promise<Pick<Planted, 'clean' | 'hostileBranch' | 'hostileCommit' | 'conflict' | 'broken'>> {
   const clone = await mkdtemp(join(server.dir, 'hostile-'))
   const git = gitAsStranger(clone)
   await git('init', '--quiet', '--initial-branch=main')
@@ -156,7 +158,10 @@ async function plantChangeRequests(
   await git('push', '--quiet', 'origin', 'ahead')
   const ahead = await post<{ cr_id: string }>(`${base}/change-requests`, { title: `${short} 4`, head_ref: 'ahead' })
   await post(`${base}/change-requests/${ahead.cr_id}/merge`, { message: long }, 200)
-  return { clean: cr.number, conflict: conflict.number, broken: broken.number }
+  return {
+    ...{ clean: cr.number, hostileBranch: branch, hostileCommit: cr.head_commit_sha },
+    ...{ conflict: conflict.number, broken: broken.number },
+  }
 }
 
 /** An agent that writes hostile text everywhere it can, and then waits for a person. */

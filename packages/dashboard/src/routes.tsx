@@ -131,6 +131,30 @@ const sessions = createRoute({
   component: lazy(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
 })
 
+const files = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.files),
+  validateSearch: (search): { ref?: string; path?: string; view?: 'blame' } => ({
+    ...plainTexts(search, 'ref', 'path'),
+    ...(search.view === 'blame' ? { view: 'blame' } : {}),
+  }),
+  component: lazy(() => import('./pages/files/page.tsx'), 'FilesPage'),
+})
+
+const searchFiles = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.searchFiles),
+  validateSearch: (search) => plainTexts(search, 'ref', 'text'),
+  component: lazy(() => import('./pages/files/search.tsx'), 'SearchFilesPage'),
+})
+
+const commits = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.commits),
+  validateSearch: (search) => plainTexts(search, 'ref', 'path'),
+  component: lazy(() => import('./pages/files/history.tsx'), 'HistoryPage'),
+})
+
 const openApp = createRoute({
   getParentRoute: () => project,
   path: below(paths.openApp),
@@ -177,6 +201,10 @@ const ofProject = project.addChildren([
   sessions,
   inProject(paths.session, () => import('./pages/sessions/detail.tsx'), 'SessionPage'),
   inProject(paths.terminal, () => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
+  files,
+  searchFiles,
+  commits,
+  inProject(paths.commit, () => import('./pages/files/commit.tsx'), 'CommitPage'),
   inProject(paths.branches, () => import('./pages/projects/branches.tsx'), 'BranchesPage'),
   inProject(paths.triggers, () => import('./pages/triggers/list.tsx'), 'TriggersPage'),
   inProject(paths.connectors, () => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
@@ -248,6 +276,15 @@ function isOwnPath(value: unknown): value is string {
 function texts<Name extends string>(search: Record<string, unknown>, ...names: Name[]): Partial<Record<Name, string>> {
   const found = names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []))
   return Object.fromEntries(found) as Partial<Record<Name, string>>
+}
+
+/** Texts that may look like a number or `true`, which the router parses: the name of a branch or a folder. */
+function plainTexts<Name extends string>(search: Record<string, unknown>, ...names: Name[]) {
+  const plain = Object.entries(search).map(([name, value]) => [
+    name,
+    typeof value === 'number' || typeof value === 'boolean' ? String(value) : value,
+  ])
+  return texts(Object.fromEntries(plain) as Record<string, unknown>, ...names)
 }
 
 function daysOf(search: Record<string, unknown>): { days?: number } {

@@ -2,6 +2,7 @@
 import {
   AppWindow,
   ChartNoAxesColumn,
+  Files,
   GitBranch,
   GitPullRequest,
   Hash,
@@ -22,6 +23,7 @@ export const rooms = [
     pages: [
       { to: paths.changeRequests, label: 'Change requests', Icon: GitPullRequest },
       { to: paths.sessions, label: 'Sessions', Icon: MessageSquare },
+      { to: paths.files, label: 'Files', Icon: Files },
       { to: paths.branches, label: 'Branches', Icon: GitBranch },
     ],
   },

@@ -16,11 +16,11 @@ import { highlightWorker } from './highlight-worker.ts'
 import { visible, visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** All colors of these themes are readable on the green and red of a change. */
-const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
+export const codeTheme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
 /** On two cores a second worker would compete with rendering. */
 const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
 const pool = { workerFactory: highlightWorker, poolSize }
-const highlighting = { theme }
+const highlighting = { theme: codeTheme }
 
 /** Prevents repainting of rendered rows while others scroll in, which took 40 % of the processor time. */
 const rowStyles = '[data-line], [data-column-number] { contain: layout style; }'
@@ -86,7 +86,7 @@ export function Viewer({
   })
   const options = useMemo(
     () => ({
-      theme,
+      theme: codeTheme,
       diffStyle: layout,
       overflow: wrap ? ('wrap' as const) : ('scroll' as const),
       lineDiffType: 'word' as const,

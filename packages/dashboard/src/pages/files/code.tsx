@@ -1,0 +1,134 @@
+/** The text of a file with line numbers and colors, and beside it the commits that last changed its lines. */
+import { File } from '@pierre/diffs/react'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { Failure } from '../../components/requests.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { paths } from '../../paths.ts'
+import { ago } from '../../ui/text.tsx'
+import { visible, visibleName } from '../../ui/sanitizing-jsx/visible.ts'
+import { codeTheme, Highlighting } from '../change-requests/diff/viewer.tsx'
+import { blame as blameOf, type Blame, type FileReply } from './queries.ts'
+
+interface Lines {
+  start: number
+  end: number
+}
+
+/** `L12` or `L12-L20`. */
+function readLines(hash: string, count: number): Lines | null {
+  const found = /^L(\d{1,7})(?:-L(\d{1,7}))?$/.exec(hash)
+  if (found === null) return null
+  const [start, end] = [Number(found[1]), Number(found[2] ?? found[1])].sort((one, other) => one - other)
+  return start! >= 1 && start! <= count ? { start: start!, end: Math.min(end!, count) } : null
+}
+
+/** Where the first line begins and the height of each, as rendered. */
+interface Measured {
+  top: number
+  line: number
+}
+
+export default function Code({ file, lines, blame }: { file: FileReply; lines: string[]; blame: boolean }) {
+  const { hash } = useLocation()
+  const navigate = useNavigate()
+  const selected = readLines(hash, lines.length)
+  const contents = useMemo(() => visible(lines.join('\n')), [lines])
+  const [measured, setMeasured] = useState<Measured | null>(null)
+  const latest = useRef(selected)
+  const isPlaced = useRef(false)
+  useEffect(() => {
+    latest.current = selected
+  })
+  const options = useMemo(
+    () => ({
+      theme: codeTheme,
+      disableFileHeader: true,
+      overflow: 'scroll' as const,
+      enableLineSelection: true,
+      onLineSelectionEnd(range: Lines | null) {
+        const [start, end] = range === null ? [0, 0] : [range.start, range.end].sort((one, other) => one - other)
+        const next = start === 0 ? '' : start === end ? `L${start}` : `L${start}-L${end}`
+        void navigate({
+          to: '.',
+          search: true,
+          hash: next,
+          replace: true,
+          hashScrollIntoView: false,
+          resetScroll: false,
+        })
+      },
+      onPostRender(host: HTMLElement) {
+        const { shadowRoot: root } = host
+        // Reachable by keyboard, because it scrolls sideways.
+        root?.querySelector('[data-code]')?.setAttribute('tabindex', '0')
+        const first = root?.querySelector('[data-line]')?.getBoundingClientRect()
+        if (first !== undefined)
+          setMeasured((before) => {
+            const next = { top: first.top - host.getBoundingClientRect().top, line: first.height }
+            return before?.top === next.top && before.line === next.line ? before : next
+          })
+        if (isPlaced.current || latest.current === null) return
+        isPlaced.current = true
+        root?.querySelector(`[data-line="${latest.current.start}"]`)?.scrollIntoView({ block: 'center' })
+      },
+    }),
+    [navigate],
+  )
+  return (
+    <Highlighting>
+      <div className={blame ? 'grid grid-cols-[7rem_minmax(0,1fr)] sm:grid-cols-[17rem_minmax(0,1fr)]' : ''}>
+        {blame && <BlameColumn file={file} count={lines.length} measured={measured} />}
+        <section aria-label="Content of the file" className="min-w-0 overflow-hidden rounded-b-lg">
+          <File
+            file={{ name: visibleName(file.path), contents, cacheKey: `${file.blob_sha}-${file.path}` }}
+            options={options}
+            selectedLines={selected}
+          />
+        </section>
+      </div>
+    </Highlighting>
+  )
+}
+
+function BlameColumn({ file, count, measured }: { file: FileReply; count: number; measured: Measured | null }) {
+  const { project_id } = useProject()
+  const { data, error } = useQuery(blameOf({ projectId: project_id, ref: file.sha, path: file.path }))
+  if (error !== null) return <Failure error={error} />
+  return (
+    <ol
+      aria-label="Blame"
+      aria-busy={data === undefined}
+      className="min-w-0 border-r border-line"
+      style={{ paddingTop: measured?.top ?? 0 }}
+    >
+      {data !== undefined && measured !== null && <Ranges blame={data} count={count} linePx={measured.line} />}
+    </ol>
+  )
+}
+
+function Ranges({ blame, count, linePx }: { blame: Blame; count: number; linePx: number }) {
+  const { slug } = useProject()
+  const commits = new Map(blame.commits.map((commit) => [commit.sha, commit]))
+  const now = Date.now()
+  return blame.ranges
+    .filter(({ start }) => start <= count)
+    .map(({ start, end, sha }) => {
+      const commit = commits.get(sha)
+      const what = `${commit?.subject ?? ''} · ${commit?.author_name ?? ''}`
+      return (
+        <li
+          key={start}
+          className="overflow-hidden border-b border-line px-2 text-xs"
+          style={{ height: (Math.min(end, count) - start + 1) * linePx, lineHeight: `${linePx - 1}px` }}
+        >
+          <Link to={paths.commit} params={{ project: slug, sha }} title={what} className="flex gap-2 hover:text-accent">
+            <span className="sr-only">{start === end ? `Line ${start}:` : `Lines ${start} to ${end}:`}</span>
+            <span className="min-w-0 flex-1 truncate">{commit?.subject || sha.slice(0, 10)}</span>
+            <span className="text-faint max-sm:hidden">{commit && ago(commit.authored_at, now)}</span>
+          </Link>
+        </li>
+      )
+    })
+}

@@ -1,0 +1,116 @@
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Read } from '../../components/requests.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { paths } from '../../paths.ts'
+import { buttonClass } from '../../ui/form.tsx'
+import { Card, Empty, Notice, Page } from '../../ui/layout.tsx'
+import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
+import { Stat } from '../../ui/stat.tsx'
+import { Time } from '../../ui/text.tsx'
+import { DiffLines } from '../sessions/conversation/diff-lines.tsx'
+import { splitPatch } from '../sessions/panel/split-patch.ts'
+import { FileLink } from './bar.tsx'
+import { changes, commit, type Commit } from './queries.ts'
+
+const route = getRouteApi('/shell/projects/$project/commits/$sha')
+/** Later files begin folded, so that the page opens at once. */
+const openMax = 20
+
+export function CommitPage() {
+  const { project_id } = useProject()
+  const { sha } = route.useParams()
+  return (
+    <Page title={`Commit ${sha.slice(0, 10)}`}>
+      <Read query={commit(project_id, sha)} what="the commit">
+        {(found) => found !== undefined && <Shown commit={found} />}
+      </Read>
+    </Page>
+  )
+}
+
+function Shown({ commit: { sha, parents, subject, body, author_name, authored_at } }: { commit: Commit }) {
+  const { slug } = useProject()
+  const [parent] = parents
+  return (
+    <>
+      <header className="flex flex-col gap-2">
+        <h2 className="text-lg font-semibold wrap-anywhere">{subject || 'No message'}</h2>
+        {body !== '' && <p className="max-w-4xl text-sm wrap-anywhere whitespace-pre-wrap text-dim">{body}</p>}
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-dim">
+          <span className="wrap-anywhere">{author_name}</span>
+          <Time at={authored_at} />
+          {parents.map((each) => (
+            <span key={each}>
+              Parent{' '}
+              <Link
+                to={paths.commit}
+                params={{ project: slug, sha: each }}
+                className="font-mono text-accent hover:underline"
+              >
+                {each.slice(0, 10)}
+              </Link>
+            </span>
+          ))}
+          <FileLink project={slug} at={sha} path="" className={buttonClass('plain')}>
+            Browse files
+          </FileLink>
+        </p>
+      </header>
+      {parent === undefined ? (
+        <Card>
+          <Empty>This is the first commit. Browse its files to see what it added.</Empty>
+        </Card>
+      ) : (
+        <Changes sha={sha} parent={parent} />
+      )}
+    </>
+  )
+}
+
+function Changes({ sha, parent }: { sha: string; parent: string }) {
+  const { project_id, slug } = useProject()
+  return (
+    <Read query={changes(project_id, sha, parent)} what="the changes">
+      {({ files, patch = '', truncated }) => {
+        const patches = splitPatch(patch)
+        return (
+          <section aria-label="Changed files" className="flex flex-col gap-3">
+            {truncated && (
+              <Notice tone="warn" title="This commit is too large to show in full">
+                Some files or diffs are left out.
+              </Notice>
+            )}
+            {files.length === 0 && <Empty>This commit changed no files.</Empty>}
+            {files.map((file, at) => (
+              <details
+                key={file.path}
+                open={at < openMax}
+                className="overflow-hidden rounded-lg border border-line bg-panel"
+              >
+                <summary className="flex cursor-pointer items-center gap-2 bg-side px-3 py-1.5">
+                  <code className="min-w-0 flex-1 truncate font-mono text-sm">{visibleName(file.path)}</code>
+                  <span className="text-xs text-faint">{file.status}</span>
+                  {!file.binary && <Stat {...file} />}
+                </summary>
+                {patches.has(file.path) ? (
+                  <DiffLines diff={patches.get(file.path)!} label={`Diff of ${file.path}`} />
+                ) : (
+                  <p className="px-3 py-2 text-sm text-dim">
+                    {file.binary ? 'Binary file' : 'No changed lines to show.'}
+                  </p>
+                )}
+                {file.status !== 'deleted' && (
+                  <p className="border-t border-line px-3 py-1.5 text-sm">
+                    <FileLink project={slug} at={sha} path={file.path}>
+                      View file
+                    </FileLink>
+                  </p>
+                )}
+              </details>
+            ))}
+          </section>
+        )
+      }}
+    </Read>
+  )
+}

@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
+import { History, Link2, Search } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { ApiError } from '../../api.ts'
+import { EmptyRepository } from '../../components/empty-repository.tsx'
+import { Failure } from '../../components/requests.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { paths } from '../../paths.ts'
+import { Button, buttonClass } from '../../ui/form.tsx'
+import { Card, Page, Skeleton } from '../../ui/layout.tsx'
+import { useShortcuts } from '../../ui/use-shortcuts.ts'
+import { PathCrumbs, RefPicker } from './bar.tsx'
+import { FileContent } from './file.tsx'
+import { Folder } from './folder.tsx'
+import { found, type Found } from './queries.ts'
+
+const FindFile = lazy(() => import('./find-file.tsx'))
+const route = getRouteApi('/shell/projects/$project/files')
+
+export function FilesPage() {
+  const { project_id, slug, default_branch } = useProject()
+  const { ref, path = '', view } = route.useSearch()
+  const [isFinding, setFinding] = useState(false)
+  const result = useQuery(found({ projectId: project_id, ref, path }))
+  const at = ref ?? default_branch
+  const sha = shaOf(result.data)
+  const permalink = usePermalink({ sha, path, blame: view === 'blame' })
+  useShortcuts({ t: () => setFinding(true), y: permalink.show })
+  return (
+    <Page
+      title="Files"
+      aside={
+        <Button kind="quiet" title="Find a file (t)" onClick={() => setFinding(true)}>
+          <Search aria-hidden className="size-3.5" />
+          Find file
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <div className="flex flex-wrap items-center gap-2">
+          <RefPicker at={at} path={path} to={paths.files} />
+          <PathCrumbs at={at} path={path} />
+          <Link
+            to={paths.commits}
+            params={{ project: slug }}
+            search={{ ref: at, ...(path && { path }) }}
+            className={buttonClass('quiet')}
+          >
+            <History aria-hidden className="size-3.5" />
+            History
+          </Link>
+          <Button
+            kind="quiet"
+            title="Copy a link to this commit (y changes the address to it)"
+            disabledReason={sha === null ? 'The files are still loading.' : null}
+            onClick={() => void permalink.copy()}
+          >
+            <Link2 aria-hidden className="size-3.5" />
+            <span aria-live="polite">{permalink.isCopied ? 'Copied' : 'Copy permalink'}</span>
+          </Button>
+        </div>
+        <Content result={result} at={at} path={path} blame={view === 'blame'} />
+      </div>
+      {isFinding && (
+        <Suspense>
+          <FindFile at={at} onClose={() => setFinding(false)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+interface Result {
+  data: Found | undefined
+  error: unknown
+  refetch: () => unknown
+}
+
+function Content({ result, at, path, blame }: { result: Result; at: string; path: string; blame: boolean }) {
+  const { default_branch } = useProject()
+  const { data, error, refetch } = result
+  if (error instanceof ApiError && error.code === 'ref_not_found' && at === default_branch && path === '')
+    return (
+      <Card>
+        <EmptyRepository />
+      </Card>
+    )
+  if (data === undefined && error !== null && error !== undefined)
+    return <Failure error={error} retry={() => void refetch()} />
+  if (data === undefined)
+    return (
+      <Card>
+        <Skeleton what="the files" rows={8} />
+      </Card>
+    )
+  return 'tree' in data ? (
+    <Folder key={path} tree={data.tree} at={at} />
+  ) : (
+    <FileContent key={`${data.file.sha} ${path}`} file={data.file} at={at} blame={blame} />
+  )
+}
+
+function shaOf(data: Found | undefined): string | null {
+  if (data === undefined) return null
+  return 'tree' in data ? data.tree.sha : data.file.sha
+}
+
+/** The address of the same place and lines at its commit, which never changes. */
+function usePermalink({ sha, path, blame }: { sha: string | null; path: string; blame: boolean }) {
+  const { slug } = useProject()
+  const router = useRouter()
+  const navigate = useNavigate()
+  const { hash } = useLocation()
+  const [copied, setCopied] = useState<string | null>(null)
+  const target = {
+    to: paths.files,
+    params: { project: slug },
+    search: { ref: sha ?? '', ...(path && { path }), ...(blame && { view: 'blame' as const }) },
+    hash,
+  }
+  const { href } = router.buildLocation(target)
+  return {
+    isCopied: copied === href,
+    async copy() {
+      await navigator.clipboard.writeText(`${location.origin}${href}`)
+      setCopied(href)
+    },
+    show() {
+      if (sha !== null) void navigate({ ...target, replace: true })
+    },
+  }
+}
