@@ -1813,7 +1813,7 @@ export interface paths {
         };
         /**
          * List the change requests of a project
-         * @description Newest first. The commits of open ones are read from the git host now.
+         * @description Newest first, unless `sort` says otherwise. The commits of open ones are read from the git host now. `include=summary` adds to each what a list shows of it; the server computes in the background what it does not know yet.
          */
         get: operations["listChangeRequests"];
         put?: never;
@@ -3759,6 +3759,45 @@ export interface components {
                 created_at: string;
             } | null;
         };
+        ChangeRequestSummary: {
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. */
+            state: ("ready" | "empty" | "checking" | "unreachable" | "failing" | "conflicts") | null;
+            session: {
+                /** Format: uuid */
+                session_id: string;
+                name: string;
+                agent_name: string;
+            } | null;
+            /** @description The name of the user who opened it. */
+            author: string | null;
+            /** @description The first files that conflict with the base. */
+            conflicts: string[];
+            /** @description Null: not known yet. */
+            conflict_count: number | null;
+            /** @description The checks on the merge of the current commits; null when there are none, or when they have not started. */
+            checks: {
+                defined: number;
+                passed: number;
+                /** @description The names of those that failed. */
+                failed: string[];
+                running: number;
+            } | null;
+            /** @description Null: not known yet, or too long to count. */
+            additions: number | null;
+            deletions: number | null;
+            files: number | null;
+            /** @description The changed file to name: svc.toml before others. */
+            touches: string | null;
+            /** @description Open change requests of the same base that conflict once this one has landed. Null: not compared yet. */
+            collisions: {
+                number: number;
+                title: string;
+                files: string[];
+            }[] | null;
+            reviews: number;
+            /** @description The comments of all its reviews. */
+            comments: number;
+        };
         MergePreview: {
             base_sha: string;
             head_sha: string;
@@ -4702,6 +4741,7 @@ export type SavedWork = components['schemas']['SavedWork'];
 export type ChangeRequest = components['schemas']['ChangeRequest'];
 export type ChangeRequestDiff = components['schemas']['ChangeRequestDiff'];
 export type HostPullRequest = components['schemas']['HostPullRequest'];
+export type ChangeRequestSummary = components['schemas']['ChangeRequestSummary'];
 export type MergePreview = components['schemas']['MergePreview'];
 export type ChangeRequestChecks = components['schemas']['ChangeRequestChecks'];
 export type Check = components['schemas']['Check'];
@@ -8228,6 +8268,9 @@ export interface operations {
                 limit?: number;
                 /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @description `updated`: the last changed first. `ready`: those that can land first, then what is still checking. */
+                sort?: "newest" | "updated" | "ready";
+                include?: "summary";
                 /** @example open */
                 status?: "open" | "merged" | "closed" | "all";
                 number?: number;
@@ -8240,7 +8283,7 @@ export interface operations {
                 base_ref?: string;
                 /** @description Only change requests that this user opened, directly or through an agent. */
                 created_by?: string;
-                /** @description Only change requests with this text in the title or a branch name, or with this number. Case does not matter. */
+                /** @description Only change requests with this text in the title, a branch name or the name of its session, or with this number. Case does not matter. */
                 search?: string;
             };
             header?: never;
@@ -8261,6 +8304,10 @@ export interface operations {
                 content: {
                     "application/json": {
                         change_requests: components["schemas"]["ChangeRequest"][];
+                        /** @description By `cr_id`. Only with `include=summary`. */
+                        summaries?: {
+                            [key: string]: components["schemas"]["ChangeRequestSummary"];
+                        };
                     };
                 };
             };

@@ -49,12 +49,59 @@ export type ChangeRequest = z.infer<typeof changeRequest>
 
 const base = '/v1/projects/:projectId/change-requests'
 
+/** The state of an open change request that is no draft: whether it can land. */
+export const landingStates = ['ready', 'empty', 'checking', 'unreachable', 'failing', 'conflicts'] as const
+export type LandingState = (typeof landingStates)[number]
+
+export const changeRequestSummary = named('ChangeRequestSummary', {
+  state: z
+    .enum(landingStates)
+    .nullable()
+    .describe(
+      'Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed.',
+    ),
+  session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
+  author: z.string().nullable().describe('The name of the user who opened it.'),
+  conflicts: z.array(z.string()).describe('The first files that conflict with the base.'),
+  conflict_count: z.number().int().nullable().describe('Null: not known yet.'),
+  checks: z
+    .object({
+      defined: z.number().int(),
+      passed: z.number().int(),
+      failed: z.array(z.string()).describe('The names of those that failed.'),
+      running: z.number().int(),
+    })
+    .nullable()
+    .describe(
+      'The checks on the merge of the current commits; null when there are none, or when they have not started.',
+    ),
+  additions: z.number().int().nullable().describe('Null: not known yet, or too long to count.'),
+  deletions: z.number().int().nullable(),
+  files: z.number().int().nullable(),
+  touches: z.string().nullable().describe('The changed file to name: svc.toml before others.'),
+  collisions: z
+    .array(z.object({ number: z.number().int(), title: z.string(), files: z.array(z.string()) }))
+    .nullable()
+    .describe('Open change requests of the same base that conflict once this one has landed. Null: not compared yet.'),
+  reviews: z.number().int(),
+  comments: z.number().int().describe('The comments of all its reviews.'),
+})
+export type ChangeRequestSummary = z.infer<typeof changeRequestSummary>
+
+const listSorts = ['newest', 'updated', 'ready'] as const
+
 export const listChangeRequestsRoute = route.get('project-write', base, {
   name: 'listChangeRequests',
   summary: 'List the change requests of a project',
-  description: 'Newest first. The commits of open ones are read from the git host now.',
+  description:
+    'Newest first, unless `sort` says otherwise. The commits of open ones are read from the git host now. `include=summary` adds to each what a list shows of it; the server computes in the background what it does not know yet.',
   errors: [...repositoryErrors],
   query: page.extend({
+    sort: z
+      .enum(listSorts)
+      .default('newest')
+      .describe('`updated`: the last changed first. `ready`: those that can land first, then what is still checking.'),
+    include: z.enum(['summary']).optional(),
     status: z.enum([...changeRequestStatuses, 'all']).default('all'),
     number: z.coerce.number().int().min(1).max(2147483647).optional(),
     head_ref: branchName.optional().describe('Only change requests of this head branch.'),
@@ -67,11 +114,14 @@ export const listChangeRequestsRoute = route.get('project-write', base, {
       .refine((text) => !text.includes('\0'), 'contains a NUL character')
       .optional()
       .describe(
-        'Only change requests with this text in the title or a branch name, or with this number. Case does not matter.',
+        'Only change requests with this text in the title, a branch name or the name of its session, or with this number. Case does not matter.',
       ),
   }),
   example: { query: { status: 'open', base_ref: 'main' } },
-  reply: z.object({ change_requests: z.array(changeRequest) }),
+  reply: z.object({
+    change_requests: z.array(changeRequest),
+    summaries: z.record(uuid, changeRequestSummary).optional().describe('By `cr_id`. Only with `include=summary`.'),
+  }),
 })
 
 export const openChangeRequestRoute = route.post('project-write', base, {

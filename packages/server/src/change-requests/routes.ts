@@ -13,7 +13,9 @@ import { previewChangeRequest } from './preview/preview.ts'
 import { getPullRequest, openHostPullRequest } from './merge/pull-request.ts'
 import { listWithTips, readChangeRequest } from './open/refresh-tips.ts'
 import { reopenChangeRequest } from './open/reopen.ts'
-import { listChangeRequests, presentChangeRequest } from './store.ts'
+import { listChangeRequests } from './list/list-store.ts'
+import { readSummaries } from './list/summaries.ts'
+import { presentChangeRequest } from './store.ts'
 import { verifyChangeRequest } from './merge/verify.ts'
 import { withinTime } from '../projects/within-limits.ts'
 
@@ -22,7 +24,10 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(contract.listChangeRequestsRoute, async ({ project, query }) => {
       const read = () => listChangeRequests(deps.db, project.project_id, query)
       const { rows, next } = await listWithTips(deps, project, read)
-      return new Page({ change_requests: rows.map(presentChangeRequest) }, next)
+      const summaries = query.include === 'summary' && {
+        summaries: await readSummaries(deps, project.project_id, rows),
+      }
+      return new Page({ change_requests: rows.map(presentChangeRequest), ...summaries }, next)
     }),
     handle(contract.openChangeRequestRoute, async ({ project, caller, body, request }) => {
       const { resourceId: crId, signal } = request

@@ -1,8 +1,7 @@
-import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
+import type { ChangeRequest } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
-import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 import { takeChangeRequestNumber } from '../projects/store.ts'
 import { findRow, firstRows, listRows } from '../db/rows.ts'
 
@@ -34,49 +33,6 @@ export async function lockChangeRequest(db: DbOrTransaction, projectId: string, 
     .executeTakeFirst()
   if (row === undefined) throw notFound('change request')
   return row
-}
-
-/** Newest first. Numbers only rise, so a number is cursor enough; readCursor expects a time before it. */
-export async function listChangeRequests(
-  db: DbOrTransaction,
-  projectId: string,
-  page: {
-    limit: number
-    cursor?: string | undefined
-    status: ChangeRequestStatus | 'all'
-    number?: number | undefined
-    head_ref?: string | undefined
-    base_ref?: string | undefined
-    created_by?: string | undefined
-    search?: string | undefined
-  },
-) {
-  const after = readCursor(page.cursor)
-  let query = db
-    .selectFrom('change_requests')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .orderBy('number', 'desc')
-    .limit(page.limit + 1)
-  if (page.status !== 'all') query = query.where('status', '=', page.status)
-  if (page.number !== undefined) query = query.where('number', '=', page.number)
-  if (page.head_ref !== undefined) query = query.where('head_ref', '=', page.head_ref)
-  if (page.base_ref !== undefined) query = query.where('base_ref', '=', page.base_ref)
-  if (page.created_by !== undefined) query = query.where('created_by', '=', page.created_by)
-  const { search = '' } = page
-  if (search !== '')
-    query = query.where(({ eb, or, fn, val }) => {
-      const holds = (column: 'title' | 'head_ref' | 'base_ref') =>
-        eb(fn<number>('strpos', [fn('lower', [column]), fn('lower', [val(search)])]), '>', 0)
-      const number = /^#?([1-9]\d{0,8})$/.exec(search)?.[1]
-      const named = number === undefined ? [] : [eb('number', '=', Number(number))]
-      return or([holds('title'), holds('head_ref'), holds('base_ref'), ...named])
-    })
-  if (after !== null) {
-    if (!/^[1-9]\d{0,8}$/.test(after[1])) throw invalidCursor()
-    query = query.where('number', '<', Number(after[1]))
-  }
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, String(last.number)])
 }
 
 /** The next open change requests of all projects in the order of their ids. */

@@ -10,7 +10,7 @@ import type { ProjectRow } from '../../projects/store.ts'
 import { checkChangeRequest } from './check.ts'
 import { type OpenPair, openPairs, uncheckedOf } from './check-store.ts'
 import { saveTips } from '../open/refresh-tips.ts'
-import { listChangeRequests } from '../store.ts'
+import { listChangeRequests } from '../list/list-store.ts'
 
 type DetectDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'now' | 'log'>
 

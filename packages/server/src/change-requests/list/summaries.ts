@@ -1,0 +1,33 @@
+/** What a list shows of each change request, from what the server stores. */
+import type { ChangeRequestSummary } from '@svc/contract'
+import type { Deps } from '../../deps.ts'
+import { wantFacts } from '../preview/facts-store.ts'
+import { type FoundSummary, summariesOf } from './list-store.ts'
+import type { ChangeRequestRow } from '../store.ts'
+
+/** Also asks for the facts that it has to answer without; a later answer has them. */
+export async function readSummaries(
+  deps: Pick<Deps, 'db'>,
+  projectId: string,
+  rows: ChangeRequestRow[],
+): Promise<Record<string, ChangeRequestSummary>> {
+  const found = await summariesOf(
+    deps.db,
+    projectId,
+    rows.map(({ cr_id }) => cr_id),
+  )
+  const open = new Set(rows.flatMap(({ cr_id, status }) => (status === 'open' ? [cr_id] : [])))
+  await wantFacts(
+    deps.db,
+    found.flatMap(({ cr_id, is_compared }) => (is_compared !== true && open.has(cr_id) ? [cr_id] : [])),
+  )
+  return Object.fromEntries(found.map((each) => [each.cr_id, present(each)]))
+}
+
+/** Files whose change does more than change code. */
+const notable = /(^|\/)(svc\.toml|package\.json|Dockerfile)$/
+
+function present({ cr_id: _, paths, is_compared, collisions, ...rest }: FoundSummary): ChangeRequestSummary {
+  const touches = paths.find((path) => notable.test(path)) ?? paths[0] ?? null
+  return { ...rest, touches, collisions: is_compared === true ? collisions : null }
+}
