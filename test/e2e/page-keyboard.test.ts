@@ -57,9 +57,11 @@ test.skipIf(!browserPath)(
     await tabTo(/^#1 By keys/)
     await page.keyboard.press('Enter')
     await page.getByText('Merges cleanly').waitFor()
-    await tabTo(/^Conversation$/)
+    await tabTo(/^Files/)
     await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByRole('list', { name: 'Timeline' }).waitFor()
+    await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('Enter')
     await page.getByText('0 of 3 files viewed').waitFor()
 
@@ -93,7 +95,7 @@ test.skipIf(!browserPath)(
     await page.keyboard.press('Enter')
     await page.getByText('Your review: 0 comments').waitFor()
 
-    await page.goto(`${server.url}/projects/${project.slug}/change-requests/1`)
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/1?tab=conversation`)
     await page.getByText('Why three?').waitFor()
     await tabTo(/^Merge into main$/)
     await page.keyboard.press('Enter')

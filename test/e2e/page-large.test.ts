@@ -103,7 +103,7 @@ test.skipIf(!browserPath)(
       if (/\/v1\/.*\/change-requests\?/.test(request.url())) asked.add(request.url())
     })
     await page.goto(`${list}?status=all`)
-    await page.getByRole('link', { name: '#5000 Change 5000' }).waitFor(slow)
+    await page.getByRole('link', { name: 'Change 5000 #5000' }).waitFor(slow)
     await page.getByText('Showing the newest 100. Scroll to load more.').waitFor(slow)
     expect(asked.size).toBe(1)
     await page.screenshot({ path: join(pictures, 'change-requests-large-1280.png') })
@@ -116,7 +116,7 @@ test.skipIf(!browserPath)(
         return (await page.getByRole('link', { name: row, exact: true }).count()) > 0
       })
     }
-    await bottom('#1 Change 1')
+    await bottom('Change 1 #1')
     await page.getByText('5000 change requests', { exact: true }).waitFor(slow)
     expect(await page.locator('li[aria-posinset="5000"][aria-setsize="5000"]').count()).toBe(1)
     expect(asked.size).toBe(50)
@@ -125,7 +125,7 @@ test.skipIf(!browserPath)(
     const before = await inSight()
     await server.json(['cr', 'open', '--title', 'New', '--head', 'work-7', '--project', project.project_id])
     await page.evaluate(() => scrollTo(0, 0))
-    await page.getByRole('link', { name: '#5001 New' }).waitFor(slow)
+    await page.getByRole('link', { name: 'New #5001' }).waitFor(slow)
     expect(before.text).toContain('Change')
 
     const filter = page.getByRole('searchbox', { name: /^Filter/ })
@@ -133,7 +133,7 @@ test.skipIf(!browserPath)(
     await page.getByText('11 change requests', { exact: true }).waitFor(slow)
     await filter.fill('#47')
     await page.getByText('1 change request', { exact: true }).waitFor(slow)
-    await page.getByRole('link', { name: '#47 Change 47', exact: true }).waitFor(slow)
+    await page.getByRole('link', { name: 'Change 47 #47', exact: true }).waitFor(slow)
     expect(page.url()).toContain('search=')
     await page.reload()
     await page.getByText('1 change request', { exact: true }).waitFor(slow)

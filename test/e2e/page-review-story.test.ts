@@ -67,7 +67,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('region', { name: 'Task' }).filter({ hasText: 'Peas, not beans' }).waitFor()
 
     // The session sleeps; the review wakes it.
-    await page.getByRole('main').locator('header a[href*="/sessions/"]').click()
+    await page.getByRole('main').locator('header a[href*="/sessions/"]').first().click()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
     await page.goBack()
@@ -128,7 +128,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('listitem').filter({ hasText: 'merged' }).getByRole('link', { name: 'in #1' }).click()
 
     // The session was woken by one prompt, which holds the review as a whole.
-    await page.getByRole('main').locator('header a[href*="/sessions/"]').click()
+    await page.getByRole('main').locator('header a[href*="/sessions/"]').first().click()
     const prompts = page.getByRole('article', { name: 'Prompt' })
     await prompts.nth(1).waitFor()
     expect(await prompts.count()).toBe(2)

@@ -45,7 +45,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('link', { name: '#1 Say it better' }).click()
     await page.getByRole('heading', { name: /Say it better/ }).waitFor()
     await page.getByText('Merges cleanly').waitFor()
-    await page.getByText('Collides with #2').waitFor()
+    await page.getByRole('list', { name: 'Collides with' }).getByRole('link', { name: '#2' }).waitFor()
 
     await page.getByRole('tab', { name: 'Files' }).click()
     await page.getByText('0 of 2 files viewed').waitFor()

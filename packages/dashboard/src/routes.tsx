@@ -95,12 +95,14 @@ const projectIndex = createRoute({
 const changeRequests = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequests),
-  validateSearch: (search): { status?: ListedStatus; search?: string } => ({
+  validateSearch: (search): { status?: ListedStatus; search?: string; sort?: ListSort; author?: string } => ({
     ...(isListedStatus(search.status) ? { status: search.status } : {}),
+    ...(isListSort(search.sort) ? { sort: search.sort } : {}),
+    ...(typeof search.author === 'string' && isUuid.test(search.author) ? { author: search.author } : {}),
     // The router parses a number in the URL as a number.
     ...(typeof search.search === 'number' ? { search: String(search.search) } : texts(search, 'search')),
   }),
-  component: lazy(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
+  component: lazy(() => import('./pages/change-requests/list/page.tsx'), 'ChangeRequestsPage'),
 })
 
 const newChangeRequest = createRoute({
@@ -115,8 +117,8 @@ const isCommit = (text: unknown): text is string => typeof text === 'string' && 
 const changeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequest),
-  validateSearch: (search): { tab?: 'commits' | 'files' | 'effects'; since?: string; to?: string } => ({
-    ...(search.tab === 'commits' || search.tab === 'files' || search.tab === 'effects' ? { tab: search.tab } : {}),
+  validateSearch: (search): { tab?: ChangeRequestTab; since?: string; to?: string } => ({
+    ...(isTab(search.tab) ? { tab: search.tab } : {}),
     ...(isCommit(search.since) ? { since: search.since } : {}),
     ...(isCommit(search.to) ? { to: search.to } : {}),
   }),
@@ -293,8 +295,24 @@ function daysOf(search: Record<string, unknown>): { days?: number } {
     : {}
 }
 
+const changeRequestTabs = ['files', 'conversation', 'commits', 'effects'] as const
+type ChangeRequestTab = (typeof changeRequestTabs)[number]
+
+function isTab(value: unknown): value is ChangeRequestTab {
+  return changeRequestTabs.some((tab) => tab === value)
+}
+
 const listedStatuses = ['open', 'merged', 'closed', 'all'] as const
 type ListedStatus = (typeof listedStatuses)[number]
+
+const listSorts = ['updated', 'ready'] as const
+type ListSort = (typeof listSorts)[number]
+
+function isListSort(value: unknown): value is ListSort {
+  return listSorts.some((sort) => sort === value)
+}
+
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 function isListedStatus(value: unknown): value is ListedStatus {
   return listedStatuses.some((status) => status === value)

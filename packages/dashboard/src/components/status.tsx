@@ -1,12 +1,35 @@
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest } from '../pages/change-requests/queries.ts'
+import type { ChangeRequest, LandingState } from '../pages/change-requests/queries.ts'
 import { Badge, type Tone } from '../ui/text.tsx'
 
-const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'bad' }
+const landing: Record<LandingState, [word: string, tone: Tone]> = {
+  ready: ['ready', 'good'],
+  empty: ['nothing to merge', 'neutral'],
+  checking: ['checking', 'accent'],
+  unreachable: ['unreachable', 'warn'],
+  failing: ['checks failing', 'bad'],
+  conflicts: ['conflicts', 'bad'],
+}
+
+/** The state of a change request as whether it can land. */
+export function LandingBadge({
+  cr,
+  state,
+}: {
+  cr: Pick<ChangeRequest, 'status' | 'metadata'>
+  /** Null while it is unknown. */
+  state: LandingState | null
+}) {
+  if (cr.status !== 'open' || isDraft(cr) || state === null) return <ChangeRequestStatus cr={cr} />
+  const [word, tone] = landing[state]
+  return <Badge tone={tone}>{word}</Badge>
+}
+
+const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'neutral' }
 
 export function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metadata'> }) {
   const { status } = cr
-  if (status === 'open' && isDraft(cr)) return <Badge tone="neutral">Draft</Badge>
+  if (status === 'open' && isDraft(cr)) return <Badge tone="neutral">draft</Badge>
   return <Badge tone={changeRequestTones[status] ?? 'neutral'}>{status}</Badge>
 }
 

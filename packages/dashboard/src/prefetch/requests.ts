@@ -32,7 +32,10 @@ export const requests = {
   inbox: (view: 'open' | 'snoozed' | 'done', projectId: string | null, each: number) =>
     request('/v1/inbox', { query: { view, project_id: projectId, per_group: each } }),
   changeRequest: (projectId: string, number: number) =>
-    request('/v1/projects/{projectId}/change-requests', { path: { projectId }, query: { number } }),
+    request('/v1/projects/{projectId}/change-requests', {
+      path: { projectId },
+      query: { number, include: 'summary' },
+    }),
   diff: (projectId: string, crId: string, { since, to, ignoreWhitespace }: DiffOptions) =>
     request('/v1/projects/{projectId}/change-requests/{crId}/diff', {
       path: { projectId, crId },

@@ -26,7 +26,7 @@ const answers = new Map<GetPath, Promise<{ params: string; data: unknown } | nul
 if (address !== null) {
   prefetch(address)
   preload('detail')
-  preload(address.tab ?? 'conversation')
+  preload(address.tab ?? 'files')
 }
 
 /** The answer to exactly this request, once; null when there is none. */
@@ -75,7 +75,7 @@ function prefetch({ project: name, number, tab, since, to }: Address): void {
       return project && requests.changeRequest(project.project_id, number)
     }),
   )
-  if (tab !== 'files') return
+  if (tab !== null && tab !== 'files') return
   const options = { since, to, ignoreWhitespace: readStored(...ignoreWhitespace) }
   keep(
     '/v1/projects/{projectId}/change-requests/{crId}/diff',

@@ -3,7 +3,7 @@ import { queries } from '../cache/query-client.ts'
 import { readStored } from '../browser/local-storage.ts'
 import { me } from '../pages/account/queries.ts'
 import { ignoreWhitespace } from '../pages/change-requests/diff/whitespace.ts'
-import { changeRequest, diff } from '../pages/change-requests/queries.ts'
+import { changeRequestAnswer, diff } from '../pages/change-requests/queries.ts'
 import { projectNamed, projects } from '../pages/projects/queries.ts'
 import { type Address, address, dropPrefetched } from './script.ts'
 
@@ -14,13 +14,16 @@ export function warmCache(): void {
     warmChangeRequest(address),
     import('../pages/change-requests/detail.tsx'),
   ]
-  if (address.tab === 'files') works.push(import('../pages/change-requests/files/files-tab.tsx'))
+  if (isFilesTab(address)) works.push(import('../pages/change-requests/files/files-tab.tsx'))
   void Promise.allSettled(works).then(dropPrefetched)
 }
 
+/** The tab that opens without one in the address. */
+const isFilesTab = ({ tab }: Pick<Address, 'tab'>) => tab === null || tab === 'files'
+
 async function warmChangeRequest({ project, number, tab, since, to }: Address): Promise<void> {
   const { project_id } = projectNamed(project)(await queries.fetchQuery(projects))
-  const cr = await queries.fetchQuery(changeRequest(project_id, number))
+  const { cr } = await queries.fetchQuery(changeRequestAnswer(project_id, number))
   const options = { since, to, ignoreWhitespace: readStored(...ignoreWhitespace) }
-  if (tab === 'files') await queries.prefetchQuery(diff(cr, options))
+  if (isFilesTab({ tab })) await queries.prefetchQuery(diff(cr, options))
 }

@@ -27,16 +27,31 @@ export function Page({
 
 /**
  * The content with a panel at its right. On a wide screen the content scrolls with the page and the panel by itself; on a
- * narrow one the panel follows the content. Both reach the edges of the page and bring their own padding.
+ * narrow one the panel follows the content, or with `head`, it stands between the two. All reach the edges of the page and
+ * bring their own padding.
  */
-export function TwoPane({ label, panel, children }: { label: string; panel: ReactNode; children: ReactNode }) {
+export function TwoPane({
+  label,
+  head,
+  panel,
+  children,
+}: {
+  label: string
+  head?: ReactNode
+  panel: ReactNode
+  children: ReactNode
+}) {
+  const hasHead = head !== undefined
   return (
-    <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)]">
-      <div className="min-w-0">{children}</div>
+    <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)] lg:grid-rows-[auto_1fr]">
+      {hasHead && <div className="min-w-0">{head}</div>}
+      <div className={`min-w-0 lg:col-start-1 ${hasHead ? 'order-last lg:row-start-2' : 'lg:row-span-2'}`}>
+        {children}
+      </div>
       <aside
         aria-label={label}
         tabIndex={0}
-        className="border-t border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
+        className="border-t lg:col-start-2 lg:row-span-2 lg:row-start-1 border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
       >
         {panel}
       </aside>

@@ -23,7 +23,7 @@ export function useRunningCount(projectId: string): string | null {
 }
 
 const listedMax = 100
-const firstOpen = { status: 'open', search: '', cursor: null } as const
+const firstOpen = { status: 'open', search: '', sort: 'newest', author: null, cursor: null } as const
 
 const isRunning = ({ status }: { status: string }) => status === 'running' || status === 'provisioning'
 

@@ -1,9 +1,11 @@
 import { Read } from '../../components/requests.tsx'
 import { type ChangeRequest, effects } from './queries.ts'
 import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
+import { EffectRows, shownDetails } from './merge/effect-rows.tsx'
+import type { Landing } from './merge/landing.ts'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 
-export function EffectsTab({ cr }: { cr: ChangeRequest }) {
+export function EffectsTab({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
   if (cr.status !== 'open')
     return (
       <Empty>
@@ -19,11 +21,21 @@ export function EffectsTab({ cr }: { cr: ChangeRequest }) {
         ) : (
           <div className="flex flex-col gap-4">
             {found.secrets_missing.length > 0 && (
-              <Notice tone="warn" title={`Secrets are missing: ${found.secrets_missing.join(', ')}`}>
-                Set them on the Secrets page, before or after the merge.
+              <Notice
+                tone="warn"
+                title={`${found.secrets_missing.length === 1 ? 'A secret is' : 'Secrets are'} missing: ${found.secrets_missing.join(', ')}`}
+              >
+                Set secrets in the panel or on the Secrets page, before or after the merge.
               </Notice>
             )}
             <ManifestIssues bySeverity issues={found.manifest_issues} />
+            {shownDetails(found).length > 0 && (
+              <Card title="Before and after">
+                <div className="px-4 py-3">
+                  <EffectRows details={shownDetails(found)} landing={landing} />
+                </div>
+              </Card>
+            )}
             <Card title="After the merge">
               <Rows label="Effects" empty={<Empty>No effects: only code changes.</Empty>}>
                 {found.words.map((sentence) => (

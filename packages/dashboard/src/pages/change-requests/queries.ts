@@ -14,6 +14,10 @@ export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]
 export type Thread = Review['comments'][number]
 export type ReviewState = Reply<`${OneChangeRequest}/review-state`>
 export type Version = Reply<`${OneChangeRequest}/versions`>['versions'][number]
+export type Answered = Reply<'/v1/projects/{projectId}/change-requests'>
+export type Summary = NonNullable<Answered['summaries']>[string]
+export type LandingState = NonNullable<Summary['state']>
+export type EffectDetail = Effects['details'][number]
 export type ListedStatus = ChangeRequest['status'] | 'all'
 
 const list = '/v1/projects/{projectId}/change-requests'
@@ -34,29 +38,50 @@ export const changeRequestsOfBranch = (projectId: string, branch: string) =>
     { ...live, select: ({ change_requests }) => change_requests },
   )
 
-/** One page of the list, from the newest or from `cursor` on. */
+export type ListSort = 'newest' | 'updated' | 'ready'
+
+export interface ListFilter {
+  status: ListedStatus
+  search: string
+  sort: ListSort
+  /** The id of the user who opened them. */
+  author: string | null
+}
+
+/** The server computes missing facts in the background, and no event reports them. */
+const factsMs = 2_000
+
+const summaryMs = (answer: Answered | undefined) =>
+  Object.values(answer?.summaries ?? {}).some((each) => each.state === 'checking' && each.conflict_count === null)
+    ? factsMs
+    : liveMs
+
+/** One page of the list with the summary of each row, from the first or from `cursor` on. */
 export const changeRequestPage = (
   projectId: string,
-  { status, search, cursor }: { status: ListedStatus; search: string; cursor: string | null },
+  { status, search, sort, author, cursor }: ListFilter & { cursor: string | null },
 ) =>
   queryOptions({
-    queryKey: ['project', projectId, 'change-requests', status, search, cursor],
-    queryFn: ({ signal }) =>
-      getPage(list, { path: { projectId }, query: { status, limit: 100, search: search || null, cursor } }, signal),
-    refetchInterval: liveMs,
+    queryKey: ['project', projectId, 'change-requests', status, search, sort, author, cursor],
+    queryFn: ({ signal }) => {
+      const filter = { status, search: search || null, created_by: author, sort: sort === 'newest' ? null : sort }
+      const query = { ...filter, limit: 100, include: 'summary' as const, cursor }
+      return getPage(list, { path: { projectId }, query }, signal)
+    },
+    refetchInterval: ({ state }) => summaryMs(state.data?.data),
   })
 
-export const changeRequest = (projectId: string, number: number) =>
+export const changeRequestAnswer = (projectId: string, number: number) =>
   queryOptions({
     queryKey: ['project', projectId, 'change-request', number],
     queryFn: async ({ signal }) => {
-      const { change_requests } = await get(...requests.changeRequest(projectId, number), signal)
-      const found = change_requests[0]
-      if (found === undefined)
+      const answer = await get(...requests.changeRequest(projectId, number), signal)
+      const cr = answer.change_requests[0]
+      if (cr === undefined)
         throw new ApiError(404, { error: `This project has no change request #${number}.`, code: 'not_found' })
-      return found
+      return { cr, summary: answer.summaries?.[cr.cr_id] ?? null, answer }
     },
-    refetchInterval: liveMs,
+    refetchInterval: ({ state }) => summaryMs(state.data?.answer),
   })
 
 /** The parameters of the paths of its routes. */
@@ -148,4 +173,21 @@ export const pullRequest = (cr: ChangeRequest) =>
     `${list}/{crId}/pull-request`,
     { path: pathOf(cr) },
     live,
+  )
+
+/** The task of a session. */
+export const firstPrompt = (projectId: string, sessionId: string) =>
+  read(
+    ['project', projectId, 'session', sessionId, 'first prompt'],
+    '/v1/projects/{projectId}/sessions/{sessionId}/transcript',
+    { path: { projectId, sessionId }, query: { from: 'start', limit: 5 } },
+    {
+      select: ({ messages }) => {
+        const prompt = messages.find(({ role }) => role === 'user')
+        const text = prompt?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
+        return prompt === undefined || !text ? null : { text, at: prompt.created_at }
+      },
+      // Deleting a session deletes its transcript.
+      retry: false,
+    },
   )

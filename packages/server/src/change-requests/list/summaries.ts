@@ -27,7 +27,8 @@ export async function readSummaries(
 /** Files whose change does more than change code. */
 const notable = /(^|\/)(svc\.toml|package\.json|Dockerfile)$/
 
-function present({ cr_id: _, paths, is_compared, collisions, ...rest }: FoundSummary): ChangeRequestSummary {
+/** The route leaves out the id. */
+function present({ paths, is_compared, collisions, ...rest }: FoundSummary): ChangeRequestSummary {
   const touches = paths.find((path) => notable.test(path)) ?? paths[0] ?? null
   return { ...rest, touches, collisions: is_compared === true ? collisions : null }
 }

@@ -5,25 +5,13 @@ import { Prose } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
-import { MergeBox } from '../merge/merge-box.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { isAnswered, type Item, itemsOf, Quoted, ThreadCard } from '../review/thread.tsx'
-import { read } from '../../../cache/read.ts'
 
 export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
-  return (
-    <>
-      <Conversation cr={cr} />
-      <MergeBox cr={cr} />
-    </>
-  )
-}
-
-function Conversation({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(reviews(cr))
   return (
     <ol aria-label="Timeline" className="flex flex-col gap-4">
-      {cr.origin_session_id !== null && <FirstPrompt projectId={cr.project_id} sessionId={cr.origin_session_id} />}
       <li className="flex flex-col gap-2">
         <p className="text-sm text-dim">
           {cr.origin_session_id === null ? 'Opened' : 'Opened by a session'} <Time at={cr.created_at} />
@@ -113,41 +101,5 @@ function SinceReview({ cr, review }: { cr: ChangeRequest; review: Review }) {
         See changes
       </Link>
     </p>
-  )
-}
-
-const firstPrompt = (projectId: string, sessionId: string) =>
-  read(
-    ['project', projectId, 'session', sessionId, 'first prompt'],
-    '/v1/projects/{projectId}/sessions/{sessionId}/transcript',
-    { path: { projectId, sessionId }, query: { from: 'start', limit: 5 } },
-    {
-      select: ({ messages }) => {
-        const prompt = messages.find(({ role }) => role === 'user')
-        const text = prompt?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
-        return prompt === undefined || !text ? null : { text, at: prompt.created_at }
-      },
-      // Deleting a session deletes its transcript.
-      retry: false,
-    },
-  )
-
-/** The task behind the change. Empty if its session was deleted. */
-function FirstPrompt({ projectId, sessionId }: { projectId: string; sessionId: string }) {
-  const { data } = useQuery(firstPrompt(projectId, sessionId))
-  if (!data) return null
-  return (
-    <li className="flex flex-col gap-2">
-      <p className="text-sm text-dim">
-        Task <Time at={data.at} />
-      </p>
-      <section
-        aria-label="Task"
-        tabIndex={0}
-        className="max-h-60 overflow-auto rounded-lg bg-raised px-4 py-3 whitespace-pre-wrap wrap-break-word"
-      >
-        {data.text}
-      </section>
-    </li>
   )
 }

@@ -125,8 +125,8 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy 
       {files.length === 0 ? (
         <Empty>{emptyText(diff)}</Empty>
       ) : (
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
-          <div className="max-h-60 md:max-h-[calc(100dvh-9rem)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 @2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]">
+          <div className="max-h-60 @2xl:max-h-[calc(100dvh-9rem)]">
             <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} />
           </div>
           <div className="flex min-w-0 flex-col gap-3">

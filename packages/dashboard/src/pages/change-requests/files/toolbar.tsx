@@ -11,7 +11,7 @@ export interface View {
 
 /** The display options, stored in this browser. */
 export function useView(): [View, (view: View) => void] {
-  const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', innerWidth < 900 ? 'unified' : 'split')
+  const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', innerWidth < 1600 ? 'unified' : 'split')
   const [wrap, setWrap] = useStored('svc-diff-wrap', false)
   const [ignoreWhitespace, setIgnoreWhitespace] = useStored(...stored)
   const setView = (view: View) => {

@@ -40,7 +40,7 @@ export function FileTree({
     if (at >= 0) virtual.scrollToIndex(at)
   }, [virtual, at])
   return (
-    <nav aria-label="Changed files" className="flex max-h-60 min-h-0 flex-col gap-2 md:max-h-[calc(100dvh-9rem)]">
+    <nav aria-label="Changed files" className="flex max-h-60 min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
       <input
         type="search"
         aria-label="Filter files"

@@ -25,6 +25,13 @@ export function verificationFailureOf(found: Checks | null): string | null {
   return found.state === 'running' ? `Checks are running: ${named('queued', 'running')}` : null
 }
 
+/** How long a check ran, such as `41 s`; null while it runs. */
+export function tookText({ started_at, ended_at }: Check): string | null {
+  if (started_at === null || ended_at === null) return null
+  const seconds = Math.max(0, Math.round((Date.parse(ended_at) - Date.parse(started_at)) / 1000))
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
 /** The result of each check with its log. Empty if the project has no checks. */
 export function ChecksOf({ cr }: { cr: ChangeRequest }) {
   const { data, error } = useQuery(checks(cr))
@@ -71,7 +78,7 @@ function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
         <Badge tone={tones[check.status]}>{check.status}</Badge>{' '}
         <span className="text-sm text-dim">
           {check.attempt > 1 && `attempt ${check.attempt} `}
-          {check.reason} {check.ended_at !== null && <Time at={check.ended_at} />}
+          {tookText(check)} {check.reason} {check.ended_at !== null && <Time at={check.ended_at} />}
         </span>
       </summary>
       {open && (

@@ -1,48 +1,17 @@
 import { ApiError } from '../../../api.ts'
 import { Failure } from '../../../components/requests.tsx'
-import type { Effects, MergePreview } from '../queries.ts'
+import type { Effects } from '../queries.ts'
 import { isFetching } from '../../../cache/query-client.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 
-/** Lists each file once, even if several change requests collide in it. */
-export function Collisions({ collisions }: { collisions: NonNullable<MergePreview['collisions']> }) {
-  if (collisions.length === 0) return null
-  const files = [...new Set(collisions.flatMap(({ files }) => files))]
-  const more = files.length - filesShown
+export function AddedSecrets({ effects: { secrets_added: added } }: { effects: Effects }) {
+  if (added.length === 0) return null
   return (
-    <Notice tone="warn" title={`Collides with ${collisions.map(({ number }) => `#${number}`).join(', ')}`}>
-      After this merge, {collisions.length === 1 ? 'it' : 'they'} will conflict in{' '}
-      <span className="break-all">{files.slice(0, filesShown).join(', ')}</span>
-      {more > 0 && ` and ${more} more`}.
+    <Notice tone="warn" title="This change contains secret values">
+      {added.slice(0, 3).join('; ')}
+      {added.length > 3 && ` and ${added.length - 3} more. See Effects.`}
     </Notice>
-  )
-}
-
-const filesShown = 10
-
-/** Problems that do not block the merge but affect what runs after it. */
-export function Warnings({ effects }: { effects: Effects }) {
-  const isInvalid = effects.manifest_issues.some(({ severity }) => severity === 'error')
-  return (
-    <>
-      {effects.secrets_added.length > 0 && (
-        <Notice tone="warn" title="This change contains secret values">
-          {effects.secrets_added.slice(0, 3).join('; ')}
-          {effects.secrets_added.length > 3 && ` and ${effects.secrets_added.length - 3} more. See Effects.`}
-        </Notice>
-      )}
-      {effects.secrets_missing.length > 0 && (
-        <Notice tone="warn" title={`Missing secrets: ${effects.secrets_missing.join(', ')}`}>
-          Sessions and apps need them after the merge.
-        </Notice>
-      )}
-      {isInvalid && (
-        <Notice tone="warn" title="svc.toml is invalid in this change">
-          Invalid entries are ignored. See Effects.
-        </Notice>
-      )}
-    </>
   )
 }
 

@@ -1,11 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
-export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
+export function ProtectedBase({
+  cr,
+  frame: Frame,
+}: {
+  cr: ChangeRequest
+  frame: (content: { children: ReactNode }) => ReactNode
+}) {
   const found = useQuery(pullRequest(cr)).data
   const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
     path: pathOf(cr),
@@ -15,7 +22,7 @@ export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
   if (found === undefined || (found.protection === null && found.pull_request === null)) return null
   const { protection, can_open, pull_request } = found
   return (
-    <>
+    <Frame>
       <Notice
         tone="warn"
         title={`${cr.base_ref} is protected on the git host`}
@@ -39,6 +46,6 @@ export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
         )}
       </Notice>
       {open.isError && <Failure error={open.error} />}
-    </>
+    </Frame>
   )
 }

@@ -1,0 +1,65 @@
+/** The one line of a row that says why it is in its state, and what it touches. */
+import { isDraft } from '@svc/contract/schemas/change-request-moves'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import type { ChangeRequest, Summary } from '../queries.ts'
+
+export function whyOf(cr: ChangeRequest, summary: Summary | undefined): string {
+  const branches = `${cr.head_ref} → ${cr.base_ref}`
+  if (cr.status !== 'open' || summary === undefined) return branches
+  const parts = isDraft(cr) ? [touches(summary)] : whyOpen(cr, summary)
+  const text = [...parts, comments(summary)].filter((part) => part !== null).join(' · ')
+  return text === '' ? branches : text.replace(startsWithWord, upperFirst)
+}
+
+/** A path or the name of a branch stays as it is. */
+const startsWithWord = /^(touches|collides|nothing|checks?|checking|conflicts|the) /
+
+const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
+  switch (summary.state) {
+    case 'conflicts':
+      return [conflicts(cr, summary)]
+    case 'empty':
+      return [`${cr.base_ref} already contains all commits`]
+    case 'unreachable':
+      return ["the repository or one of the branches can't be read"]
+    case 'checking':
+      if (summary.conflict_count === null) return ['checking mergeability…']
+      return [checks(summary) ?? 'checks have not started', touches(summary), collides(summary)]
+    default:
+      return [checks(summary), touches(summary), collides(summary) ?? (summary.collisions && 'nothing collides')]
+  }
+}
+
+function conflicts(cr: ChangeRequest, { conflicts: [first], conflict_count: count }: Summary): string {
+  if (first === undefined || count === null) return `conflicts with ${cr.base_ref}`
+  if (count === 1) return `${visibleName(first)} conflicts with ${cr.base_ref}`
+  return `${visibleName(first)} and ${counted(count - 1, 'more file')} conflict with ${cr.base_ref}`
+}
+
+function checks({ checks: found }: Summary): string | null {
+  if (found === null) return null
+  const { defined, passed, failed } = found
+  if (failed.length === 1) return `check ${failed[0]} failed`
+  if (failed.length > 1) return `${failed.length} of ${defined} checks failed: ${failed.join(', ')}`
+  if (passed === defined) return defined === 1 ? 'the check passes' : `${passed} of ${defined} checks pass`
+  return `${passed} of ${counted(defined, 'check')} passed so far`
+}
+
+function touches({ touches: named, files }: Summary): string | null {
+  if (named === null || files === null) return null
+  const name = visibleName(named)
+  return files === 1 ? `touches ${name}` : `touches ${name} and ${counted(files - 1, 'more file')}`
+}
+
+function collides({ collisions }: Summary): string | null {
+  const [first] = collisions ?? []
+  if (collisions === null || first === undefined) return null
+  if (collisions.length > 1) return `collides with ${collisions.map(({ number }) => `#${number}`).join(', ')}`
+  return `collides with #${first.number}${first.files[0] === undefined ? '' : ` in ${visibleName(first.files[0])}`}`
+}
+
+const comments = ({ comments: count }: Summary) => (count === 0 ? null : counted(count, 'comment'))
+
+const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`

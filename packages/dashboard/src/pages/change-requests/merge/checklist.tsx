@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { type ChangeRequest, type Checks, type Effects, type Review, reviews } from '../queries.ts'
+import { tookText } from './checks.tsx'
+import { filesConflict, isInvalid, type Landing } from './landing.ts'
+import { previewErrorReason } from './merge-notices.tsx'
+
+type Look = 'good' | 'warn' | 'bad' | 'wait' | 'none'
+
+interface Item {
+  look: Look
+  title: string
+  detail: string
+}
+
+const looks: Record<Look, { sign: string; tone: string; word: string }> = {
+  good: { sign: '✓', tone: 'bg-good-soft text-good', word: 'Done' },
+  warn: { sign: '!', tone: 'bg-warn-soft text-warn', word: 'Needs attention' },
+  bad: { sign: '✕', tone: 'bg-bad-soft text-bad', word: 'Blocked' },
+  wait: { sign: '…', tone: 'bg-hover text-dim', word: 'Waiting' },
+  none: { sign: '–', tone: 'bg-hover text-dim', word: 'Not needed' },
+}
+
+/** Four lines of the same height, whatever is known, so that the button below them never moves. */
+export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
+  const found = useQuery(reviews(cr))
+  const items = [
+    mergeItem(cr, landing),
+    checksItem(cr, landing.checks),
+    reviewItem(found.data),
+    effectsItem(cr, landing.effects, landing.confirms),
+  ]
+  return (
+    <ul aria-label="Checklist" aria-busy={!landing.isSettled} className="flex flex-col gap-2">
+      {items.map(({ look, title, detail }, at) => (
+        <li key={at} className="flex h-10 gap-2.5">
+          <span
+            aria-hidden
+            className={`mt-0.5 inline-grid size-4 flex-none place-items-center rounded-full text-[0.625rem]/none font-bold ${looks[look].tone}`}
+          >
+            {looks[look].sign}
+          </span>
+          <div className="min-w-0 flex-1">
+            <p className="truncate" title={title}>
+              <span className="sr-only">{looks[look].word}: </span>
+              {title}
+            </p>
+            <p className="truncate text-xs text-faint" title={detail}>
+              {detail}
+            </p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const item = (look: Look, title: string, detail = ''): Item => ({ look, title, detail })
+
+function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
+  if (stale !== null) return item('warn', 'Mergeability is unknown', sentence(previewErrorReason(stale.error)))
+  if (preview === undefined) return item('wait', 'Checking mergeability…')
+  const head = preview.head_sha.slice(0, 10)
+  if (!preview.can_merge)
+    return item('bad', `${filesConflict(preview)} with ${cr.base_ref}`, preview.conflicts.map(visibleName).join(', '))
+  if (preview.is_up_to_date) return item('none', 'Nothing to merge', `${cr.base_ref} already contains these commits.`)
+  return preview.can_fast_forward
+    ? item('good', 'Merges cleanly', `${cr.base_ref} fast-forwards to ${head}`)
+    : item('good', 'Merges cleanly', `a merge commit adds ${head} to ${cr.base_ref}`)
+}
+
+function checksItem(cr: ChangeRequest, found: Checks | undefined): Item {
+  if (found === undefined) return item('wait', 'Check results are loading')
+  const all = found.checks
+  const of = (...statuses: string[]) => all.filter(({ status }) => statuses.includes(status))
+  const counted = all.length === 1 ? '1 check' : `${all.length} checks`
+  const [passed, failed, running] = [of('passed'), of('failed', 'error'), of('queued', 'running')]
+  switch (found.state) {
+    case 'none':
+      return item('none', 'No checks', `svc.toml on ${cr.base_ref} defines none`)
+    case 'passed':
+      return item('good', `${all.length} of ${counted} ${all.length === 1 ? 'passes' : 'pass'}`, durations(all))
+    case 'failed':
+      return item('bad', `${failed.length} of ${counted} failed`, names(failed))
+    case 'running':
+      return item('wait', `${passed.length} of ${counted} passed so far`, `Running: ${names(running)}`)
+    case 'not_run':
+      return item('warn', 'Not checked', found.reason ?? '')
+    default:
+      return found.state satisfies never
+  }
+}
+
+const names = (all: Checks['checks']) => all.map(({ name }) => name).join(', ')
+
+const durations = (all: Checks['checks']) =>
+  all.map((each) => [each.name, tookText(each)].filter((part) => part !== null).join(' ')).join(' · ')
+
+/** Whether each thread of the reviews has an answer. Open ones do not keep a person from merging. */
+function reviewItem(found: Review[] | undefined): Item {
+  if (found === undefined) return item('wait', 'Reviews are loading')
+  if (found.length === 0) return item('none', 'Not reviewed', 'Comment on lines in Files to send a review')
+  const threads = found.flatMap(({ thread, comments }) => (thread ? [thread] : comments))
+  const open = threads.filter(({ state }) => state === 'open').length
+  const declined = threads.filter(({ answer }) => answer?.outcome === 'declined').length
+  const done = threads.filter(({ answer }) => answer?.outcome === 'done').length
+  const counts = [`${done} done`, ...(declined > 0 ? [`${declined} declined`] : [])].join(', ')
+  if (open > 0) return item('warn', `${countOf(open, 'open comment')} of ${threads.length}`, counts)
+  return item('good', 'Review answered', `${countOf(threads.length, 'comment')}: ${counts}`)
+}
+
+function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: Landing['confirms']): Item {
+  if (found === undefined) return item('wait', 'Effects are loading')
+  if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
+  if (isInvalid(found)) return item('warn', 'svc.toml has errors', issueText(found))
+  const open = confirms.filter(({ isTicked }) => !isTicked)
+  if (open.length > 0)
+    return item('warn', `${countOf(open.length, 'effect')} to confirm`, open.map(({ text }) => text).join(' '))
+  const missing = found.secrets_missing
+  if (missing.length > 0) return item('warn', `${countOf(missing.length, 'secret')} missing`, missing.join(', '))
+  if (confirms.length > 0)
+    return item('good', `${countOf(confirms.length, 'effect')} confirmed`, confirms.map(({ text }) => text).join(' '))
+  return found.words.length === 0
+    ? item('none', 'No effects', 'Only code changes')
+    : item('good', countOf(found.words.length, 'effect'), found.words.join(' '))
+}
+
+const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const issueText = ({ manifest_issues: [first] }: Effects) =>
+  first === undefined ? '' : `${first.path} ${first.message}`

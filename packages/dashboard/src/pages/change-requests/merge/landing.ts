@@ -1,0 +1,116 @@
+/** Whether a change request may land: what the panel, the header, and the merge button read. */
+import { isDraft, refuseMove } from '@svc/contract/schemas/change-request-moves'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import {
+  type ChangeRequest,
+  type Checks,
+  checks,
+  type Effects,
+  effects,
+  type LandingState,
+  mergePreview,
+  type MergePreview,
+} from '../queries.ts'
+import { previewErrorReason } from './merge-notices.tsx'
+import { verificationFailureOf } from './checks.tsx'
+
+export interface Landing {
+  preview: MergePreview | undefined
+  /** Why the preview may be out of date. */
+  stale: { error: Error; since: string; retry: () => void } | null
+  checks: Checks | undefined
+  effects: Effects | undefined
+  /** What a person has to confirm, and whether they did. */
+  confirms: { text: string; isTicked: boolean }[]
+  tick: (text: string, isTicked: boolean) => void
+  /** Everything has an answer or an error, so that nothing moves any more. */
+  isSettled: boolean
+  /** Why it cannot be merged; null when it can. `isWaiting`: because an answer is still missing. */
+  refusal: { text: string; isWaiting: boolean } | null
+}
+
+export function useLanding(cr: ChangeRequest): Landing {
+  const { settings } = useProject()
+  const isOpen = cr.status === 'open'
+  const preview = useQuery({ ...mergePreview(cr), enabled: isOpen })
+  const checked = useQuery(checks(cr))
+  const found = useQuery(effects(cr))
+  const pair = `${cr.base_commit_sha} ${cr.head_commit_sha}`
+  // Ticked for these commits alone.
+  const [ticked, setTicked] = useState<{ pair: string; texts: string[] }>({ pair, texts: [] })
+  const texts = ticked.pair === pair ? ticked.texts : []
+  const confirms = confirmsOf(found.data).map((text) => ({ text, isTicked: texts.includes(text) }))
+  const waitsFor = [
+    [preview.isPending, 'mergeability'],
+    [checked.isPending, 'checks'],
+    [found.isPending, 'effects'],
+  ].flatMap(([isPending, what]) => (isPending === true ? String(what) : []))
+  const firm =
+    refusalBy(cr, preview.data, preview.error) ??
+    refusalByEffects(found.data, confirms, { error: found.error, isGated: settings.manifest_gate === 'on' }) ??
+    (checked.data === undefined && checked.error !== null ? 'the check results are unknown' : null)
+  const refusal =
+    firm !== null
+      ? { text: firm, isWaiting: false }
+      : waitsFor.length > 0
+        ? { text: `Waiting for ${waitsFor.join(', ')}…`, isWaiting: true }
+        : null
+  return {
+    preview: preview.data,
+    stale: preview.isError
+      ? {
+          error: preview.error,
+          since: preview.data === undefined ? cr.updated_at : new Date(preview.dataUpdatedAt).toISOString(),
+          retry: () => void preview.refetch(),
+        }
+      : null,
+    checks: checked.data,
+    effects: found.data,
+    confirms,
+    tick: (text, isTicked) =>
+      setTicked({ pair, texts: isTicked ? [...texts, text] : texts.filter((each) => each !== text) }),
+    isSettled: waitsFor.length === 0,
+    refusal,
+  }
+}
+
+export const confirmsOf = (found: Effects | undefined) => [
+  ...new Set(found?.details.flatMap(({ confirm }) => confirm) ?? []),
+]
+
+function refusalBy(cr: ChangeRequest, preview: MergePreview | undefined, error: Error | null): string | null {
+  const byStatus = refuseMove('merge', cr.status)
+  if (byStatus !== null) return byStatus
+  if (isDraft(cr)) return 'this is a draft'
+  if (error !== null) return previewErrorReason(error)
+  if (preview !== undefined && !preview.can_merge) return `${filesConflict(preview)} with ${cr.base_ref}`
+  return null
+}
+
+function refusalByEffects(
+  found: Effects | undefined,
+  confirms: Landing['confirms'],
+  { error, isGated }: { error: Error | null; isGated: boolean },
+): string | null {
+  if (found === undefined) return error === null ? null : 'its effects are unknown'
+  if (isGated && isInvalid(found)) return 'svc.toml is invalid, and this project requires a valid one'
+  const open = confirms.filter(({ isTicked }) => !isTicked).length
+  return open === 0 ? null : `${open === 1 ? '1 effect needs' : `${open} effects need`} your confirmation`
+}
+
+export const isInvalid = (found: Effects) => found.manifest_issues.some(({ severity }) => severity === 'error')
+
+export const filesConflict = ({ conflicts }: Pick<MergePreview, 'conflicts'>) =>
+  conflicts.length === 1 ? '1 file conflicts' : `${conflicts.length} files conflict`
+
+/** The state as the page knows it now; `known` is what the list knew. */
+export function stateNow({ preview, checks }: Landing, known: LandingState | null): LandingState | null {
+  if (preview === undefined) return known
+  if (!preview.can_merge) return 'conflicts'
+  if (preview.is_up_to_date) return 'empty'
+  if (checks === undefined) return known ?? 'checking'
+  if (checks.state === 'running') return 'checking'
+  return verificationFailureOf(checks) === null ? 'ready' : 'failing'
+}

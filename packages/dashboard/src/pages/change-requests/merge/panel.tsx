@@ -1,0 +1,312 @@
+/** The panel beside every tab: whether the change request may land, and what landing does. */
+import { isDraft } from '@svc/contract/schemas/change-request-moves'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { SessionLink } from '../../../components/links.tsx'
+import { ManifestIssues } from '../../../components/manifest-issues.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { UserName } from '../../../components/user-name.tsx'
+import { paths } from '../../../paths.ts'
+import { type ChangeRequest, firstPrompt, type MergePreview, pullRequest, type Summary } from '../queries.ts'
+import { Button, TextArea } from '../../../ui/form.tsx'
+import { Notice, PanelSection } from '../../../ui/layout.tsx'
+import { Time } from '../../../ui/text.tsx'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { Checklist } from './checklist.tsx'
+import { ChecksOf } from './checks.tsx'
+import { Conflicts } from './conflicts.tsx'
+import { EffectRows, MissingSecret, shownDetails } from './effect-rows.tsx'
+import { isInvalid, type Landing } from './landing.ts'
+import { MergeButton, useMerge } from './merge-button.tsx'
+import { AddedSecrets, isProtected, MergeFailure, PreviewError } from './merge-notices.tsx'
+import { CloseOrReopen, MarkAsReady } from './moves.tsx'
+import { ProtectedBase } from './protected-base.tsx'
+
+interface Shown {
+  cr: ChangeRequest
+  landing: Landing
+}
+
+export function LandingPanel({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+  return (
+    <>
+      <Outcome cr={cr} landing={landing} summary={summary} />
+      <Task cr={cr} />
+    </>
+  )
+}
+
+function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+  switch (cr.status) {
+    case 'merged':
+      return (
+        <>
+          <PanelSection title="Merged">
+            <p>
+              <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged this into{' '}
+              <code className="font-mono">{cr.base_ref}</code> as{' '}
+              <code className="font-mono break-all">{cr.merge_commit_sha}</code>{' '}
+              {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
+              <code className="font-mono break-all">{cr.head_ref}</code> still exists.
+            </p>
+          </PanelSection>
+          <ChecksSection cr={cr} landing={landing} />
+        </>
+      )
+    case 'closed':
+      return (
+        <PanelSection title="Closed">
+          <div className="flex flex-col gap-3">
+            <p>
+              <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed this without merging
+              {cr.closed_at !== null && (
+                <>
+                  {' '}
+                  <Time at={cr.closed_at} />
+                </>
+              )}
+              . The branch still exists.
+            </p>
+            <CloseOrReopen cr={cr} verb="reopen" />
+          </div>
+        </PanelSection>
+      )
+    case 'open':
+      return <Open cr={cr} landing={landing} summary={summary} />
+    default:
+      return cr.status satisfies never
+  }
+}
+
+/** Nothing below the button is drawn before everything is known, so that nothing one can click moves. */
+function Open({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+  const protection = useQuery(pullRequest(cr))
+  const isDrawn = landing.isSettled && !protection.isPending
+  return (
+    <>
+      <ReadyToLand cr={cr} landing={landing} />
+      {isDrawn ? <Details cr={cr} landing={landing} summary={summary} /> : <WaitingDetails />}
+    </>
+  )
+}
+
+function ReadyToLand({ cr, landing }: Shown) {
+  const [message, setMessage] = useState('')
+  const [isEditing, setEditing] = useState(false)
+  const merge = useMerge(cr)
+  const { preview, refusal } = landing
+  const submit = () =>
+    preview !== undefined &&
+    merge.mutate({ expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) })
+  return (
+    <PanelSection title={titleOf(cr, landing)}>
+      <div className="flex flex-col gap-2">
+        <Checklist cr={cr} landing={landing} />
+        <div className="[&>[role=status]]:sr-only">
+          <MergeButton cr={cr} landing={landing} isPending={merge.isPending} onMerge={submit} />
+        </div>
+        <p className="min-h-[2lh] text-xs text-dim" aria-live="polite">
+          {refusal === null
+            ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
+            : refusal.isWaiting
+              ? refusal.text
+              : `Can't merge: ${refusal.text}.`}
+        </p>
+        <div className="flex flex-wrap items-center gap-2">
+          {isDraft(cr) && <MarkAsReady cr={cr} />}
+          <CloseOrReopen cr={cr} verb="close" />
+          {makesCommit(preview) && !isEditing && (
+            <Button kind="quiet" onClick={() => setEditing(true)}>
+              Edit message
+            </Button>
+          )}
+        </div>
+        {makesCommit(preview) && isEditing && (
+          <TextArea
+            label="Merge commit message"
+            className="font-mono"
+            placeholder={`Merge CR #${cr.number}: ${cr.title}`}
+            value={message}
+            onChange={setMessage}
+          />
+        )}
+        {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
+      </div>
+    </PanelSection>
+  )
+}
+
+function titleOf(cr: ChangeRequest, { preview, refusal }: Landing): string {
+  if (isDraft(cr)) return 'Draft'
+  if (refusal === null) return preview?.is_up_to_date === true ? 'Nothing to merge' : 'Ready to land'
+  return refusal.isWaiting ? 'Checking…' : 'Not ready to land'
+}
+
+const makesCommit = (preview: MergePreview | undefined) =>
+  preview !== undefined && preview.can_merge && !preview.can_fast_forward && !preview.is_up_to_date
+
+function Details({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+  const { preview, stale, effects } = landing
+  return (
+    <>
+      {stale !== null && (
+        <Padded>
+          <PreviewError {...stale} />
+        </Padded>
+      )}
+      <ProtectedBase cr={cr} frame={Padded} />
+      {preview !== undefined && !preview.can_merge && (
+        <PanelSection title="Conflicts" aside={preview.conflicts.length}>
+          <div className="flex flex-col gap-3">
+            <Conflicts cr={cr} files={preview.conflicts} />
+          </div>
+        </PanelSection>
+      )}
+      <ChecksSection cr={cr} landing={landing} />
+      {effects?.applies === true && <EffectsSection cr={cr} landing={landing} effects={effects} />}
+      <Collisions collisions={preview?.collisions ?? []} summary={summary} />
+    </>
+  )
+}
+
+function Padded({ children }: { children: ReactNode }) {
+  return <div className="border-b border-line p-4">{children}</div>
+}
+
+/** As high as two sections, so that little moves when they arrive. */
+function WaitingDetails() {
+  return (
+    <div aria-hidden className="animate-[appear_0s_0.3s_both]">
+      {['Effects of landing', 'Collides with'].map((title) => (
+        <PanelSection key={title} title={title}>
+          <span className="block h-4 w-4/5 rounded-sm bg-hover" />
+          <span className="mt-2 block h-4 w-3/5 rounded-sm bg-hover" />
+        </PanelSection>
+      ))}
+    </div>
+  )
+}
+
+function ChecksSection({ cr, landing }: Shown) {
+  const found = landing.checks
+  if (found !== undefined && found.state === 'none') return null
+  return (
+    <PanelSection title="Checks" aside={found?.checks.length}>
+      <ChecksOf cr={cr} />
+    </PanelSection>
+  )
+}
+
+function EffectsSection({ cr, landing, effects }: Shown & { effects: NonNullable<Landing['effects']> }) {
+  const { slug } = useProject()
+  const details = shownDetails(effects)
+  const { secrets_missing: missing } = effects
+  const isEmpty = details.length + missing.length + effects.secrets_added.length === 0 && !isInvalid(effects)
+  return (
+    <PanelSection
+      title="Effects of landing"
+      aside={
+        <Link
+          to={paths.changeRequest}
+          params={{ project: slug, number: String(cr.number) }}
+          search={{ tab: 'effects' }}
+          className="hover:text-text hover:underline"
+        >
+          Show all
+        </Link>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        {isEmpty && <p className="text-sm text-dim">Only code changes.</p>}
+        <AddedSecrets effects={effects} />
+        {isInvalid(effects) && (
+          <Notice tone="warn" title="svc.toml is invalid in this change">
+            Invalid entries are ignored.
+          </Notice>
+        )}
+        <ManifestIssues bySeverity issues={effects.manifest_issues} />
+        {details.length > 0 && <EffectRows details={details} landing={landing} />}
+        {missing.length > 0 && (
+          <div className="flex flex-col gap-2 rounded-md bg-warn-soft p-3">
+            <p className="text-sm font-medium text-warn">Missing secrets: {missing.join(', ')}</p>
+            <p className="text-sm">Sessions and apps need them after the merge.</p>
+            <ul aria-label="Missing secrets" className="flex flex-col gap-2">
+              {missing.map((name) => (
+                <MissingSecret key={name} cr={cr} name={name} />
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+    </PanelSection>
+  )
+}
+
+const filesShown = 10
+
+/** Change requests that conflict once this one has landed. */
+function Collisions({
+  collisions,
+  summary,
+}: {
+  collisions: NonNullable<MergePreview['collisions']>
+  summary: Summary | null
+}) {
+  const { slug } = useProject()
+  if (collisions.length === 0) return null
+  const titles = new Map(summary?.collisions?.map(({ number, title }) => [number, title]))
+  return (
+    <PanelSection title="Collides with" aside={collisions.length}>
+      <p className="mb-2 text-sm text-dim">
+        After this merge, {collisions.length === 1 ? 'it conflicts' : 'they conflict'}.
+      </p>
+      <ul aria-label="Collides with" className="flex flex-col gap-2">
+        {collisions.map(({ number, files }) => (
+          <li key={number} className="flex gap-2">
+            <Link
+              to={paths.changeRequest}
+              params={{ project: slug, number: String(number) }}
+              className="h-5 flex-none rounded-full bg-warn-soft px-1.75 text-xs/5 font-semibold text-warn hover:underline"
+            >
+              #{number}
+            </Link>
+            <div className="min-w-0">
+              {titles.has(number) && <p>{titles.get(number)}</p>}
+              <p className="text-sm break-all text-dim">
+                {files.slice(0, filesShown).map(visibleName).join(', ')}
+                {files.length > filesShown && ` and ${files.length - filesShown} more`}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </PanelSection>
+  )
+}
+
+/** The first prompt of the session behind the change. Empty if the session was deleted. */
+function Task({ cr }: { cr: ChangeRequest }) {
+  const { slug } = useProject()
+  const { project_id, origin_session_id: sessionId } = cr
+  const { data } = useQuery({ ...firstPrompt(project_id, sessionId ?? ''), enabled: sessionId !== null })
+  if (sessionId === null || !data) return null
+  return (
+    <PanelSection
+      title="Task"
+      aside={
+        <SessionLink project={slug} sessionId={sessionId} className="hover:text-text hover:underline">
+          Open session
+        </SessionLink>
+      }
+    >
+      <section
+        aria-label="Task"
+        tabIndex={0}
+        className="max-h-60 overflow-auto whitespace-pre-wrap wrap-break-word text-dim"
+      >
+        {data.text}
+      </section>
+    </PanelSection>
+  )
+}
