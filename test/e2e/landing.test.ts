@@ -142,6 +142,8 @@ test.skipIf(!browserPath)(
     const draft = await propose('unfinished', { 'e.txt': 'e\n' }, 'Move invoice totals to integer cents')
     await story.server.json(['cr', 'ready', String(draft), '--undo', '--project', project.project_id])
 
+    // The page of a change request sends its own.
+    await page.goto('about:blank')
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
     await page.goto(address(''))
