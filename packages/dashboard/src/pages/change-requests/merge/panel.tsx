@@ -137,10 +137,12 @@ function ReadyToLand({ cr, landing }: Shown) {
   )
 }
 
-function titleOf(cr: ChangeRequest, { preview, refusal }: Landing): string {
+function titleOf(cr: ChangeRequest, { preview, refusal, confirms }: Landing): string {
   if (isDraft(cr)) return 'Draft'
   if (refusal === null) return preview?.is_up_to_date === true ? 'Nothing to merge' : 'Ready to land'
-  return refusal.isWaiting ? 'Checking…' : 'Not ready to land'
+  if (refusal.isWaiting) return 'Checking…'
+  const isUnconfirmed = confirms.some(({ isTicked }) => !isTicked)
+  return preview?.can_merge === true && isUnconfirmed ? 'Needs your confirmation' : 'Not ready to land'
 }
 
 const makesCommit = (preview: MergePreview | undefined) =>
