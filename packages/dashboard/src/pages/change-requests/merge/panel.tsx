@@ -8,7 +8,14 @@ import { ManifestIssues } from '../../../components/manifest-issues.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
 import { paths } from '../../../paths.ts'
-import { type ChangeRequest, firstPrompt, type MergePreview, pullRequest, type Summary } from '../queries.ts'
+import {
+  type ChangeRequest,
+  changeRequestAnswer,
+  firstPrompt,
+  type MergePreview,
+  pullRequest,
+  type Summary,
+} from '../queries.ts'
 import { Button, TextArea } from '../../../ui/form.tsx'
 import { Notice, PanelSection } from '../../../ui/layout.tsx'
 import { Time } from '../../../ui/text.tsx'
@@ -274,7 +281,7 @@ function Collisions({
               #{number}
             </Link>
             <div className="min-w-0">
-              {titles.has(number) && <p>{titles.get(number)}</p>}
+              <CollisionTitle number={number} known={titles.get(number) ?? null} />
               <p className="text-sm break-all text-dim">
                 {files.slice(0, filesShown).map(visibleName).join(', ')}
                 {files.length > filesShown && ` and ${files.length - filesShown} more`}
@@ -285,6 +292,13 @@ function Collisions({
       </ul>
     </PanelSection>
   )
+}
+
+/** The list may know of a collision later than the preview does. The line keeps its height meanwhile. */
+function CollisionTitle({ number, known }: { number: number; known: string | null }) {
+  const { project_id } = useProject()
+  const { data } = useQuery({ ...changeRequestAnswer(project_id, number), enabled: known === null })
+  return <p className="min-h-5">{known ?? data?.cr.title}</p>
 }
 
 /** The first prompt of the session behind the change. Empty if the session was deleted. */
