@@ -26,6 +26,8 @@ const excused: Record<string, string> = {
   current_password: 'no reply holds it',
   challenge: 'no reply holds it',
   verifier: 'no reply holds it',
+  viewed: 'paths and versions that the page compares with those of the diff, and never shows',
+  visited: 'hexadecimal',
   raw: 'a manifest; those of the default branch and of a branch are planted by git',
 }
 
