@@ -76,7 +76,7 @@ test.skipIf(!browserPath)(
     await server.json(['cr', 'merge', '2', '--project', project.project_id])
 
     await page.goto(server.url)
-    await page.getByText('1 conflict').waitFor({ timeout: slow })
+    await page.getByText('conflicts', { exact: true }).waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'home-needs-you-1280.png') })
     await page.getByRole('link', { name: '#1 How long to wait' }).click()
     await page.getByRole('list', { name: 'Conflicting files' }).getByText('plan.md').waitFor({ timeout: slow })

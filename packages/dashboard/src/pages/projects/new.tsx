@@ -34,25 +34,25 @@ export function NewProjectForm() {
   const hasNewKey = isSsh && keySource === 'new key'
   const account = useQuery(me).data?.account
   const navigate = useNavigate()
-  const make = useSend('POST', '/v1/projects', { once: true, refetch: [['projects']] })
+  const make = useSend('POST', '/v1/projects', {
+    once: true,
+    refetch: [['projects']],
+    // Not beside the mutation: with a first project, the page that shows this form is another one already.
+    onSuccess: ({ slug }) => {
+      // The settings show the key, which the git host needs first.
+      if (hasNewKey) void navigate({ to: paths.settings, params: { project: slug } })
+      else void navigate({ to: paths.sessions, params: { project: slug }, search: {} })
+    },
+  })
   const submit = () =>
-    make.mutate(
-      {
-        ...(account === undefined ? {} : { account_id: account.account_id }),
-        ...(address.trim() === '' ? {} : { repo_url: address }),
-        ...(name.trim() === '' ? {} : { name }),
-        ...(hasNewKey ? { git_ssh_key: 'generate' } : {}),
-        ...(isSsh || credential === '' ? {} : { git_token: credential }),
-        ...(isSsh && branch.trim() !== '' ? { default_branch: branch } : {}),
-      },
-      {
-        onSuccess: ({ slug }) => {
-          // The settings show the key, which the git host needs first.
-          if (hasNewKey) void navigate({ to: paths.settings, params: { project: slug } })
-          else void navigate({ to: paths.sessions, params: { project: slug }, search: {} })
-        },
-      },
-    )
+    make.mutate({
+      ...(account === undefined ? {} : { account_id: account.account_id }),
+      ...(address.trim() === '' ? {} : { repo_url: address }),
+      ...(name.trim() === '' ? {} : { name }),
+      ...(hasNewKey ? { git_ssh_key: 'generate' } : {}),
+      ...(isSsh || credential === '' ? {} : { git_token: credential }),
+      ...(isSsh && branch.trim() !== '' ? { default_branch: branch } : {}),
+    })
   return (
     <SendForm
       of={make}
