@@ -28,7 +28,7 @@ test.skipIf(!browserPath)(
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
       await page.goto(link)
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText(`#1 ${hostile}`).waitFor()
+      await page.getByRole('link', { name: `#1 ${hostile}` }).waitFor()
       await page.getByText('a session').waitFor()
       await page.getByText(/SVC_SANDBOX_DRIVER=none/).waitFor()
       expect(await page.title()).toBe('svc')

@@ -77,6 +77,6 @@ export async function questionDetails(db: DbOrTransaction, ids: string[]): Promi
     union all
     select a.approval_id, a.slug || ' ' || a.tool, '', null, null, null, u.name
     from connector_approvals a left join users u on u.user_id = a.requested_by
-    where a.approval_id = any(${ids}::uuid[])`.execute(db)
+    where a.approval_id = any(${ids}::uuid[]) and a.session_id is null`.execute(db)
   return rows
 }
