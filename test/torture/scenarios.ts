@@ -15,6 +15,8 @@ export interface Scenario {
     | 'moves'
     | 'copies'
     | 'databases'
+    /** test/e2e/backup.test.ts. */
+    | 'backups'
   /** The other failpoints that lead here. */
   beside?: string
   /** An external client pushes to the base meanwhile. */
@@ -119,6 +121,13 @@ export const scenarios: Record<string, Scenario> = {
   'replica.before_objects': { by: 'copies' },
   'replica.before_refs': { by: 'copies' },
   'replica.before_send': { by: 'copies' },
+  'backup.after_tables': { by: 'backups' },
+  'backup.after_pack': { by: 'backups' },
+  'backup.after_state': { by: 'backups' },
+  'backup.before_manifest': { by: 'backups' },
+  'restore.after_rows': { by: 'backups' },
+  'restore.before_commit': { by: 'backups' },
+  'restore.after_repositories': { by: 'backups' },
   'database.after_copy': { by: 'databases' },
   'database.after_mark': { by: 'databases' },
   'database.after_tables': { by: 'databases' },
