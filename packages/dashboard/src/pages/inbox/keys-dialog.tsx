@@ -1,6 +1,4 @@
-import { Dialog } from '@base-ui/react/dialog'
-import { buttonClass } from '../../ui/form.tsx'
-import { Kbd } from '../../ui/kbd.tsx'
+import { KeysDialog } from '../../ui/keys-dialog.tsx'
 
 const keys = [
   ['j', 'Next item'],
@@ -12,26 +10,6 @@ const keys = [
   ['?', 'Show keyboard shortcuts'],
 ] as const
 
-export default function KeysDialog({ onClose }: { onClose: () => void }) {
-  return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
-        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-line bg-raised p-5 shadow-float outline-none">
-          <Dialog.Title className="mb-3 font-semibold">Keyboard shortcuts</Dialog.Title>
-          <dl className="grid grid-cols-[4rem_1fr] gap-y-2 text-sm">
-            {keys.map(([key, what]) => (
-              <div key={key} className="contents">
-                <dt>
-                  <Kbd>{key}</Kbd>
-                </dt>
-                <dd>{what}</dd>
-              </div>
-            ))}
-          </dl>
-          <Dialog.Close className={`mt-4 ${buttonClass()}`}>Close</Dialog.Close>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  )
+export default function InboxKeys({ onClose }: { onClose: () => void }) {
+  return <KeysDialog keys={keys} open onOpenChange={(open) => !open && onClose()} />
 }
