@@ -1,4 +1,4 @@
-/** What needs a person, across the projects of their accounts. */
+/** The inbox lists the work that needs a person, across the projects of their accounts. */
 import { z } from 'zod'
 import { named, ok, page, route, timestamp, uuid } from '../route.ts'
 import { questionKinds } from './questions.ts'

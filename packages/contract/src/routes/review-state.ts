@@ -1,4 +1,4 @@
-/** What one person has viewed and drafted in a change request, the same in every browser, and the versions they compare. */
+/** Viewed files and drafts of one person in a change request, the same in every browser, and the versions they compare. */
 import { z } from 'zod'
 import { named, route, sha, timestamp, uuid, wholeList } from '../route.ts'
 import { reviewComment, reviewCommentsMax } from './reviews.ts'

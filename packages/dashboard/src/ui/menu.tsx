@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 const itemClass =
   'flex min-h-control cursor-pointer items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover'
 
-/** What the trigger of a `Menu.Root` opens. `inMain` is for a menu of the page, which belongs to the page's landmark. */
+/** The trigger of a `Menu.Root` opens it. `inMain` is for a menu of the page, which belongs to the page's landmark. */
 export function MenuPopup({
   align,
   inMain = false,

@@ -1,4 +1,4 @@
-/** What is wrong with a repository on disk. Changes nothing. */
+/** Finds the damage of a repository on disk. Changes nothing. */
 import { git } from '../process/git.ts'
 import { type CallOptions, requireSha, type Sha } from '../repository.ts'
 

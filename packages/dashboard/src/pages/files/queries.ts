@@ -7,7 +7,7 @@ export type FileReply = Reply<'/v1/projects/{projectId}/file'>
 export type Blame = Reply<'/v1/projects/{projectId}/blame'>
 export type Commit = Reply<'/v1/projects/{projectId}/commits'>['commits'][number]
 
-/** What a page shows: a path of the project's repository at a branch or commit. */
+/** A path of the project's repository at a branch or commit. */
 export interface Place {
   projectId: string
   /** Undefined: the default branch. */
@@ -88,7 +88,7 @@ export const commit = (projectId: string, sha: string) =>
     { select: ({ commits }) => commits[0] },
   )
 
-/** What a commit changed, against its first parent. */
+/** The changes of a commit against its first parent. */
 export const changes = (projectId: string, sha: string, parent: string) =>
   read(
     ['project', projectId, 'files', 'changes', sha],

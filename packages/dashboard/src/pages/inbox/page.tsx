@@ -1,4 +1,4 @@
-/** What needs the person, in all their projects: by what it needs, with its next action and its keys. */
+/** The inbox groups the work of all projects by what it needs from the person, with the next action of each item and its keys. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'

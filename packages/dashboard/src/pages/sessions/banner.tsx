@@ -1,4 +1,4 @@
-/** What needs attention about the session as a whole. One banner at a time: the most important one. */
+/** Shows one banner about the session as a whole: the most important one. */
 import { useQuery } from '@tanstack/react-query'
 import { Failure, useSend } from '../../components/requests.tsx'
 import { useWriteRefusal } from '../../components/role.ts'

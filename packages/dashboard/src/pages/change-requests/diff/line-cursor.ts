@@ -48,7 +48,7 @@ export function useLineCursor(file: ChangedFile | null, viewer: RefObject<Viewer
   const at = cursor !== null && cursor.file === file ? cursor.at : null
   const range = ({ line, side }: Line): SelectedLineRange => ({ start: line, end: line, side })
   return {
-    /** What a screen reader announces. */
+    /** A screen reader announces it. */
     announcement: at === null ? '' : described(lines()[at]),
     move(by: number) {
       const all = lines()

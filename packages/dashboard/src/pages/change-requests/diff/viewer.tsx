@@ -36,7 +36,7 @@ export function Highlighting({ children }: { children: ReactNode }) {
   )
 }
 
-/** What stands below a line: a pending comment, or the thread of a sent one. */
+/** A pending comment, or the thread of a sent one, below its line. */
 interface Annotation {
   of: DraftComment | PlacedThread
 }

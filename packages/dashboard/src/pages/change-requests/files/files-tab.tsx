@@ -23,7 +23,7 @@ import { FileTree } from './tree.tsx'
 import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
 interface Compare {
-  /** What the diff starts and ends at. */
+  /** The commits that the diff compares. */
   range: Range
   onRange: (range: Range) => void
 }

@@ -6,7 +6,7 @@ import { MenuChoice, MenuPopup, MenuSeparator } from '../../../ui/menu.tsx'
 import { type ChangeRequest, type Review, type Version, versions } from '../queries.ts'
 import type { Viewed } from './last-viewed.ts'
 
-/** What the diff starts and ends at. Null is the base, and the current head. */
+/** The commits that the diff compares. Null is the base, and the current head. */
 export interface Range {
   since: string | null
   to: string | null

@@ -22,7 +22,7 @@ export interface Landing {
   stale: { error: Error; since: string; retry: () => void } | null
   checks: Checks | undefined
   effects: Effects | undefined
-  /** What a person has to confirm, and whether they did. */
+  /** The effects that a person has to confirm, and whether they did. */
   confirms: { text: string; isTicked: boolean }[]
   tick: (text: string, isTicked: boolean) => void
   /** Everything has an answer or an error, so that nothing moves any more. */

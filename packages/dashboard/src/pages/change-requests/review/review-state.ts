@@ -1,4 +1,4 @@
-/** What this person has viewed and drafted in a change request. The server stores it, so that all their browsers agree. */
+/** Viewed files and drafts of this person in a change request. The server stores it, so that all their browsers agree. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, reply } from '../../../api.ts'
 import { type ChangeRequest, pathOf, reviewState, type ReviewState } from '../queries.ts'

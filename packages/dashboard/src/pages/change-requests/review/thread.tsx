@@ -29,7 +29,7 @@ export function answeredOf({ review }: Item): string {
   return length < 2 ? '' : `${review.comments.filter(isAnswered).length} of ${length} answered`
 }
 
-/** What the author of the change answered, and what people decided. */
+/** The answers of the author of the change, and the decisions of people. */
 export function ThreadState({ of }: { of: Item }) {
   const { state, answer, written } = of
   return (

@@ -112,7 +112,7 @@ function OutcomeMark({ outcome: { hasFailed, mark }, status }: { outcome: Outcom
   )
 }
 
-/** What an edit changed. A new file is all additions. */
+/** The diff of an edit. A new file is all additions. */
 function diffOf({ tool, diff, status, input }: ToolPart): string | null {
   if (diff !== undefined) return diff
   if (tool !== 'write' || status === 'error') return null

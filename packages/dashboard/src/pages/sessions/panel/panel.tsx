@@ -1,4 +1,4 @@
-/** What comes of the conversation: changes, plan, change requests, timeline, usage. */
+/** The results of the conversation: changes, plan, change requests, timeline, usage. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { planIn, type PlanItem } from '@svc/contract/schemas/tool-outcome'
