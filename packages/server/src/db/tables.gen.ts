@@ -775,6 +775,7 @@ export interface Schema {
     draining_since: Timestamp | null
     keeps_replicas: Generated<boolean>
     taken_over_at: Timestamp | null
+    last_seen_at: Timestamp | null
   }
   session_attachments: {
     attachment_id: string

@@ -105,10 +105,12 @@ export async function endConnections(db: DbOrTransaction, serverName: string): P
     where i.server_name = ${serverName} and a.pid <> pg_backend_pid() and a.datname = current_database()`.execute(db)
 }
 
-/** When that server was last seen. Null: it stopped by itself, or never ran. */
+/** When that server was last seen. Null: it never ran. */
 export async function lastSeen(db: DbOrTransaction, serverName: string): Promise<string | null> {
   const { rows } = await sql<{ at: string | null }>`
-    select max(heartbeat_at) as at from server_instances where server_name = ${serverName}`.execute(db)
+    select greatest(s.last_seen_at, max(i.heartbeat_at)) as at
+    from servers s left join server_instances i using (server_name)
+    where server_name = ${serverName} group by s.server_name`.execute(db)
   return rows[0]?.at ?? null
 }
 
@@ -152,7 +154,7 @@ export async function serversWithProjects(
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,
-        max(i.heartbeat_at) as last_seen
+        greatest(s.last_seen_at, max(i.heartbeat_at)) as last_seen
       from servers s left join server_instances i on i.server_name = s.server_name
       group by s.server_name) found
     where running or projects > 0

@@ -75,10 +75,15 @@ test('a stopped server is listed while it keeps projects or copies of projects',
       where project_id = (select project_id from project_replicas limit 1) returning project_id)
     update project_replicas r set server = 'eve' from one where r.project_id = one.project_id`,
   )
+  const seen = (await servers()).get('bob')!.last_seen
+  await bob.kill('SIGTERM')
   const found = await servers()
-  expect(found.get('eve')).toMatchObject({ running: false, projects: 0 })
+  expect(found.get('eve')).toMatchObject({ running: false, projects: 0, last_seen: null })
   expect(found.get('fay')).toMatchObject({ running: false, projects: 1 })
   expect(found.has('gus')).toBe(false)
+  const stopped = found.get('bob')!
+  expect(stopped).toMatchObject({ running: false, projects: 1 })
+  expect(Date.parse(stopped.last_seen!)).toBeGreaterThanOrEqual(Date.parse(seen!))
 })
 
 test('projects move only between settled servers that keep clearly unequal numbers', () => {
