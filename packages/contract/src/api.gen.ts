@@ -170,6 +170,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what uses the disk and the database, and how long it is kept
+         * @description Only for owners of the instance. The disk is that of the server that answers. Lists the projects that use the most.
+         */
+        get: operations["getStorage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/{accountId}/members": {
         parameters: {
             query?: never;
@@ -2929,6 +2949,31 @@ export interface components {
             /** @description The commit that the copy has. Null: it has none. */
             copy: string | null;
         };
+        KeptRows: {
+            /** @enum {string} */
+            kind: "events" | "deliveries" | "checks" | "deploys" | "firings" | "transcripts" | "audit";
+            /** @description The variable of the server that sets the period, such as SVC_KEEP_EVENTS. */
+            setting: string;
+            /** @description Older rows are deleted. Null: never. */
+            keep_days: number | null;
+            /** @description As PostgreSQL last counted them, so approximately. */
+            rows: number;
+            /** @description The size of the tables with their indexes. Their space is used again after rows are deleted. */
+            bytes: number;
+            oldest_at: string | null;
+        };
+        ProjectBytes: {
+            /** Format: uuid */
+            project_id: string;
+            slug: string;
+            /** @description The server that keeps the repository; null where a server runs alone. */
+            server: string | null;
+            /** @description Null when another server keeps it. */
+            repository_bytes: number | null;
+            unfinished_work_bytes: number;
+            transcript_bytes: number;
+            check_log_bytes: number;
+        };
         Member: {
             /** Format: uuid */
             user_id: string;
@@ -3338,6 +3383,8 @@ export interface components {
             waiting_for: "person" | null;
             /** @description Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it. */
             asleep_since?: string | null;
+            /** @description The messages before this time were deleted, as old as the operator keeps them. Null: none were. */
+            transcript_deleted_at?: string | null;
         };
         TurnError: {
             code: string;
@@ -4699,6 +4746,8 @@ export type ProjectMove = components['schemas']['ProjectMove'];
 export type Server = components['schemas']['Server'];
 export type TakenProject = components['schemas']['TakenProject'];
 export type MissingRef = components['schemas']['MissingRef'];
+export type KeptRows = components['schemas']['KeptRows'];
+export type ProjectBytes = components['schemas']['ProjectBytes'];
 export type Member = components['schemas']['Member'];
 export type Ok = components['schemas']['Ok'];
 export type Account = components['schemas']['Account'];
@@ -5090,6 +5139,40 @@ export interface operations {
                         projects: components["schemas"]["TakenProject"][];
                         /** @description Projects that this request did not get to. */
                         remaining: number;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getStorage: {
+        parameters: {
+            query?: {
+                projects?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        disk: {
+                            total_bytes: number;
+                            free_bytes: number;
+                            /** @description With less free space, the server takes no new work. */
+                            min_free_bytes: number;
+                        };
+                        database_bytes: number;
+                        kept: components["schemas"]["KeptRows"][];
+                        /** @description Largest first. */
+                        projects: components["schemas"]["ProjectBytes"][];
                     };
                 };
             };

@@ -25,6 +25,7 @@ import * as secrets from './routes/secrets.ts'
 import * as servers from './routes/servers.ts'
 import * as sessions from './routes/sessions.ts'
 import * as usage from './routes/usage.ts'
+import * as storage from './routes/storage.ts'
 import * as system from './routes/system.ts'
 import * as tokens from './routes/tokens.ts'
 import * as unfinishedWork from './routes/unfinished-work.ts'
@@ -39,6 +40,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
     about: 'Servers that share a database, the home of each project, and the copies of repositories.',
     module: servers,
   },
+  { tag: 'Storage', about: 'What uses the disk and the database, and how long it is kept.', module: storage },
   { tag: 'Accounts', about: 'Accounts, members, sign-in, and the audit log.', module: accounts },
   { tag: 'Invitations', about: 'Invitations to an account.', module: invitations },
   { tag: 'Notices', about: 'Credentials created in the name of a user.', module: notices },

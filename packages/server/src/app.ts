@@ -20,6 +20,7 @@ import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { promoteIngress } from './fleet/promote-ingress.ts'
 import { copyRoutes } from './fleet/routes.ts'
+import { storageRoutes } from './retention/routes.ts'
 import { serverRoutes } from './fleet/moves/routes.ts'
 import { peerGitRoutes } from './fleet/peer-git.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
@@ -72,6 +73,7 @@ export function buildApp(deps: Deps): App {
     ...systemRoutes(deps),
     ...serverRoutes(deps),
     ...copyRoutes(deps),
+    ...storageRoutes(deps),
     ...accountRoutes(deps),
     ...invitationRoutes(deps),
     ...noticeRoutes(deps),

@@ -13,6 +13,7 @@ import { readKubernetes } from './config/kubernetes.ts'
 import { readModels } from './config/models.ts'
 import { readNetwork } from './config/network.ts'
 import { readSandboxes } from './config/sandboxes.ts'
+import { readRetention } from './config/retention.ts'
 import { Settings } from './config/settings.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
@@ -74,6 +75,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     ...readModels(settings),
     ...readFleet(settings),
     ...readBackups(settings),
+    ...readRetention(settings),
     dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,

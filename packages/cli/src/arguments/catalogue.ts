@@ -199,6 +199,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'owner-link': leaf(async () => (await import('../commands/self-host/self-host.ts')).ownerLink),
     'take-over': leaf(async () => (await import('../commands/self-host/copies.ts')).takeOver),
     copies: leaf(async () => (await import('../commands/self-host/copies.ts')).copies),
+    storage: leaf(async () => (await import('../commands/self-host/storage.ts')).storage),
     image: leaf(async () => (await import('../commands/self-host/image.ts')).image),
     backup: leaf(async () => (await import('../commands/self-host/backup.ts')).backup),
     backups: leaf(async () => (await import('../commands/self-host/backup.ts')).backups),

@@ -114,7 +114,7 @@ export const given: Record<string, Call> = {
 
 /** Commands that send no request. */
 const silent =
-  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(alias|hosts) \S+|self-host (?!(?:servers|move|drain|take-over|copies)$)\S+)$/
+  /^(logout|init|completion|man|update|uninstall|version|help|manifest validate|projects unlink|(alias|hosts) \S+|self-host (?!(?:servers|move|drain|take-over|copies|storage)$)\S+)$/
 
 /** Commands that need special responses or a repository; their own tests cover them. */
 export const elsewhere = new Set([

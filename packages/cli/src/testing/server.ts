@@ -15,6 +15,23 @@ const aServer = {
 }
 
 export const serverAnswers = {
+  getStorage: () => ({
+    disk: { total_bytes: 100 * 1024 ** 3, free_bytes: 61 * 1024 ** 3, min_free_bytes: 2 * 1024 ** 3 },
+    database_bytes: 512 * 1024 ** 2,
+    kept: [
+      {
+        ...{ kind: 'events', setting: 'SVC_KEEP_EVENTS', keep_days: 30, rows: 1200, bytes: 4 * 1024 ** 2 },
+        oldest_at: '2030-01-01T00:00:00.000Z',
+      },
+      { kind: 'audit', setting: 'SVC_KEEP_AUDIT', keep_days: null, rows: 0, bytes: 8192, oldest_at: null },
+    ],
+    projects: [
+      {
+        ...{ project_id: ids.project, slug: 'website', server: null, repository_bytes: 40 * 1024 ** 2 },
+        ...{ unfinished_work_bytes: 0, transcript_bytes: 2 * 1024 ** 2, check_log_bytes: 1024 },
+      },
+    ],
+  }),
   listServers: () => ({
     servers: [aServer, { ...aServer, name: 'server-2', reachable: false, draining: true, moves: [] }],
   }),

@@ -14,8 +14,6 @@ import { sessionRefresh } from './sessions.ts'
 
 export { type ProjectEventType, projectEventTypes } from '../schemas/event-types.ts'
 
-/** How long events are stored. A client that was offline longer reads the current state again. */
-export const eventDaysKept = 30
 /** Titles and reasons in an event are cut to this many characters. */
 export const eventTextMax = 500
 export const eventPathsMax = 20

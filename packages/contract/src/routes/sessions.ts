@@ -89,6 +89,10 @@ export const session = named('Session', {
     .describe(
       'Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it.',
     ),
+  transcript_deleted_at: timestamp
+    .nullable()
+    .optional()
+    .describe('The messages before this time were deleted, as old as the operator keeps them. Null: none were.'),
 })
 export type Session = z.infer<typeof session>
 

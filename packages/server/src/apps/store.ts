@@ -97,6 +97,17 @@ export async function insertDeploy(trx: DbOrTransaction, row: Omit<NewRow<'app_d
     .executeTakeFirstOrThrow()
 }
 
+/** The newest of each app stay, so that one can go back to them. */
+const deploysKept = 5
+
+export async function deleteOldDeploys(db: DbOrTransaction, days: number): Promise<void> {
+  await sql`delete from app_deploys where deploy_id in (
+    select deploy_id from (
+      select d.*, row_number() over (partition by project_id, slug order by number desc) as rank from app_deploys d) ranked
+    where ended_at < now() - make_interval(days => ${days}::integer) and rank > ${deploysKept}
+      and status <> all(${[...pendingStatuses, ...liveStatuses]}))`.execute(db)
+}
+
 export function getDeploy(db: DbOrTransaction, deployId: string): Promise<DeployRow | null> {
   return findRow(db, 'app_deploys', { deploy_id: deployId })
 }

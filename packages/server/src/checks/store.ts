@@ -271,12 +271,10 @@ export async function pairsOfTree(db: DbOrTransaction, run: Pick<RunRow, 'projec
   return rows
 }
 
-const retentionDays = 30
-
 /** Deletes old results that no open change request shows. A change request with the same tree runs them again. */
-export async function forgetOldRuns(db: DbOrTransaction): Promise<void> {
+export async function deleteOldRuns(db: DbOrTransaction, days: number): Promise<void> {
   await sql`
-    delete from check_runs r where r.ended_at < now() - make_interval(days => ${retentionDays}::integer)
+    delete from check_runs r where r.ended_at < now() - make_interval(days => ${days}::integer)
       and not exists (select 1 from (${wantedOf('all')}) w
         where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)`.execute(
     db,

@@ -630,6 +630,7 @@ export interface Schema {
     refresh: Json<'project_sessions.refresh'> | null
     next_sandbox_id: Generated<string>
     request_sha256: Buffer | null
+    transcript_deleted_at: Timestamp | null
   }
   projects: {
     project_id: string

@@ -6,7 +6,7 @@ import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import { makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
 import { recordEvent } from './record.ts'
-import { forgetOldEvents } from './store.ts'
+import { deleteOldEvents } from './store.ts'
 import { openProjectEvents, readProjectEvents } from './testing.ts'
 
 let app: SessionApp
@@ -208,7 +208,7 @@ describe('reading events', () => {
       .set({ created_at: new Date(Date.now() - 40 * 24 * 3_600_000) })
       .where('number', '<=', last - 1)
       .execute()
-    await forgetOldEvents(app.deps.db)
+    await deleteOldEvents(app.deps.db, 30)
     const late = await open({ lastEventId: '1' })
     await late.find('what is left', ({ id }) => id === last)
     expect(late.seen.map(({ id, type }) => ({ id, type: type as string }))).toEqual([

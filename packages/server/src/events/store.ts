@@ -1,4 +1,4 @@
-import { eventDaysKept, type ProjectEvent } from '@svc/contract'
+import type { ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { readTogether } from '../db/read-together.ts'
@@ -57,12 +57,12 @@ export async function wakeEventReaders(db: DbOrTransaction, projectId: string): 
 const forgottenAtOnce = 10_000
 
 /** The job. Deletes events past their retention, and records in each project how far. */
-export async function forgetOldEvents(db: DbOrTransaction): Promise<void> {
+export async function deleteOldEvents(db: DbOrTransaction, days: number): Promise<void> {
   await sql`
     with gone as (
       delete from project_events where event_id in (
         select event_id from project_events
-        where created_at < now() - make_interval(days => ${eventDaysKept}::integer)
+        where created_at < now() - make_interval(days => ${days}::integer)
         order by created_at limit ${forgottenAtOnce})
       returning project_id, number
     ), up_to as (

@@ -9,14 +9,12 @@ import { deleteOldChannelRows } from '../channels/forget.ts'
 import { postSessionUpdates } from '../channels/updates/post-session.ts'
 import { processEvents } from '../channels/ingress/process-events.ts'
 import { applyAppManifests } from '../apps/apply-manifest.ts'
-import { forgetOldRuns } from '../checks/store.ts'
 import { detectChecks } from '../checks/trees.ts'
 import { checkDueConnectors } from '../connectors/check.ts'
 import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
 import { deleteOldApprovals } from '../connectors/calls/approval-store.ts'
 import { ScheduledBackups } from '../backup/schedule.ts'
 import type { Deps } from '../deps.ts'
-import { forgetOldEvents } from '../events/store.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
 import { removeCopies } from '../fleet/moves/remove-copies.ts'
 import { MoveTender } from '../fleet/moves/tend-moves.ts'
@@ -29,6 +27,7 @@ import { followRefs, sweepReplicas } from '../projects/replicas/keep.ts'
 import { deleteOldRefChanges } from '../projects/replicas/store.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
+import { retentionJobs } from '../retention/delete-old.ts'
 import { endDeletedProjects } from '../sessions/delete-project.ts'
 import { EnvPusher } from '../sessions/lifecycle/env-push.ts'
 import { RefreshTender } from '../sessions/refresh/tend.ts'
@@ -46,9 +45,7 @@ import { Rotation } from '../storage/rotation.ts'
 import { fireDueTriggers } from '../triggers/fire-due.ts'
 import { fireOrphanedSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
-import { forgetOldSlots } from '../triggers/store.ts'
 import { WebhookSender } from '../webhooks/sender.ts'
-import { forgetOldDeliveries } from '../webhooks/store.ts'
 import type { Job } from './loop.ts'
 
 /** While notifications arrive, a job that nothing wakes runs this often, for what a lost one left. */
@@ -338,12 +335,9 @@ function cleanups(deps: Deps): Job[] {
   const few = (dirs: string[], folder: keyof typeof swept) => swept[folder].next(dirs, isFirst ? Infinity : sweptMax)
   return [
     { name: 'back up', scope: 'own disk', everyMs: 60_000, run: (signal) => backups.run(signal) },
+    ...retentionJobs(deps),
     { name: 'archive sandboxes', scope: 'any server', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
-    { name: 'delete old slots', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
-    { name: 'delete old events', scope: 'any server', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
     { name: 'delete old chat', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
-    { name: 'delete old deliveries', scope: 'any server', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
-    { name: 'delete old checks', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
     { name: 'delete old approvals', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
     {
       name: 'sweep repositories',

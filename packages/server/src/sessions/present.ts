@@ -46,6 +46,7 @@ export function presentSession(
     refresh: row.refresh,
     waiting_for: row.is_waiting ? 'person' : null,
     asleep_since: row.status === 'running' ? row.asleep_since : null,
+    transcript_deleted_at: row.transcript_deleted_at,
   }
 }
 

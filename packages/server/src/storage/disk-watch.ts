@@ -19,6 +19,7 @@ type Measure = (dir: string) => Promise<DiskSpace>
 export class DiskWatch {
   freeBytes = Number.MAX_SAFE_INTEGER
   minFreeBytes = 0
+  totalBytes = 0
   readonly #config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>
   readonly #log: Logger
   readonly #measure: Measure
@@ -49,6 +50,7 @@ export class DiskWatch {
     try {
       const { freeBytes, totalBytes } = await this.#measure(this.#config.dataDir)
       this.freeBytes = freeBytes
+      this.totalBytes = totalBytes
       this.minFreeBytes = this.#config.diskFreeBytesMin ?? Math.max(leastBytesMin, Math.round(totalBytes * partMin))
     } catch (error) {
       this.#log.warn({ err: error }, 'failed to read the free space of the data folder')

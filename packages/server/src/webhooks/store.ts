@@ -1,4 +1,4 @@
-import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
+import { type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { isAmong, ofLiveProject } from '../db/live-project.ts'
@@ -196,9 +196,9 @@ export async function recordFailure(
 }
 
 /** Deliveries expire with the events they deliver. */
-export async function forgetOldDeliveries(db: DbOrTransaction): Promise<void> {
+export async function deleteOldDeliveries(db: DbOrTransaction, days: number): Promise<void> {
   await sql`delete from webhook_deliveries where delivery_id in (
     select delivery_id from webhook_deliveries
-    where created_at < now() - make_interval(days => ${eventDaysKept}::integer) and status <> 'waiting'
+    where created_at < now() - make_interval(days => ${days}::integer) and status <> 'waiting'
     order by created_at limit 10000)`.execute(db)
 }

@@ -36,6 +36,9 @@ export const log = command({
     if (out.json) return out.document({ messages, questions, prompts })
     if (flags.markdown) return out.block(transcriptMarkdown(transcript))
     const id = shortId(at.id, true)
+    const deletedAt = transcript.session.transcript_deleted_at ?? null
+    if (deletedAt !== null && !isCut)
+      out.note(`Messages from before ${out.time(deletedAt)} were deleted, as old as this server keeps them.`)
     if (entries.length === 0) return out.note(`No messages yet: ${ctx.next(`svc sessions chat ${id}`)}`)
     if (isCut) out.note(`Earlier messages: ${ctx.next(`svc sessions log ${id}`)}`)
     printTranscript(ctx, transcript)

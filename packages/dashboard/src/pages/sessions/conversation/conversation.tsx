@@ -46,6 +46,11 @@ export function Conversation({
   )
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
+      {session.transcript_deleted_at != null && state === 'none' && (
+        <p className="text-center text-sm text-faint">
+          Earlier messages were deleted <Time at={session.transcript_deleted_at} />, as old as this server keeps them.
+        </p>
+      )}
       {messages.length > 0 && <Beginning state={state} load={load} />}
       {earlier.error !== null && <Failure error={earlier.error} retry={load} />}
       <LongList

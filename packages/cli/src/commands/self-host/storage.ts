@@ -1,0 +1,55 @@
+/** What uses the disk and the database, for the operator. */
+import { sizeText } from '@svc/contract/schemas/quotas'
+import { command } from '../../arguments/command.ts'
+import { dim } from '../../terminal/output.ts'
+
+export const storage = command({
+  summary: 'Show what uses the disk and the database, and how long it is kept',
+  about: [
+    "Needs an owner of the server's first account. With several servers, the disk is that of the one that answers.",
+  ],
+  scope: 'host',
+  flags: {
+    projects: {
+      kind: 'number',
+      summary: 'How many of the largest projects (default: 20)',
+      value: 'n',
+      min: 0,
+      max: 100,
+    },
+  },
+  examples: ['svc self-host storage', 'svc self-host storage --projects 5 --json'],
+  async run({ api, out }, { flags }) {
+    const found = await api.get('/v1/storage', {
+      query: flags.projects === undefined ? {} : { projects: flags.projects },
+    })
+    if (out.json) return out.document(found)
+    const { disk, database_bytes, kept, projects } = found
+    out.fields([
+      ['disk', `${sizeText(disk.free_bytes)} of ${sizeText(disk.total_bytes)} free`],
+      ['no new work below', sizeText(disk.min_free_bytes)],
+      ['database', sizeText(database_bytes)],
+    ])
+    out.line()
+    out.table(kept, [
+      { title: 'KIND', of: ({ kind }) => kind },
+      { title: 'KEPT FOR', of: ({ keep_days: days }) => (days === null ? 'ever' : `${days} days`) },
+      { title: 'ROWS', of: ({ rows }) => String(rows) },
+      { title: 'SIZE', of: ({ bytes }) => sizeText(bytes) },
+      { title: 'OLDEST', of: ({ oldest_at }) => (oldest_at === null ? '' : out.time(oldest_at)) },
+      { title: 'SETTING', of: ({ setting }) => dim(setting), shrink: true },
+    ])
+    if (projects.length === 0) return
+    out.line()
+    out.table(projects, [
+      { title: 'PROJECT', of: ({ slug }) => slug, shrink: true },
+      {
+        title: 'REPOSITORY',
+        of: ({ repository_bytes: bytes, server }) => (bytes === null ? dim(`at ${server ?? '?'}`) : sizeText(bytes)),
+      },
+      { title: 'UNFINISHED WORK', of: ({ unfinished_work_bytes: bytes }) => sizeText(bytes) },
+      { title: 'TRANSCRIPTS', of: ({ transcript_bytes: bytes }) => sizeText(bytes) },
+      { title: 'CHECK LOGS', of: ({ check_log_bytes: bytes }) => sizeText(bytes) },
+    ])
+  },
+})
