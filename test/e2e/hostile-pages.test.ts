@@ -145,6 +145,7 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   profile: () => [{ at: '/account/profile', reads: poison }],
   // Values that an owner set, not text of an agent.
   modelSettings: () => [{ at: '/settings/model', reads: /environment sets the model/ }],
+  serverSettings: () => [{ at: '/settings/server', reads: /Largest projects/ }],
 }
 
 test.skipIf(!browserPath)(

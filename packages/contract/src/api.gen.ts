@@ -1,5 +1,25 @@
 // Made by packages/contract/generate-api.ts from the routes; edit those.
 export interface paths {
+    "/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Examine the server and what it needs
+         * @description Its machine, database, sandboxes, model, hosts, and backups: the findings of `svc self-host doctor`, of the server that answers. Only for owners of the instance.
+         */
+        get: operations["examineServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/health": {
         parameters: {
             query?: never;
@@ -2881,6 +2901,21 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
+        ExaminedGroup: {
+            name: string;
+            findings: components["schemas"]["Finding"][];
+        };
+        Finding: {
+            name: string;
+            /**
+             * @description `weak` works, but not as it should; `missing` does not work.
+             * @enum {string}
+             */
+            state: "good" | "weak" | "missing";
+            says: string;
+            /** @description What to do about it, often a command. */
+            mend: string | null;
+        };
         ProjectHome: {
             /** @description The server that keeps the project; null where a server runs alone. */
             server: string | null;
@@ -2956,7 +2991,7 @@ export interface components {
             setting: string;
             /** @description Older rows are deleted. Null: never. */
             keep_days: number | null;
-            /** @description As PostgreSQL last counted them, so approximately. */
+            /** @description Above 10,000 as PostgreSQL last counted them, so approximately. */
             rows: number;
             /** @description The size of the tables with their indexes. Their space is used again after rows are deleted. */
             bytes: number;
@@ -4741,6 +4776,8 @@ export interface components {
 }
 export type Error = components['schemas']['Error'];
 export type ErrorCode = components['schemas']['ErrorCode'];
+export type ExaminedGroup = components['schemas']['ExaminedGroup'];
+export type Finding = components['schemas']['Finding'];
 export type ProjectHome = components['schemas']['ProjectHome'];
 export type ProjectMove = components['schemas']['ProjectMove'];
 export type Server = components['schemas']['Server'];
@@ -4834,6 +4871,33 @@ export type ReviewComment = components['schemas']['ReviewComment'];
 export type DraftComment = components['schemas']['DraftComment'];
 export type $defs = Record<string, never>;
 export interface operations {
+    examineServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The name of the server that answers; null where one runs alone. */
+                        server: string | null;
+                        /** Format: date-time */
+                        examined_at: string;
+                        groups: components["schemas"]["ExaminedGroup"][];
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;

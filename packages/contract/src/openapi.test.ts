@@ -35,7 +35,7 @@ describe('the routes', () => {
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
     ...['getReviewState', 'blameFile', 'searchFiles'],
-    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream'],
+    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
     method === 'GET' &&

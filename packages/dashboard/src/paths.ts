@@ -35,4 +35,5 @@ export const paths = {
   usage: '/account/usage',
   profile: '/account/profile',
   modelSettings: '/settings/model',
+  serverSettings: '/settings/server',
 } as const

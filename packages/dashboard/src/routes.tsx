@@ -245,6 +245,7 @@ const tree = root.addChildren([
     usage,
     inShell(paths.profile, () => import('./pages/account/profile.tsx'), 'ProfilePage'),
     inShell(paths.modelSettings, () => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
+    inShell(paths.serverSettings, () => import('./pages/settings/server.tsx'), 'ServerPage'),
   ]),
 ])
 

@@ -1,5 +1,5 @@
 export * from './driver.ts'
-export type { Finding } from './finding.ts'
+export { type Finding, good, missing, weak } from './finding.ts'
 export { createContainerDriver } from './container/driver.ts'
 export { engineSockets } from './container/engine.ts'
 export { createLocalDriver, type LocalDriverOptions } from './local/driver.ts'

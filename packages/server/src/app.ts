@@ -19,6 +19,7 @@ import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { promoteIngress } from './fleet/promote-ingress.ts'
+import { doctorRoutes } from './doctor/routes.ts'
 import { copyRoutes } from './fleet/routes.ts'
 import { storageRoutes } from './retention/routes.ts'
 import { serverRoutes } from './fleet/moves/routes.ts'
@@ -74,6 +75,7 @@ export function buildApp(deps: Deps): App {
     ...serverRoutes(deps),
     ...copyRoutes(deps),
     ...storageRoutes(deps),
+    ...doctorRoutes(deps),
     ...accountRoutes(deps),
     ...invitationRoutes(deps),
     ...noticeRoutes(deps),

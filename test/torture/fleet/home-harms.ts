@@ -8,6 +8,7 @@ import { count, type Run } from './run.ts'
 
 /** A move waits for agents that work, which are busy for seconds here. */
 const movedMs = 120_000
+const patientMs = 15_000
 
 /** What `POST /v1/servers/:name/take-over` answers. */
 interface TakenOver {
@@ -60,17 +61,31 @@ export async function serverDrained(run: Run): Promise<void> {
   const drained = pick(run, fleet.servers)
   harmed.add(drained)
   await drain(fleet, drained, { off: false })
+  // The agents here hardly ever rest, and a move waits for them. An operator who has waited forces what is left.
+  const patient = performance.now() + patientMs
   await until(
     'the server to be the home of nothing',
     async () => {
       await findHomes(fleet)
-      return fleet.projects.every(({ home }) => home !== drained)
+      const left = fleet.projects.filter(({ home }) => home === drained)
+      if (performance.now() > patient) for (const project of left) await forceMove(fleet, project)
+      return left.length === 0
     },
     movedMs,
   )
   await drained.server.kill('SIGTERM')
   await fleet.start(drained)
   await drain(fleet, drained, { off: true })
+}
+
+async function forceMove({ world }: Fleet, { id }: FleetProject): Promise<void> {
+  const path = `/v1/projects/${id}/home`
+  const { body } = await world.insist<ProjectHome>('GET', path, null, `home-${++serial}`)
+  if (body.move === null || body.move.ended_at !== null || body.move.force) return
+  const forced = { server: body.move.to, force: true }
+  // 409: it has ended meanwhile.
+  const { status } = await world.insist('POST', path, forced, `move-${++serial}`)
+  if (status !== 202 && status !== 409) throw new Error(`a forced move answered ${status}`)
 }
 
 async function drain({ world }: Fleet, { name }: FleetServer, body: { off: boolean }): Promise<void> {

@@ -11,7 +11,7 @@ export const keptRows = named('KeptRows', {
   kind: z.enum(retentionKinds),
   setting: z.string().describe('The variable of the server that sets the period, such as SVC_KEEP_EVENTS.'),
   keep_days: z.number().int().nullable().describe('Older rows are deleted. Null: never.'),
-  rows: z.number().int().describe('As PostgreSQL last counted them, so approximately.'),
+  rows: z.number().int().describe('Above 10,000 as PostgreSQL last counted them, so approximately.'),
   bytes: bytes.describe('The size of the tables with their indexes. Their space is used again after rows are deleted.'),
   oldest_at: timestamp.nullable(),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { route } from '../route.ts'
+import { named, route, timestamp } from '../route.ts'
 
 export const healthRoute = route.get('public', '/v1/health', {
   name: 'getHealth',
@@ -43,5 +43,27 @@ export const readyRoute = route.get('public', '/v1/ready', {
     providers: z
       .object({ apps: z.enum(['local', 'none']), connectors: z.enum(['mcp', 'none']) })
       .describe('What deploys apps and what runs connectors, as the operator configured it.'),
+  }),
+})
+
+const finding = named('Finding', {
+  name: z.string(),
+  state: z.enum(['good', 'weak', 'missing']).describe('`weak` works, but not as it should; `missing` does not work.'),
+  says: z.string(),
+  mend: z.string().nullable().describe('What to do about it, often a command.'),
+})
+
+export const examinedGroup = named('ExaminedGroup', { name: z.string(), findings: z.array(finding) })
+export type ExaminedGroup = z.infer<typeof examinedGroup>
+
+export const examineServerRoute = route.get('user', '/v1/doctor', {
+  name: 'examineServer',
+  summary: 'Examine the server and what it needs',
+  description:
+    'Its machine, database, sandboxes, model, hosts, and backups: the findings of `svc self-host doctor`, of the server that answers. Only for owners of the instance.',
+  reply: z.object({
+    server: z.string().nullable().describe('The name of the server that answers; null where one runs alone.'),
+    examined_at: timestamp,
+    groups: z.array(examinedGroup),
   }),
 })

@@ -39,6 +39,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   takeOverServer: [400, 'people'],
   listUncopiedProjects: [200, 'people'],
   getStorage: [200, 'people'],
+  examineServer: [200, 'people'],
   getModelUpstream: [200, 'people'],
   setModelUpstream: [400, 'people'],
   // The test server's environment sets a model, which takes precedence.
@@ -198,5 +199,5 @@ const refused = { stranger: 403, viewer: 403, member: 403, admin: 403 } as const
 /** Routes only for owners of the instance. */
 export const forInstanceOwners = {
   ...{ getModelUpstream: refused, clearModelUpstream: refused },
-  ...{ listServers: refused, listUncopiedProjects: refused, getStorage: refused },
+  ...{ listServers: refused, listUncopiedProjects: refused, getStorage: refused, examineServer: refused },
 }

@@ -17,6 +17,9 @@ const tables: Record<RetentionKind, { names: [string, ...string[]]; age: string 
   audit: { names: ['audit_events'], age: 'at' },
 }
 
+/** More are as PostgreSQL last counted them. */
+const countedMax = 10_000
+
 export function keptRows(db: DbOrTransaction, keepDays: KeepDays): Promise<KeptRows[]> {
   return Promise.all(
     retentionKinds.map(async (kind) => {
@@ -24,7 +27,9 @@ export function keptRows(db: DbOrTransaction, keepDays: KeepDays): Promise<KeptR
       const [table] = names
       const { rows } = await sql<Pick<KeptRows, 'rows' | 'bytes' | 'oldest_at'>>`
         select (select sum(pg_total_relation_size(name::regclass))::float8 from unnest(${names}::text[]) name) as bytes,
-          (select greatest(reltuples, 0)::float8 from pg_class where oid = ${table}::regclass) as rows,
+          (select case when n <= ${countedMax} then n else greatest(n, reltuples::bigint) end
+            from pg_class, (select count(*) as n from (select from ${sql.table(table)} limit ${countedMax + 1}) first) counted
+            where oid = ${table}::regclass) as rows,
           (select min(${sql.ref(age)}) from ${sql.table(table)}) as oldest_at`.execute(db)
       const [found] = rows
       invariant(found !== undefined, 'a select without a table has one row')

@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
 import type { AskModel } from '../models/upstreams/first-model.ts'
-import { findLostRepositories } from './lost-repositories.ts'
+import { findLostRepositories } from '../doctor/lost-repositories.ts'
 import { driverAdvice, missingDrivers } from './choose-driver.ts'
 import { mintToken } from '../tokens/mint.ts'
 

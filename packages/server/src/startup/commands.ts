@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 type Command = (config: Config, more: string[]) => Promise<unknown>
 
 export const commands: Record<string, Command> = {
-  '--doctor': async (config) => (await import('./doctor.ts')).examineMachine(config),
+  '--doctor': async (config) => (await import('../doctor/examine-machine.ts')).examineMachine(config),
   '--examine-upgrade': async (config) => (await import('./examine-upgrade.ts')).examineUpgrade(config),
   '--end-sandboxes': async (config) => (await import('./end-sandboxes.ts')).endSandboxes(config),
   '--rotate-key': async (config) => (await import('../keyring/rotate-command.ts')).rotateKeyOf(config),

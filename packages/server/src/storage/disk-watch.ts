@@ -51,7 +51,7 @@ export class DiskWatch {
       const { freeBytes, totalBytes } = await this.#measure(this.#config.dataDir)
       this.freeBytes = freeBytes
       this.totalBytes = totalBytes
-      this.minFreeBytes = this.#config.diskFreeBytesMin ?? Math.max(leastBytesMin, Math.round(totalBytes * partMin))
+      this.minFreeBytes = minFreeBytesOf(this.#config, totalBytes)
     } catch (error) {
       this.#log.warn({ err: error }, 'failed to read the free space of the data folder')
       return
@@ -62,6 +62,11 @@ export class DiskWatch {
     if (this.isLow) this.#log.error(figures, 'the disk is almost full: refusing new work')
     else this.#log.info(figures, 'the disk has space again: accepting new work')
   }
+}
+
+/** With less free space, the server takes no new work. */
+export function minFreeBytesOf({ diskFreeBytesMin }: Pick<Config, 'diskFreeBytesMin'>, totalBytes: number): number {
+  return diskFreeBytesMin ?? Math.max(leastBytesMin, Math.round(totalBytes * partMin))
 }
 
 async function measureFileSystem(dir: string): Promise<DiskSpace> {

@@ -152,11 +152,7 @@ interface Report {
   driver: string | null
   ready: boolean
   drivers: { name: string; findings: Finding[] }[]
-  /** Undefined: a server of an earlier version. */
-  copies?: Finding | null
-  repositories?: Finding | null
-  backups?: Finding | null
-  held?: Finding | null
+  groups: { name: string; findings: Finding[] }[]
 }
 
 const marks: Record<Finding['state'], Styled> = {
@@ -183,22 +179,17 @@ export const doctor = command({
         for (const finding of findings) showFinding(ctx, finding)
         out.line()
       }
-      showGroup(ctx, 'servers', [report.copies, report.repositories])
-      showGroup(ctx, 'data', [report.held, report.backups])
+      for (const { name, findings } of report.groups) {
+        out.line(bold(name))
+        for (const finding of findings) showFinding(ctx, finding)
+        out.line()
+      }
     }
     if (report.ready) return out.note('Sessions can start here.')
     const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
     throw new Refusal('not_available', `Sessions can't start on this machine. ${why}`)
   },
 })
-
-function showGroup(ctx: Context, title: string, all: (Finding | null | undefined)[]): void {
-  const findings = all.flatMap((found) => found ?? [])
-  if (findings.length === 0) return
-  ctx.out.line(bold(title))
-  for (const finding of findings) showFinding(ctx, finding)
-  ctx.out.line()
-}
 
 function showFinding({ out }: Context, { name, state, says, mend }: Finding): void {
   out.line('  ', marks[state], `${name}: ${says}`)

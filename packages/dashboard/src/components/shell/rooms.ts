@@ -56,5 +56,9 @@ export const accountPages = [
   [paths.usage, 'Usage'],
   [paths.audit, 'Audit'],
   [paths.modelSettings, 'Model'],
+  [paths.serverSettings, 'Server'],
   [paths.profile, 'Profile'],
 ] as const
+
+/** Only owners of the instance see them. */
+export const ofOwners: readonly string[] = [paths.modelSettings, paths.serverSettings]

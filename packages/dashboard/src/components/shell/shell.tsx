@@ -25,6 +25,7 @@ const titles: Readonly<Record<string, string>> = {
   [paths.usage]: 'Usage',
   [paths.profile]: 'Profile',
   [paths.modelSettings]: 'Model',
+  [paths.serverSettings]: 'Server',
 }
 
 export function Shell() {

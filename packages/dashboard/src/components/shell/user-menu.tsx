@@ -10,7 +10,7 @@ import type { Role } from '../../pages/account/queries.ts'
 import { paths } from '../../paths.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { MenuChoice, MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
-import { accountPages } from './rooms.ts'
+import { accountPages, ofOwners } from './rooms.ts'
 
 const themes = [
   ['system', 'System theme'],
@@ -64,7 +64,7 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
         <MenuSeparator />
         {accountPages.map(
           ([to, label]) =>
-            (isOwner || to !== paths.modelSettings) && (
+            (isOwner || !ofOwners.includes(to)) && (
               <MenuItem key={to} onClick={() => void navigate({ to })}>
                 {label}
               </MenuItem>

@@ -7,3 +7,11 @@ export const models = read(['models'], '/v1/models', {}, { staleTime: 60_000, se
 
 /** Only owners of the instance may read it. */
 export const modelUpstream = read(['model-upstream'], '/v1/models/upstream', {})
+
+export type Examined = Reply<'/v1/doctor'>
+export type Storage = Reply<'/v1/storage'>
+export type Server = Reply<'/v1/servers'>['servers'][number]
+
+export const examined = read(['doctor'], '/v1/doctor', {}, { staleTime: 60_000 })
+export const storage = read(['storage'], '/v1/storage', {}, { staleTime: 60_000 })
+export const servers = read(['servers'], '/v1/servers', {}, { select: ({ servers }) => servers })

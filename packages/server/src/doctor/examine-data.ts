@@ -1,12 +1,9 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
-import { join } from 'node:path'
-import type { Finding } from '@svc/sandbox'
-import type { Logger } from 'pino'
+import { type Finding, weak } from '@svc/sandbox'
 import { readHeld } from '../backup/hold/store.ts'
 import { newestBackup } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
-import { runningDatabase } from '../db/embedded/running.ts'
-import { openDatabase } from '../db/pool.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 
 /** A backup may take as long again as the time between two. */
 const lateFactor = 2
@@ -27,20 +24,10 @@ export async function examineBackups({ backups }: Config, now: Date): Promise<Fi
   return isLate ? { name, state: 'missing', says, mend } : { name, state: 'good', says, mend: null }
 }
 
-/** Null: nothing is held, or no database answers. */
-export async function examineHold({ databaseUrl, dataDir }: Config, log: Logger): Promise<Finding | null> {
-  const url = databaseUrl ?? (await runningDatabase(join(dataDir, 'postgres')))
-  if (url === null) return null
-  const database = openDatabase(url, log)
-  try {
-    const held = await readHeld(database.db)
-    if (held === null) return null
-    const says = `restored from a backup of ${held.backup_created_at}: it answers reads only, and nothing acts`
-    return { name: 'held', state: 'weak', says, mend: 'Once its original is off: svc self-host resume' }
-  } catch (error) {
-    log.debug({ err: error }, 'the database does not tell whether the server is held')
-    return null
-  } finally {
-    await database.close()
-  }
+/** Null: nothing is held. */
+export async function examineHold(db: DbOrTransaction): Promise<Finding | null> {
+  const held = await readHeld(db)
+  if (held === null) return null
+  const says = `restored from a backup of ${held.backup_created_at}: it answers reads only, and nothing acts`
+  return weak('held', says, 'Once its original is off: svc self-host resume')
 }

@@ -2,11 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
-import { examineRepositories } from './doctor.ts'
+import { examineRepositories } from './examine-servers.ts'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await makeTestApp({ serverName: 'ada', home: 'ada', configure: { serverName: 'ada' } })
+  app = await makeTestApp({
+    serverName: 'ada',
+    home: 'ada',
+    configure: { serverName: 'ada', peerUrl: 'http://127.0.0.1:9' },
+  })
 }, 60_000)
 afterAll(() => app.close())
 
@@ -19,11 +23,11 @@ test('names the projects at home here whose repository is not on this disk, and 
     [away, 'bob'],
   ] as const)
     await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home, created_at })
-  const { config, log } = app.deps
-  expect(await examineRepositories(config, log)).toMatchObject({ state: 'good', mend: null })
+  const { config, db } = app.deps
+  expect(await examineRepositories(config, db)).toMatchObject({ state: 'good', mend: null })
   for (const { repo } of [lost, away]) await rm(repo.dir, { recursive: true })
-  const found = await examineRepositories(config, log)
-  expect(found.state).toBe('missing')
-  expect(found.says).toBe(`1 project at home here without a repository on this disk: ${lost.project.slug}`)
-  expect(found.mend).toContain('svc self-host take-over ada')
+  const found = await examineRepositories(config, db)
+  expect(found!.state).toBe('missing')
+  expect(found!.says).toBe(`1 project at home here without a repository on this disk: ${lost.project.slug}`)
+  expect(found!.mend).toContain('svc self-host take-over ada')
 })

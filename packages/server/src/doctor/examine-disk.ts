@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { sizeText } from '@svc/contract'
+import { type Finding, good, missing, weak } from '@svc/sandbox'
+import type { Config } from '../config.ts'
+import { minFreeBytesOf } from '../storage/disk-watch.ts'
+
+/** Space for this many times the least is plenty. */
+const plenty = 2
+
+export async function examineDisk(config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>): Promise<Finding> {
+  const { bavail, blocks, bsize } = await statfs(existing(config.dataDir))
+  const [free, total] = [bavail * bsize, blocks * bsize]
+  const least = minFreeBytesOf(config, total)
+  const says = `${sizeText(free)} of ${sizeText(total)} free at ${config.dataDir}; below ${sizeText(least)} no new work starts`
+  const mend = '`svc self-host storage` shows what uses it. Delete projects or sessions, or give the disk more space.'
+  if (free < least) return missing('disk', says, mend)
+  return free < least * plenty ? weak('disk', says, mend) : good('disk', says)
+}
+
+/** Before the first start the folder is not there, and the doctor makes none. */
+const existing = (dir: string): string => (existsSync(dir) ? dir : existing(dirname(dir)))

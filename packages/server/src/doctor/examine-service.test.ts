@@ -1,0 +1,100 @@
+/** The doctor's findings about a server at work, as its page and its command show them. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { ExaminedGroup } from '@svc/contract'
+import type { Finding } from '@svc/sandbox'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
+import { sql } from 'kysely'
+import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { examineCertificate } from './examine-reach.ts'
+import { examineService } from './examine-service.ts'
+
+let app: SessionApp
+beforeAll(async () => {
+  app = await makeSessionApp()
+}, 120_000)
+afterAll(() => app.close())
+
+const findingsIn = (groups: ExaminedGroup[]) =>
+  new Map<string, Finding>(
+    groups.flatMap(({ name, findings }) => findings.map((each) => [`${name} ${each.name}`, each] as const)),
+  )
+
+async function examined() {
+  const { status, body } = await app.request<{ server: string | null; groups: ExaminedGroup[] }>('GET', '/v1/doctor')
+  expect(status).toBe(200)
+  return findingsIn(body.groups)
+}
+
+test('a healthy server has a good finding for each part', async () => {
+  const found = await examined()
+  for (const name of ['machine git', 'machine version', 'database connections', 'database clock', 'database queues'])
+    expect([name, found.get(name)?.state]).toEqual([name, 'good'])
+  expect(found.get('database database')!.says).toMatch(/^PostgreSQL \d+/)
+  expect(found.get('machine disk')!.says).toMatch(/free at .*no new work starts$/)
+})
+
+test('a model and a host that do not answer are named with what to do', async () => {
+  const port = await freePort()
+  const { project } = await app.managedProject()
+  await sql`update projects set managed = false, repo_url = ${`http://127.0.0.1:${port}/team/website.git`}
+    where project_id = ${project.project_id}`.execute(app.deps.db)
+  const found = await examined()
+  // The test model is at the port of nothing.
+  expect(found.get('reach model')).toMatchObject({
+    state: 'missing',
+    mend: expect.stringContaining('Check the address'),
+  })
+  expect(found.get(`reach 127.0.0.1:${port}`)).toMatchObject({
+    state: 'weak',
+    says: expect.stringContaining('ECONNREFUSED'),
+  })
+})
+
+test('a certificate that ends soon is found before it has ended', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'svc-doctor-'))
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=localhost']
+  execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  await using server = Bun.serve({
+    ...{ hostname: '127.0.0.1', port: 0, tls: { key: Bun.file(key), cert: Bun.file(cert) } },
+    fetch: () => new Response(),
+  })
+  expect(await examineCertificate({ publicUrl: `https://127.0.0.1:${server.port}` })).toMatchObject({
+    ...{ state: 'weak', mend: 'Renew it.', says: `that of 127.0.0.1:${server.port} ends in 4 days` },
+  })
+  expect(await examineCertificate({ publicUrl: 'http://127.0.0.1:8420' })).toBeNull()
+  await rm(dir, { recursive: true })
+})
+
+test('work that waits for long is found', async () => {
+  const { db } = app.deps
+  const { session_id } = await app.running()
+  await app.request('POST', app.path(session_id, 'stop'))
+  await app.reaches(session_id, 'stopped')
+  await sql`insert into session_prompts (prompt_id, session_id, text, created_at)
+    values (gen_random_uuid(), ${session_id}, 'Wait.', now() - interval '1 hour')`.execute(db)
+  expect((await examined()).get('database prompts')).toMatchObject({
+    state: 'weak',
+    says: expect.stringMatching(/^1 wait, the oldest for (59|60) minutes$/),
+  })
+})
+
+test('a full disk is missing, and without a database the rest is still examined', async () => {
+  const { config } = app.deps
+  const groups = await examineService({ config: { ...config, diskFreeBytesMin: 2 ** 60 }, db: null })
+  const found = findingsIn(groups)
+  expect(found.get('machine disk')).toMatchObject({
+    state: 'missing',
+    mend: expect.stringContaining('svc self-host storage'),
+  })
+  expect(groups.map(({ name }) => name)).toEqual(['machine'])
+})
+
+test('only an owner of the instance may ask', async () => {
+  const other = await app.makeUser('owner', 'own')
+  expect(await app.request('GET', '/v1/doctor', { token: other.token })).toMatchObject({ status: 403 })
+})

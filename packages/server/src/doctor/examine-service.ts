@@ -1,0 +1,56 @@
+/** What the doctor says of a server and what it needs, apart from its sandboxes: the same for its page and its command. */
+import type { ExaminedGroup } from '@svc/contract'
+import { gitVersion } from '@svc/git'
+import { type Finding, good, missing } from '@svc/sandbox'
+import type { Deps } from '../deps.ts'
+import { version } from '../version.ts'
+import { examineBackups, examineHold } from './examine-data.ts'
+import { examineDatabase, examineQueues } from './examine-database.ts'
+import { examineDisk } from './examine-disk.ts'
+import { examineCopies, examineRepositories } from './examine-servers.ts'
+import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
+
+/** `git merge-tree --write-tree` came with it. */
+const gitLeast = [2, 38]
+
+/** `db` is null where no database answers. */
+export async function examineService({
+  config,
+  db,
+}: Pick<Deps, 'config'> & { db: Deps['db'] | null }): Promise<ExaminedGroup[]> {
+  const groups = await Promise.all([
+    group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`)]),
+    group('database', db === null ? [] : [examineDatabase(db), examineQueues(db)]),
+    group('reach', [
+      examineCertificate(config),
+      ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
+    ]),
+    group('servers', db === null ? [] : [examineCopies(config, db), examineRepositories(config, db)]),
+    group('data', [examineBackups(config, new Date()), ...(db === null ? [] : [examineHold(db)])]),
+  ])
+  return groups.filter(({ findings }) => findings.length > 0)
+}
+
+type Found = Finding | Finding[] | null
+
+async function group(name: string, parts: (Found | Promise<Found>)[]): Promise<ExaminedGroup> {
+  const findings = await Promise.all(
+    parts.map(async (part) => {
+      try {
+        return await part
+      } catch (error) {
+        return missing(name, 'could not be examined', error instanceof Error ? error.message : String(error))
+      }
+    }),
+  )
+  return { name, findings: findings.flat().filter((finding) => finding !== null) }
+}
+
+async function examineGit(): Promise<Finding> {
+  const text = await gitVersion()
+  const [major = 0, minor = 0] = text.split('.').map(Number)
+  const isOld = major < gitLeast[0]! || (major === gitLeast[0] && minor < gitLeast[1]!)
+  return isOld
+    ? missing('git', `version ${text}`, `Install git ${gitLeast.join('.')} or later.`)
+    : good('git', `version ${text}`)
+}

@@ -1,0 +1,55 @@
+/** SQL on the state of the database itself, and on what the server should reach. */
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../db/schema.ts'
+
+export interface DatabaseState {
+  version: string
+  bytes: number
+  connections: number
+  connections_max: number
+  /** In milliseconds since 1970. */
+  now: number
+  /** The longest statement of this database that runs at the moment, in seconds. */
+  slowest_seconds: number
+  slowest: string | null
+  /** The longest open transaction that waits for its client, in seconds. */
+  idle_transaction_seconds: number
+}
+
+export async function databaseState(db: DbOrTransaction): Promise<DatabaseState> {
+  const { rows } = await sql<DatabaseState>`
+    with others as (
+      select state, query, extract(epoch from now() - query_start)::float8 as seconds,
+        extract(epoch from now() - state_change)::float8 as waits
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+    ), slow as (
+      -- One that listens or holds a lock waits by design.
+      select seconds, query from others where state = 'active' and query !~* '^\\s*(listen|select pg_advisory)'
+      order by seconds desc limit 1
+    )
+    select current_setting('server_version') as version, pg_database_size(current_database())::float8 as bytes,
+      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
+      current_setting('max_connections')::int as connections_max,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
+      coalesce((select seconds from slow), 0) as slowest_seconds,
+      (select left(regexp_replace(query, '\\s+', ' ', 'g'), 120) from slow) as slowest,
+      coalesce((select max(waits) from others where state like 'idle in transaction%'), 0) as idle_transaction_seconds`.execute(
+    db,
+  )
+  return rows[0]!
+}
+
+/** The addresses of external repositories, one project for each. */
+export async function repositoryUrls(db: DbOrTransaction): Promise<string[]> {
+  const { rows } = await sql<{ repo_url: string }>`
+    select distinct on (split_part(repo_url, '/', 3)) repo_url from projects
+    where not managed and deleted_at is null and repo_url ~ '^(https?|ssh)://' limit 20`.execute(db)
+  return rows.map((row) => row.repo_url)
+}
+
+/** False before the first start has made them. */
+export async function hasTables(db: DbOrTransaction): Promise<boolean> {
+  const { rows } = await sql<{ made: boolean }>`select to_regclass('held') is not null as made`.execute(db)
+  return rows[0]?.made === true
+}
