@@ -2,6 +2,7 @@
 //
 //   dist/release/svc-<platform>.tar.gz          the client (and the server, without its database and runtime), for four platforms
 //   dist/release/svc-server-<platform>.tar.gz   a whole server for this platform: the program, PostgreSQL, the agent runtime
+//   dist/release/sbom.cdx.json                  every npm package inside, with its version and license, as CycloneDX
 //   dist/release/SHA256SUMS, release.json
 //
 // Runtimes for other platforms come from npm and are checked against package-lock.json.
@@ -41,6 +42,7 @@ if (isMain(import.meta.url)) {
       for (const platform of Object.keys(platforms))
         await step(`The client for ${platform}`, () => client(folder, platform))
       if (own.startsWith('linux-')) await step(`The server for ${own}`, () => server(folder))
+      await step('The list of what the programs contain', () => writeComponents(folder))
       writeSums(folder)
       const facts = { version: buildValues().SVC_VERSION, program_sha256: hash(program, 'sha256', 'hex') }
       writeFileSync(join(folder, 'release.json'), `${JSON.stringify(facts)}\n`)
@@ -100,8 +102,35 @@ async function pack(folder, names, archive) {
   await runQuietly('tar', [...plain, '-C', folder, ...names])
 }
 
+/**
+ * The packages that package-lock.json pins, without those that only build and test, as CycloneDX. `npm sbom` refuses a
+ * tree in which any package, also one of the build, wants another version of a peer.
+ */
+export function writeComponents(home) {
+  const { packages } = readJson('package-lock.json')
+  const components = Object.entries(packages)
+    .filter(([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true)
+    .map(([path, { version, license, integrity }]) => {
+      const name = path.split('node_modules/').at(-1)
+      const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+      const [algorithm, hash] = (integrity ?? '').split('-')
+      return {
+        ...{ type: 'library', 'bom-ref': purl, name, version, purl },
+        ...(license === undefined ? {} : { licenses: [{ license: { name: license } }] }),
+        ...(algorithm === 'sha512'
+          ? { hashes: [{ alg: 'SHA-512', content: Buffer.from(hash, 'base64').toString('hex') }] }
+          : {}),
+      }
+    })
+  const unique = [...new Map(components.map((component) => [component.purl, component])).values()]
+  const svc = { type: 'application', name: 'svc', version: packages[''].version }
+  const document = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, metadata: { component: svc } }
+  const text = JSON.stringify({ ...document, components: unique.sort((a, b) => (a.purl < b.purl ? -1 : 1)) }, null, 2)
+  writeFileSync(join(home, 'sbom.cdx.json'), `${text}\n`)
+}
+
 function writeSums(home) {
-  const names = readdirSync(home).filter((name) => name.endsWith('.tar.gz'))
+  const names = readdirSync(home).filter((name) => /\.(tar\.gz|cdx\.json)$/.test(name))
   const lines = names.sort().map((name) => `${hash(join(home, name), 'sha256', 'hex')}  ${name}\n`)
   writeFileSync(join(home, 'SHA256SUMS'), lines.join(''))
 }
