@@ -184,6 +184,7 @@ test.skipIf(!browserPath)(
     await page.getByText("'it is 0'").first().waitFor(slow)
     expect(await allElements()).toBeLessThan(diffElementsMax)
     await page.screenshot({ path: join(pictures, 'diff-large-1280.png') })
+    await expectFirstFilesEarly(changed)
 
     const tree = page.getByRole('navigation', { name: 'Changed files' })
     await page.locator('body').press('j')
@@ -199,3 +200,37 @@ test.skipIf(!browserPath)(
   },
   240_000,
 )
+
+/** Another tab whose diff stops arriving after its first files, until `letArrive` runs in it. */
+async function expectFirstFilesEarly({ slug }: { slug: string }): Promise<void> {
+  const { page, server } = story
+  const other = await page.context().newPage()
+  await other.addInitScript(() => {
+    const send = window.fetch
+    const gate = Promise.withResolvers<void>()
+    Object.assign(window, { letArrive: gate.resolve })
+    const fetchHeld = async (...request: Parameters<typeof fetch>) => {
+      const response = await send(...request)
+      if (!response.url.includes('/diff?') || response.body === null) return response
+      let bytes = 0
+      const held = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+        async transform(chunk, controller) {
+          const now = chunk.subarray(0, Math.max(0, 3_000_000 - bytes))
+          bytes += chunk.length
+          controller.enqueue(now)
+          if (now.length < chunk.length) await gate.promise
+          controller.enqueue(chunk.subarray(now.length))
+        },
+      })
+      return new Response(response.body.pipeThrough(held), response)
+    }
+    window.fetch = Object.assign(fetchHeld, { preconnect: send.preconnect })
+  })
+  await other.goto(`${server.url}/projects/${slug}/change-requests/1?tab=files`)
+  await other.getByText("'it is 0'").first().waitFor(slow)
+  await other.getByText(/^[1-9]\d* of 3000 files loaded$/).waitFor(slow)
+  await other.screenshot({ path: join(pictures, 'diff-arriving-1280.png') })
+  await other.evaluate(() => (window as unknown as { letArrive: () => void }).letArrive())
+  await other.getByText('0 of 3000 files viewed').waitFor(slow)
+  await other.close()
+}

@@ -1785,7 +1785,7 @@ export interface paths {
         };
         /**
          * Get the diff of a change request
-         * @description `Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.
+         * @description `Accept: text/x-diff` returns the patch alone. `Accept: application/x-ndjson` returns the same diff in lines: first an object without `patch`, then objects with a `patch` each, to be joined. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.
          */
         get: operations["diffChangeRequest"];
         put?: never;
@@ -8274,6 +8274,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangeRequestDiff"];
+                    "application/x-ndjson": string;
                     "text/x-diff": string;
                 };
             };

@@ -169,7 +169,7 @@ describe('the OpenAPI document', () => {
     const types = new Set(operations.flatMap(({ responses }) => Object.keys(Object.values(responses)[0]!.content!)))
     expect([...types].toSorted()).toEqual(
       [
-        ...['application/json', 'application/octet-stream', 'application/x-git-bundle'],
+        ...['application/json', 'application/octet-stream', 'application/x-git-bundle', 'application/x-ndjson'],
         ...['image/gif', 'image/jpeg', 'image/png', 'image/webp', 'text/event-stream', 'text/x-diff'],
       ].toSorted(),
     )

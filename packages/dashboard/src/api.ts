@@ -72,10 +72,24 @@ export async function getPage<P extends GetPath>(
   return { data, cursor: next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor') }
 }
 
+/** Reads one route as a stream of the media type `accept`. */
+export function getStream<P extends GetPath>(
+  path: P,
+  params: Params<P>,
+  { accept, signal }: { accept: string; signal: AbortSignal },
+): Promise<ReadableStream<Uint8Array>> {
+  return reply(send(path, params, signal, { headers: { accept }, parseAs: 'stream' }))
+}
+
 /** The client's own types cannot follow a path that is a parameter. */
-function send<P extends GetPath>(path: P, params: Params<P>, signal: AbortSignal): Promise<Answer<Reply<P>>> {
-  const call = api.GET as (path: P, init: object) => Promise<Answer<Reply<P>>>
-  return call(path, { params, signal })
+function send<P extends GetPath, T = Reply<P>>(
+  path: P,
+  params: Params<P>,
+  signal: AbortSignal,
+  how: object = {},
+): Promise<Answer<T>> {
+  const call = api.GET as (path: P, init: object) => Promise<Answer<T>>
+  return call(path, { params, signal, ...how })
 }
 
 /** One key for each attempt of the user: the service runs it once, however often the request is sent. */

@@ -208,11 +208,23 @@ export const diff = named('ChangeRequestDiff', {
 })
 export type ChangeRequestDiff = z.infer<typeof diff>
 
+/** The content type of a diff in parts, for readers that show the first files before the last ones arrive. */
+export const diffPartsType = 'application/x-ndjson'
+
+/** The first line of a diff in parts. */
+export const diffHead = diff.omit({ patch: true })
+export type ChangeRequestDiffHead = z.infer<typeof diffHead>
+
+/** Each further line: the next piece of the patch, cut anywhere. */
+export interface ChangeRequestDiffPiece {
+  patch: string
+}
+
 export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/diff`, {
   name: 'diffChangeRequest',
   summary: 'Get the diff of a change request',
   description:
-    '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.',
+    '`Accept: text/x-diff` returns the patch alone. `Accept: application/x-ndjson` returns the same diff in lines: first an object without `patch`, then objects with a `patch` each, to be joined. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
   query: z.object({
     renames: z.enum(['0', '1']).default('0'),

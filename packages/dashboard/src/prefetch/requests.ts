@@ -26,6 +26,9 @@ export interface DiffOptions {
   ignoreWhitespace: boolean
 }
 
+/** The media type of a diff in lines. */
+export const diffType = 'application/x-ndjson'
+
 export const requests = {
   me: () => request('/v1/accounts/me', {}),
   projects: () => request('/v1/projects', { query: { limit: 1000 } }),

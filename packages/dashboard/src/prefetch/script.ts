@@ -6,9 +6,13 @@
 import { readStored } from '../browser/local-storage.ts'
 import { ignoreWhitespace } from '../pages/change-requests/diff/whitespace.ts'
 import { findProject } from '../pages/projects/find-project.ts'
-import { type GetPath, type Params, type Reply, requests } from './requests.ts'
+import { type DiffOptions, diffType, type GetPath, type Params, type Reply, requests } from './requests.ts'
 
-type Answer<P extends GetPath> = Promise<{ params: string; data: Reply<P> } | null>
+interface Found<T> {
+  params: string
+  data: T
+}
+type Answer<P extends GetPath> = Promise<Found<Reply<P>> | null>
 
 export interface Address {
   /** A slug or an id. */
@@ -21,7 +25,9 @@ export interface Address {
 
 /** The change request in the address; null on any other page. */
 export const address = changeRequestIn(location)
-const answers = new Map<GetPath, Promise<{ params: string; data: unknown } | null>>()
+/** The diff arrives in lines, which the page reads as they come. */
+let diffAnswer: Promise<Found<Response> | null> = Promise.resolve(null)
+const answers = new Map<GetPath, Promise<Found<unknown> | null>>()
 
 if (address !== null) {
   prefetch(address)
@@ -39,9 +45,20 @@ export async function takePrefetched<P extends GetPath>(path: P, params: Params<
   return found.data
 }
 
+/** The same for the diff. */
+export async function takePrefetchedDiff(params: object | null): Promise<Response | null> {
+  const answer = diffAnswer
+  diffAnswer = Promise.resolve(null)
+  const found = await answer
+  if (found === null || found.params === JSON.stringify(params)) return found?.data ?? null
+  await found.data.body?.cancel()
+  return null
+}
+
 /** A later request must not get an old answer. */
 export function dropPrefetched(): void {
   answers.clear()
+  void takePrefetchedDiff(null)
 }
 
 function changeRequestIn({ pathname, search }: Location): Address | null {
@@ -77,10 +94,7 @@ function prefetch({ project: name, number, tab, since, to }: Address): void {
   )
   if (tab !== null && tab !== 'files') return
   const options = { since, to, ignoreWhitespace: readStored(...ignoreWhitespace) }
-  keep(
-    '/v1/projects/{projectId}/change-requests/{crId}/diff',
-    sendAfter(changeRequests, ({ change_requests: [cr] }) => cr && requests.diff(cr.project_id, cr.cr_id, options)),
-  )
+  diffAnswer = sendDiff(changeRequests, options)
 }
 
 /** Before its request is sent, so that the page waits for an answer that depends on another one. */
@@ -100,10 +114,28 @@ async function sendAfter<P extends GetPath, Q extends GetPath>(
   return request === undefined ? null : send(request)
 }
 
-async function send<P extends GetPath>([path, params]: Request<P>): Answer<P> {
+async function sendDiff(
+  before: Answer<'/v1/projects/{projectId}/change-requests'>,
+  options: DiffOptions,
+): Promise<Found<Response> | null> {
+  const cr = (await before)?.data.change_requests[0]
+  return cr === undefined
+    ? null
+    : sendFor(requests.diff(cr.project_id, cr.cr_id, options), { accept: diffType }, (response) => response)
+}
+
+function send<P extends GetPath>(request: Request<P>): Answer<P> {
+  return sendFor(request, {}, async (response) => (await response.json()) as Reply<P>)
+}
+
+async function sendFor<P extends GetPath, T>(
+  [path, params]: Request<P>,
+  headers: Record<string, string>,
+  read: (response: Response) => T | Promise<T>,
+): Promise<Found<T> | null> {
   try {
-    const response = await fetch(urlOf(path, params))
-    return response.ok ? { params: JSON.stringify(params), data: (await response.json()) as Reply<P> } : null
+    const response = await fetch(urlOf(path, params), { headers })
+    return response.ok ? { params: JSON.stringify(params), data: await read(response) } : null
   } catch {
     return repeatedByThePage()
   }

@@ -96,6 +96,7 @@ test.each(sent)('%s accepts its example and answers as documented', async (_, ro
 test.each([
   ['getFile', 'application/octet-stream', 'hello\n'],
   ['diffChangeRequest', 'text/x-diff', 'diff --git'],
+  ['diffChangeRequest', 'application/x-ndjson', '{"patch":"diff --git'],
 ])('%s answers with the documented media type %s', async (name, type, text) => {
   const route = routes.find((each) => each.name === name)!
   const reply = await send(route, { accept: type })

@@ -25,6 +25,7 @@ import { ofApi, parseJson, readBody } from './bodies/body.ts'
 import { claimKey, endClaim } from './idempotency.ts'
 import { releaseKey, storeAnswer } from './idempotency-store.ts'
 import { type BodyPlace, LargeBodies } from './bodies/large-bodies.ts'
+import { compressStream, compressText } from './compress.ts'
 import { cutWhole, Page } from './page.ts'
 import { replyError } from './reply-error.ts'
 import { responseWhileAdmitted } from './admission/while-admitted.ts'
@@ -167,6 +168,11 @@ function nameById({ project_id }: AuthorizedProject, params: Record<string, stri
   request.path = request.path.replace(/^\/v1\/projects\/[^/]+/, `/v1/projects/${project_id}`)
 }
 
+/** The streams of text that a diff is answered with. */
+function isCompressible(response: Response): boolean {
+  return /^(?:application\/x-ndjson|text\/x-diff)/.test(response.headers.get('content-type') ?? '')
+}
+
 function isEventStream(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('text/event-stream') === true
 }
@@ -213,10 +219,13 @@ async function authorize(
 async function reply(route: Route, request: RequestInfo, result: unknown): Promise<Response> {
   if (result instanceof Response) {
     result.headers.set('x-request-id', request.id)
-    return result
+    return isCompressible(result) ? compressStream(result, request) : result
   }
   const made = await serialize(route, result)
-  return jsonResponse(made.text, route.status, request, made.headers)
+  // The length of a compressed reply depends on its content, so a reply with a secret is sent as it is.
+  if (route.secretReply) return jsonResponse(made.text, route.status, request, made.headers)
+  const { body, headers } = await compressText(made.text, request)
+  return jsonResponse(body, route.status, request, { ...made.headers, ...headers })
 }
 
 /** Every reply is parsed by its schema, so a column the schema does not name cannot leave. */
@@ -227,13 +236,13 @@ async function serialize(route: Route, result: unknown): Promise<{ text: string;
 }
 
 function jsonResponse(
-  text: string,
+  body: string | Uint8Array<ArrayBuffer>,
   status: number,
   request: RequestInfo,
   headers: Record<string, string> = {},
 ): Response {
   const { link, ...rest } = headers
-  return new Response(text, {
+  return new Response(body, {
     status,
     headers: {
       'content-type': 'application/json; charset=utf-8',

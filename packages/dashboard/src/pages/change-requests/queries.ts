@@ -2,11 +2,12 @@ import { queryOptions } from '@tanstack/react-query'
 import { ApiError, get, getPage, type Reply } from '../../api.ts'
 import { fetchingMs, isFetching, liveMs } from '../../cache/query-client.ts'
 import { live, read } from '../../cache/read.ts'
+import { type ArrivingDiff, readDiff } from './diff/arriving.ts'
 import { type DiffOptions, requests } from '../../prefetch/requests.ts'
 
 type OneChangeRequest = '/v1/projects/{projectId}/change-requests/{crId}'
 export type ChangeRequest = Reply<OneChangeRequest>['change_request']
-export type Diff = Reply<`${OneChangeRequest}/diff`>
+export type Diff = ArrivingDiff
 export type MergePreview = Reply<`${OneChangeRequest}/merge-preview`>
 export type Effects = NonNullable<MergePreview['effects']>
 export type Checks = Reply<`${OneChangeRequest}/checks`>
@@ -126,8 +127,16 @@ export const checkLog = (cr: ChangeRequest, runId: string, isOver: boolean) =>
     { refetchInterval: isOver ? false : checkMs },
   )
 
+/** Its data grows while it is fetched. */
 export const diff = (cr: ChangeRequest, options: DiffOptions) =>
-  read([...commitsKey('diff', cr), options], ...requests.diff(cr.project_id, cr.cr_id, options), {
+  queryOptions({
+    queryKey: [...commitsKey('diff', cr), options],
+    queryFn: ({ client, queryKey, signal }) =>
+      readDiff({ ...pathOf(cr), options, signal }, (part) => {
+        // A repetition shows nothing less than the attempt before it.
+        const before = client.getQueryData<Diff>(queryKey)
+        if (!signal.aborted && (before?.patch.length ?? -1) < part.patch.length) client.setQueryData(queryKey, part)
+      }),
     staleTime: Infinity,
   })
 

@@ -1,4 +1,4 @@
-import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
+import { type ChangeRequestDiff, diffPartsType, ServiceError } from '@svc/contract'
 import {
   type Diff,
   diffCommits,
@@ -12,6 +12,7 @@ import {
 import { accepts } from '../../http/request-info.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import type { ProjectRow } from '../../projects/store.ts'
+import { asParts } from './diff-parts.ts'
 import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
 import { type ChangeRequestRow, requireChangeRequest, wasHead } from '../store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'
@@ -25,7 +26,7 @@ export interface DiffChangeRequest {
   since: string | null
   /** A commit that is or was on the head branch, to end at instead of the head. */
   to: string | null
-  /** The Accept header: `text/x-diff` requests the patch alone, of any size, as a stream. */
+  /** The Accept header: `text/x-diff` requests the patch alone, of any size, and NDJSON the diff in parts. */
   accept: string | null
   signal: AbortSignal
 }
@@ -41,14 +42,15 @@ export async function diffChangeRequest(
   if (headSha !== tip) await requireEarlierHead(deps, { cr, repository, sha: headSha, headSha: tip, signal }, 'to')
   const pair = { baseSha, headSha, renames, ignoreWhitespace }
   const patchAlone = accepts(input.accept, 'text/x-diff')
+  const answer = (found: ChangeRequestDiff) => (accepts(input.accept, diffPartsType) ? asParts(found) : found)
   if (input.since !== null) {
     const since = { ...pair, sinceSha: input.since }
     const found = await sinceThen(deps, { cr, repository, since, signal })
-    return patchAlone ? sincePatch(repository, { since, found, signal }) : found
+    return patchAlone ? sincePatch(repository, { since, found, signal }) : answer(found)
   }
   if (patchAlone) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
   const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
-  return present(cr, ignoreWhitespace, await withHostsHelp(deps, { project, repository }, of))
+  return answer(present(cr, ignoreWhitespace, await withHostsHelp(deps, { project, repository }, of)))
 }
 
 type SincePair = Parameters<typeof diffSince>[1]

@@ -24,7 +24,7 @@ interface Reading {
 export function useChangedFiles(diff: Diff, isRendered: boolean): ChangedFile[] {
   const [reading, setReading] = useState(() => begin(diff))
   // A new diff shows its own files immediately, not after a frame with the old ones.
-  const current = reading.diff === diff ? reading : begin(diff)
+  const current = reading.diff === diff ? reading : begin(diff, reading)
   if (current !== reading) setReading(current)
   const canContinue = isRendered || current.files.slice(0, current.read).every(({ view }) => view === null)
   useEffect(() => {
@@ -34,11 +34,15 @@ export function useChangedFiles(diff: Diff, isRendered: boolean): ChangedFile[] 
   return current.files
 }
 
-function begin(diff: Diff): Reading {
+/** `before` is what was read of the same diff when less of it had arrived. */
+function begin(diff: Diff, before: Reading | null = null): Reading {
   const files = changedFiles(diff)
+  const read = new Map(
+    before?.diff.files === diff.files ? before.files.flatMap((file) => (file.view ? [[file.path, file]] : [])) : [],
+  )
   return {
     diff,
-    files: files.map((file, at) => (at < firstFiles ? readFile(file) : file)),
+    files: files.map((file, at) => read.get(file.path) ?? (at < firstFiles ? readFile(file) : file)),
     read: Math.min(firstFiles, files.length),
   }
 }
@@ -72,6 +76,8 @@ export interface ChangedFile {
   view: FileDiffMetadata | null
   /** Why there is no text diff. */
   reason: 'binary' | 'truncated' | 'empty' | null
+  /** Its lines are still on their way from the service. */
+  isArriving: boolean
   /** Reads the lines; null afterwards. */
   unread: (() => FileDiffMetadata | null) | null
   /** Identifies the new content. A viewed mark applies to one version, independent of the comparison. */
@@ -92,6 +98,7 @@ function changedFiles(diff: Diff): ChangedFile[] {
     const found = inPatch.get(file.path)
     const header = found?.header ?? null
     const hasLines = found?.hasLines === true
+    const isArriving = found === undefined && !diff.isWhole
     return {
       path: file.path,
       oldPath: file.old_path,
@@ -100,7 +107,15 @@ function changedFiles(diff: Diff): ChangedFile[] {
       deletions: file.deletions,
       view: null,
       unread: hasLines ? found.read : null,
-      reason: hasLines ? null : file.binary ? 'binary' : header === null && diff.truncated ? 'truncated' : 'empty',
+      isArriving,
+      reason:
+        hasLines || isArriving
+          ? null
+          : file.binary
+            ? 'binary'
+            : header === null && diff.truncated
+              ? 'truncated'
+              : 'empty',
       comparison,
       version: versionOf(file.status, header, diff.head_sha),
     }

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
@@ -48,6 +48,7 @@ export default function FilesTab({ cr, range, onRange }: Compare & { cr: ChangeR
             cr={cr}
             diff={data}
             busy={found.isPlaceholderData}
+            failed={data.isWhole || found.isFetching ? null : found}
             lastViewed={lastViewed}
             mine={mine}
             range={range}
@@ -74,9 +75,11 @@ interface Options extends Compare {
   onView: (view: View) => void
   /** The diff for the new options is still loading. */
   busy: boolean
+  /** The request whose last files did not arrive. */
+  failed: Pick<UseQueryResult, 'error' | 'refetch'> | null
 }
 
-function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy }: Compared & Options) {
+function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...request }: Compared & Options) {
   const [isRendered, setRendered] = useState(false)
   const files = useChangedFiles(diff, isRendered)
   const { viewer, current, show, step } = useCurrentFile(files)
@@ -101,9 +104,9 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy 
   })
   return (
     <div className="flex flex-col gap-3">
-      <Toolbar view={view} onView={onView} onKeys={() => setKeysShown(true)} busy={busy}>
+      <Toolbar view={view} onView={onView} onKeys={() => setKeysShown(true)} busy={request.busy}>
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
-          {files.filter(isViewed).length} of {files.length} files viewed{threads.counted}
+          {counted(diff, files, isViewed) + threads.counted}
         </p>
         <Comparison
           cr={cr}
@@ -121,7 +124,7 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy 
       </Toolbar>
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
       <Announcement>{cursor.announcement}</Announcement>
-      <Failures of={[mine.error, context.failed]} />
+      <Failures of={[mine.error, context.failed]} last={request.failed} />
       {files.length === 0 ? (
         <Empty>{emptyText(diff)}</Empty>
       ) : (
@@ -131,7 +134,7 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, busy 
           </div>
           <div className="flex min-w-0 flex-col gap-3">
             <LooseThreads cr={cr} items={threads.loose} />
-            {files.some(({ view, unread }) => view !== null || unread !== null) && (
+            {files.some((file) => file.view !== null || isComing(file)) && (
               <div className="h-[calc(100dvh-9rem)] min-h-80">
                 <Viewer
                   ref={viewer}
@@ -166,8 +169,18 @@ function Announcement({ children }: { children: string }) {
   )
 }
 
-function Failures({ of }: { of: (Error | null)[] }) {
-  return of.map((error, at) => error !== null && <Failure key={at} error={error} />)
+function Failures({ of, last }: { of: (Error | null)[]; last: Options['failed'] }) {
+  return (
+    <>
+      {of.map((error, at) => error !== null && <Failure key={at} error={error} />)}
+      {last !== null && <Failure error={last.error} retry={() => void last.refetch()} />}
+    </>
+  )
+}
+
+function counted({ isWhole }: Diff, files: ChangedFile[], isViewed: (file: ChangedFile) => boolean): string {
+  const fits = isWhole ? isViewed : ({ isArriving }: ChangedFile) => !isArriving
+  return `${files.filter(fits).length} of ${files.length} files ${isWhole ? 'viewed' : 'loaded'}`
 }
 
 /** Chooses what the diff starts and ends at. */
@@ -194,6 +207,7 @@ function Comparison({
   )
 }
 
+const isComing = ({ unread, isArriving }: ChangedFile) => unread !== null || isArriving
 const isPlain = (file: ChangedFile) => file.reason !== null || isPicture(file)
 
 function emptyText({ whitespace_only, since }: Diff): string {
@@ -222,7 +236,8 @@ function useCurrentFile(files: ChangedFile[]) {
   const [path, setPath] = useState<string | null>(null)
   const scrollToTarget = () => {
     const id = target.current
-    if (id === null || viewer.current === null || files.find(({ path }) => path === id)?.unread != null) return
+    const file = files.find(({ path }) => path === id)
+    if (id === null || viewer.current === null || (file !== undefined && isComing(file))) return
     target.current = null
     viewer.current.scrollTo({ type: 'item', id, align: 'start', behavior: 'instant' })
   }

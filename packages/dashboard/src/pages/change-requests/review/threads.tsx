@@ -42,8 +42,8 @@ function placeIn({ written, ...item }: Item, { diff, range }: { diff: Diff; rang
 function isShown({ path, side, line }: PlacedThread, files: ChangedFile[]): boolean {
   const file = files.find((each) => each.path === path || (side === 'old' && each.oldPath === path))
   if (file === undefined) return false
-  // A file that is still being read may have the line.
-  if (file.view === null) return file.unread !== null
+  // A file that is still arriving or being read may have the line.
+  if (file.view === null) return file.isArriving || file.unread !== null
   return file.view.hunks.some(({ additionStart, additionCount, deletionStart, deletionCount }) => {
     const [start, count] = side === 'new' ? [additionStart, additionCount] : [deletionStart, deletionCount]
     return line >= start && line < start + count
