@@ -28,6 +28,8 @@ const excused: Record<string, string> = {
   verifier: 'no reply holds it',
   viewed: 'paths and versions that the page compares with those of the diff, and never shows',
   visited: 'hexadecimal',
+  blob_sha: 'hexadecimal',
+  ref: 'a branch that has to exist; names of branches are planted by git',
   raw: 'a manifest; those of the default branch and of a branch are planted by git',
 }
 

@@ -1037,7 +1037,11 @@ export interface paths {
          */
         get: operations["getFile"];
         put?: never;
-        post?: never;
+        /**
+         * Change a text file in a change request
+         * @description Commits `content` as the caller on a new branch that starts at `ref`, and opens a change request into `ref`. At most 512 KiB of UTF-8, stored byte by byte. `blob_sha` is the file that was edited: a file that changed since is 409 `conflict` with the current `blob_sha`. For people: the token of a session is refused.
+         */
+        post: operations["proposeFile"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3364,6 +3368,37 @@ export interface components {
             deletions: number;
             binary: boolean;
         };
+        ChangeRequest: {
+            /** Format: uuid */
+            cr_id: string;
+            /** Format: uuid */
+            account_id: string;
+            /** Format: uuid */
+            project_id: string;
+            number: number;
+            title: string;
+            description: string;
+            base_ref: string;
+            head_ref: string;
+            /** @enum {string} */
+            status: "open" | "merged" | "closed";
+            head_commit_sha: string | null;
+            base_commit_sha: string | null;
+            origin_session_id: string | null;
+            created_by: string | null;
+            merged_at: string | null;
+            merged_by: string | null;
+            merge_commit_sha: string | null;
+            closed_at: string | null;
+            closed_by: string | null;
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         Secret: {
             name: string;
             /** Format: date-time */
@@ -3763,37 +3798,6 @@ export interface components {
             unpushed_commits: number;
             /** @description What was left out, and why. */
             notes: string[];
-        };
-        ChangeRequest: {
-            /** Format: uuid */
-            cr_id: string;
-            /** Format: uuid */
-            account_id: string;
-            /** Format: uuid */
-            project_id: string;
-            number: number;
-            title: string;
-            description: string;
-            base_ref: string;
-            head_ref: string;
-            /** @enum {string} */
-            status: "open" | "merged" | "closed";
-            head_commit_sha: string | null;
-            base_commit_sha: string | null;
-            origin_session_id: string | null;
-            created_by: string | null;
-            merged_at: string | null;
-            merged_by: string | null;
-            merge_commit_sha: string | null;
-            closed_at: string | null;
-            closed_by: string | null;
-            metadata: {
-                [key: string]: unknown;
-            };
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
         };
         ChangeRequestDiff: {
             /** Format: uuid */
@@ -4804,6 +4808,7 @@ export type MergeEffects = components['schemas']['MergeEffects'];
 export type EffectDetail = components['schemas']['EffectDetail'];
 export type CommitEntry = components['schemas']['CommitEntry'];
 export type DiffFile = components['schemas']['DiffFile'];
+export type ChangeRequest = components['schemas']['ChangeRequest'];
 export type Secret = components['schemas']['Secret'];
 export type Session = components['schemas']['Session'];
 export type TurnError = components['schemas']['TurnError'];
@@ -4824,7 +4829,6 @@ export type Storage = components['schemas']['Storage'];
 export type SessionChanges = components['schemas']['SessionChanges'];
 export type UnfinishedWork = components['schemas']['UnfinishedWork'];
 export type SavedWork = components['schemas']['SavedWork'];
-export type ChangeRequest = components['schemas']['ChangeRequest'];
 export type ChangeRequestDiff = components['schemas']['ChangeRequestDiff'];
 export type HostPullRequest = components['schemas']['HostPullRequest'];
 export type ChangeRequestSummary = components['schemas']['ChangeRequestSummary'];
@@ -6834,6 +6838,56 @@ export interface operations {
                         truncated: boolean;
                     };
                     "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    proposeFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "README.md",
+                 *       "blob_sha": "ce013625030ba8dba906f756967f9e9ca394464a",
+                 *       "content": "Hello, world\n"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A branch; the default branch unless given. */
+                    ref?: string;
+                    path: string;
+                    /** @description The `blob_sha` of the file that was edited. */
+                    blob_sha: string;
+                    content: string;
+                    /** @description `Edit <path>` unless given. */
+                    title?: string;
+                    /** @default  */
+                    description?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeRequest"];
                 };
             };
             default: components["responses"]["Internal"];

@@ -80,6 +80,7 @@ describe('the routes', () => {
         'createSession',
         'promptSession',
         'openChangeRequest',
+        'proposeFile',
         ...['createReview', 'answerComment', 'replyToComment'],
         'mergeChangeRequest',
         'openPullRequest',

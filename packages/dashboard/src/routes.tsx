@@ -136,9 +136,9 @@ const sessions = createRoute({
 const files = createRoute({
   getParentRoute: () => project,
   path: below(paths.files),
-  validateSearch: (search): { ref?: string; path?: string; view?: 'blame' } => ({
+  validateSearch: (search): { ref?: string; path?: string; view?: 'blame' | 'edit' } => ({
     ...plainTexts(search, 'ref', 'path'),
-    ...(search.view === 'blame' ? { view: 'blame' } : {}),
+    ...(search.view === 'blame' || search.view === 'edit' ? { view: search.view } : {}),
   }),
   component: lazy(() => import('./pages/files/page.tsx'), 'FilesPage'),
 })

@@ -1,8 +1,8 @@
 /** Reads a project's repository: branches, commits, folders, files, and comparisons. */
 import { z } from 'zod'
-import { diffFile, mergePreview } from './change-requests.ts'
+import { changeRequest, description, diffFile, mergePreview, title } from './change-requests.ts'
 import { branchName } from './projects.ts'
-import { bytesAtMost, named, page, pageOfWhole, route, timestamp } from '../route.ts'
+import { bytesAtMost, named, page, pageOfWhole, route, sha, timestamp } from '../route.ts'
 import { repositoryErrors } from '../route-errors.ts'
 
 export const pathBytesMax = 4096
@@ -103,6 +103,36 @@ export const getFileRoute = route.get('project-read', `${base}/file`, {
     content: z.string(),
     truncated: z.boolean().describe('Whether `content` is only the first MiB. The raw bytes are always complete.'),
   }),
+})
+
+/** People edit such files by hand; larger ones belong into a clone. */
+export const editBytesMax = 512 * 1024
+
+export const proposeFileRoute = route.post('project-write', `${base}/file`, {
+  name: 'proposeFile',
+  summary: 'Change a text file in a change request',
+  description:
+    'Commits `content` as the caller on a new branch that starts at `ref`, and opens a change request into `ref`. At most 512 KiB of UTF-8, stored byte by byte. `blob_sha` is the file that was edited: a file that changed since is 409 `conflict` with the current `blob_sha`. For people: the token of a session is refused.',
+  errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
+  effect: 'adds',
+  body: z.object({
+    ref: branchName.optional().describe('A branch; the default branch unless given.'),
+    path,
+    blob_sha: sha.describe('The `blob_sha` of the file that was edited.'),
+    content: z
+      .string()
+      .refine((text) => text.isWellFormed(), 'is not well-formed Unicode')
+      .refine(bytesAtMost(editBytesMax), 'is longer than 512 KiB'),
+    title: title.optional().describe('`Edit <path>` unless given.'),
+    description: description.default(''),
+  }),
+  bodyLimit: { bytesMax: 4 * 1024 * 1024, refusal: 'The request body is larger than 4 MiB.' },
+  status: 201,
+  idempotent: true,
+  example: {
+    body: { path: 'README.md', blob_sha: 'ce013625030ba8dba906f756967f9e9ca394464a', content: 'Hello, world\n' },
+  },
+  reply: changeRequest,
 })
 
 export const blameFileRoute = route.get('project-read', `${base}/blame`, {

@@ -18,8 +18,8 @@ export const titleMax = 256
 export const descriptionBytesMax = 64 * 1024
 export const mergeMessageBytesMax = 16 * 1024
 
-const title = line(titleMax)
-const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
+export const title = line(titleMax)
+export const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
 
 /** Exactly the fields that the specification lists. */
 export const changeRequest = named('ChangeRequest', {
@@ -236,7 +236,7 @@ export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/
     to: sha.optional().describe('The changes up to this commit, which is or was a head of the branch.'),
   }),
   stream: true,
-  replyTypes: ['application/json', 'text/x-diff'],
+  replyTypes: ['application/json', diffPartsType, 'text/x-diff'],
   example: { query: { ignore_whitespace: '1' } },
   reply: diff,
 })

@@ -14,7 +14,7 @@ describe('committing one file', () => {
     const text = async (...args: string[]) => (await git(repo.dir, args)).stdout.toString().trim()
     const parent = await text('rev-parse', 'refs/heads/main')
     const made = await commitFileOnBranch(repo, {
-      ...{ parent, branch: 'svc/edit', name: 'svc.toml', content: 'b\n', message: 'Edit it\n', author, at },
+      ...{ parent, branch: 'svc/edit', path: 'svc.toml', content: 'b\n', message: 'Edit it\n', author, at },
     })
     expect(made).toEqual({ kind: 'created', sha: await text('rev-parse', 'refs/heads/svc/edit') })
     expect(await text('diff', '--name-status', 'main', 'svc/edit')).toBe('M\tsvc.toml')
@@ -29,10 +29,37 @@ describe('committing one file', () => {
   test('adds a missing file, and keeps an existing branch unchanged', async () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const parent = (await git(repo.dir, ['rev-parse', 'refs/heads/main'])).stdout.toString().trim()
-    const input = { parent, branch: 'edit', name: 'svc.toml', content: 'b\n', message: 'm', author, at }
+    const input = { parent, branch: 'edit', path: 'svc.toml', content: 'b\n', message: 'm', author, at }
     expect((await commitFileOnBranch(repo, input)).kind).toBe('created')
     await commit(repo, 'edit', { other: 'x' })
     expect((await commitFileOnBranch(repo, { ...input, content: 'c\n' })).kind).toBe('exists')
+    await repo.remove()
+  })
+
+  test('changes a file in a folder, and keeps its mode, its line endings and the other files', async () => {
+    const script = { mode: '100755', content: 'a\r\n' } as const
+    const repo = await makeRepo({
+      main: { 'a/b/run.sh': script, 'a/b/c.txt': 'c\n', 'a/d.txt': 'd\n', 'e.txt': 'e\n' },
+    })
+    const text = async (...args: string[]) => (await git(repo.dir, args)).stdout.toString()
+    const parent = (await text('rev-parse', 'refs/heads/main')).trim()
+    const input = { parent, message: 'm', author, at }
+    await commitFileOnBranch(repo, { ...input, branch: 'edit', path: 'a/b/run.sh', content: 'a\r\nb' })
+    expect(await text('diff', '--raw', '--abbrev=4', 'main', 'edit')).toMatch(
+      /^:100755 100755 \S+ \S+ M\ta\/b\/run\.sh\n$/,
+    )
+    expect(await text('show', 'edit:a/b/run.sh')).toBe('a\r\nb')
+    await commitFileOnBranch(repo, { ...input, branch: 'new', path: 'a/new/deep.txt', content: 'n\n' })
+    expect(await text('diff', '--name-status', 'main', 'new')).toBe('A\ta/new/deep.txt\n')
+    await git(repo.dir, ['fsck', '--strict'])
+    await repo.remove()
+  })
+
+  test.each(['', '/x', 'a//b', '../x', 'a/.git/config', '.'])('refuses the path %j', async (path) => {
+    const repo = await makeRepo({ main: { a: '1\n' } })
+    const parent = (await git(repo.dir, ['rev-parse', 'refs/heads/main'])).stdout.toString().trim()
+    const input = { parent, branch: 'edit', path, content: 'b\n', message: 'm', author, at }
+    expect(commitFileOnBranch(repo, input)).rejects.toThrow('Not a path of a file')
     await repo.remove()
   })
 })

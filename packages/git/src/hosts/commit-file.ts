@@ -1,34 +1,40 @@
 import { createBranch, createBranchByPush, type CreateBranchOutcome } from './branch.ts'
+import { pathBytes } from '../formats/paths.ts'
 import { durable } from '../objects/durable.ts'
 import { git, gitLine } from '../process/git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
 import type { Person } from '../refs/refs.ts'
 
+interface CommitFile {
+  parent: Sha
+  branch: string
+  /** As git prints it, quoted where it is not UTF-8. Missing folders are created. */
+  path: string
+  content: string
+  message: string
+  author: Person
+  at: Date
+}
+
 /**
- * Writes one file of the root folder on a new branch that starts at `parent`, without a work tree. Calls `made` with the
- * commit before the branch exists.
+ * Writes one file on a new branch that starts at `parent`, without a work tree. Calls `made` with the commit before the
+ * branch exists.
  */
 export async function commitFileOnBranch(
   repo: Repository,
-  input: { parent: Sha; branch: string; name: string; content: string; message: string; author: Person; at: Date },
+  input: CommitFile,
   { made, ...options }: CallOptions & { made?: (sha: Sha) => Promise<unknown> } = {},
 ): Promise<CreateBranchOutcome & { sha: Sha }> {
-  if (!/^[\w.-]+$/.test(input.name)) throw new TypeError(`Not a file of the root folder: ${JSON.stringify(input.name)}`)
   const parent = requireSha(input.parent)
+  const names = namesOf(input.path)
   const write = { ...options, config: durable(repo) }
-  const blob = await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...write, input: input.content })
-  const { stdout } = await git(repo.dir, ['ls-tree', '-z', parent], options)
-  const entries = stdout
-    .toString('latin1')
-    .split('\0')
-    .filter((entry) => entry !== '' && !entry.endsWith(`\t${input.name}`))
-  const tree = await git(repo.dir, ['mktree', '-z'], {
-    ...write,
-    input: Buffer.from([...entries, `100644 blob ${blob}\t${input.name}`, ''].join('\0'), 'latin1'),
-  })
+  // Without a path, git converts nothing: the bytes are stored as they are given.
+  const blob = requireSha(await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...write, input: input.content }))
+  const root = requireSha(await gitLine(repo.dir, ['rev-parse', `${parent}^{tree}`], options))
+  const tree = await treeWith(repo, { tree: root, names, blob }, write)
   const date = `${Math.floor(input.at.getTime() / 1000)} +0000`
   const { name, email } = input.author
-  const sha = await gitLine(repo.dir, ['commit-tree', '-p', parent, requireSha(tree.stdout.toString().trim())], {
+  const sha = await gitLine(repo.dir, ['commit-tree', '-p', parent, tree], {
     ...write,
     input: input.message,
     env: {
@@ -44,4 +50,32 @@ export async function commitFileOnBranch(
     ? await createBranchByPush({ dir: repo.dir, remote }, cut, options)
     : await createBranch(repo, cut, options)
   return { ...outcome, sha: cut.sha }
+}
+
+/** The bytes of each name, as latin1 text. */
+function namesOf(path: string): string[] {
+  const names = pathBytes(path).toString('latin1').split('/')
+  if (names.some((name) => /^(?:|\.|\.\.|\.git)$/i.test(name) || name.includes('\0')))
+    throw new TypeError(`Not a path of a file: ${JSON.stringify(path)}`)
+  return names
+}
+
+/** The tree with this blob at its path. A file that exists keeps its mode. */
+async function treeWith(
+  repo: Repository,
+  { tree, names: [name = '', ...rest], blob }: { tree: Sha | null; names: string[]; blob: Sha },
+  write: CallOptions & { config: [string, string][] },
+): Promise<Sha> {
+  const listed = tree === null ? '' : (await git(repo.dir, ['ls-tree', '-z', tree], write)).stdout.toString('latin1')
+  const entries = listed.split('\0').filter((entry) => entry !== '')
+  const known = entries.find((entry) => entry.endsWith(`\t${name}`))
+  const [mode = '', type, id = ''] = known?.split(/[ \t]/) ?? []
+  const folder = type === 'tree' ? requireSha(id) : null
+  const made =
+    rest.length === 0
+      ? `${type === 'blob' ? mode : '100644'} blob ${blob}`
+      : `040000 tree ${await treeWith(repo, { tree: folder, names: rest, blob }, write)}`
+  const others = entries.filter((entry) => entry !== known)
+  const input = Buffer.from([...others, `${made}\t${name}`, ''].join('\0'), 'latin1')
+  return requireSha((await git(repo.dir, ['mktree', '-z'], { ...write, input })).stdout.toString().trim())
 }

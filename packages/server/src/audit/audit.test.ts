@@ -15,6 +15,7 @@ import {
   connectorChanges,
   memberChanges,
   modelUpstreamActs,
+  proposeFile,
   pullRequest,
   rerunChecks,
 } from './testing-changes.ts'
@@ -29,7 +30,6 @@ beforeAll(async () => {
   base = `/v1/projects/${app.project.project_id}`
 }, 120_000)
 afterAll(() => app.close().then(() => slack.close()))
-
 type Act = () => Promise<TestReply<unknown>>
 interface Change {
   action: string
@@ -243,6 +243,7 @@ const changes: Record<string, Change> = {
       return post(`${base}/change-requests`, { title: 'A title', head_ref: branch })
     },
   },
+  proposeFile: proposeFile(() => app),
   editChangeRequest: {
     action: 'change_request.edit',
     async prepare() {

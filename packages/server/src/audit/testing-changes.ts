@@ -156,6 +156,17 @@ export const answerQuestion = (app: () => SessionApp, freshSession: () => Promis
   },
 })
 
+export const proposeFile = (app: () => SessionApp) => ({
+  action: 'change_request.open',
+  async prepare() {
+    const file = `/v1/projects/${app().project.project_id}/file`
+    const path = `file-${randomUUID()}`
+    await commit(app().repo, 'main', { [path]: 'a\n' })
+    const { body } = await app().request<{ blob_sha: string }>('GET', `${file}?path=${path}`)
+    return () => app().request('POST', file, { body: { path, blob_sha: body.blob_sha, content: 'b\n' } })
+  },
+})
+
 /** A pull request on a host that is closed after the pull request was opened. */
 export const pullRequest = (app: () => TestApp) => ({
   action: 'change_request.pull_request',

@@ -79,6 +79,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   listCommits: [200, 'none'],
   listTree: [200, 'none'],
   getFile: [400, 'none'],
+  proposeFile: [400, 'people'],
   blameFile: [400, 'none'],
   listPaths: [200, 'none'],
   searchFiles: [400, 'none'],

@@ -9,6 +9,7 @@ import { editChangeRequest } from './open/edit.ts'
 import { mergeChangeRequest } from './merge/merge.ts'
 import { verificationFailures } from './effects/added-secrets.ts'
 import { openChangeRequest } from './open/open.ts'
+import { proposeFile } from './open/propose-file.ts'
 import { previewChangeRequest } from './preview/preview.ts'
 import { getPullRequest, openHostPullRequest } from './merge/pull-request.ts'
 import { listWithTips, readChangeRequest } from './open/refresh-tips.ts'
@@ -77,6 +78,10 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     ),
     handle(contract.reopenChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
+    ),
+    // It opens a change request, so it belongs here and not to projects.
+    handle(contract.proposeFileRoute, async ({ project, caller, body, request: { resourceId: crId, signal } }) =>
+      presentChangeRequest(await proposeFile(deps, { ...body, project, caller, crId, signal })),
     ),
     // Counts change requests, so it belongs here and not to projects.
     handle(contract.getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),

@@ -1,13 +1,12 @@
 /** `svc triggers enable|disable`: changes svc.toml through a change request. */
 import { manifestPath, ManifestEditError, ServiceError, setTriggerEnabled } from '@svc/contract'
-import { commitFileOnBranch, readTips } from '@svc/git'
+import { readTips } from '@svc/git'
 import { getUser } from '../accounts/store.ts'
 import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import { mergeChangeRequest, type MergeDeps } from '../change-requests/merge/merge.ts'
-import { openChangeRequest } from '../change-requests/open/open.ts'
+import { openWithFile } from '../change-requests/open/open-with-file.ts'
 import { presentChangeRequest } from '../change-requests/store.ts'
-import { acknowledge } from '../projects/acknowledge.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -37,35 +36,12 @@ export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
       ? `Requested by ${user.name}.`
       : `Requested by the agent of session ${sessionId}, for ${user.name}.`
   const branch = `svc/${input.enabled ? 'enable' : 'disable'}-${slug}-${crId.slice(0, 8)}`
-  const isManaged = edit.repository.remote === null
-  const copied = async (sha: string) => (isManaged ? deps.replicas.send(project, edit.repository, [sha]) : undefined)
-  const made = await commitFileOnBranch(
-    edit.repository,
-    {
-      parent: edit.sha,
-      branch,
-      name: manifestPath,
-      content: edit.text,
-      message: `${words}\n\n${askedBy}\n`,
-      author,
-      at: deps.now(),
+  const cr = await openWithFile(deps, {
+    ...{ project, caller, crId, title: words, description: askedBy, session_id: sessionId, signal: input.signal },
+    file: {
+      ...{ repository: edit.repository, parent: edit.sha, branch, path: manifestPath, content: edit.text },
+      ...{ message: `${words}\n\n${askedBy}\n`, author },
     },
-    { signal: input.signal, made: (sha) => copied(sha) },
-  )
-  if (made.kind === 'unreachable') throw unreachable(made.reason)
-  if (made.kind === 'rejected')
-    throw new ServiceError('conflict', `The repository refused the branch ${branch}: ${made.reason}`)
-  const refs = [{ ref: `refs/heads/${branch}`, old: null }]
-  if (isManaged) await acknowledge(deps, { project, store: edit.repository, refs }, async () => {})
-  const cr = await openChangeRequest(deps, {
-    project,
-    caller,
-    crId,
-    title: words,
-    description: askedBy,
-    head_ref: branch,
-    session_id: sessionId,
-    signal: input.signal,
   })
   if (sessionId !== null) return { change_request: presentChangeRequest(cr), merged: false }
   const { change_request } = await mergeChangeRequest(deps, {

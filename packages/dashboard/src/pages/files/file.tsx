@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Download } from 'lucide-react'
+import { Download, Pencil } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Failure } from '../../components/requests.tsx'
@@ -8,11 +8,13 @@ import { Button, buttonClass } from '../../ui/form.tsx'
 import { Card, Empty, Skeleton } from '../../ui/layout.tsx'
 import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
 import { fileBytes } from '../change-requests/diff/context.ts'
+import { isSha } from './bar.tsx'
 import { FileImage, isImage } from './image.tsx'
 import type { FileReply } from './queries.ts'
 import { sizeText } from './size-text.ts'
 
 const Code = lazy(() => import('./code.tsx'))
+const EditFile = lazy(() => import('./edit-file.tsx'))
 
 /** More lines would make the page slow. */
 const linesMax = 5000
@@ -22,7 +24,57 @@ interface Shown {
   at: string
 }
 
-export function FileContent({ file, at, blame }: Shown & { blame: boolean }) {
+/** How a file is shown beyond its text. */
+export type View = 'blame' | 'edit'
+
+export function FileContent({ file, at, view }: Shown & { view: View | undefined }) {
+  if (view !== 'edit' || whyNotEdited(file, at) !== null)
+    return <ShownFile file={file} at={at} blame={view === 'blame'} />
+  return (
+    <Suspense fallback={<Skeleton what="the editor" rows={12} />}>
+      <EditFile file={file} at={at} />
+    </Suspense>
+  )
+}
+
+/** As the service does. */
+const editBytesMax = 512 * 1024
+
+function whyNotEdited({ encoding, truncated, size, type }: FileReply, at: string): string | null {
+  if (isSha(at)) return 'Choose a branch to edit the file.'
+  if (type === 'symlink') return 'A symbolic link is not edited here.'
+  if (encoding !== 'utf-8') return 'Only UTF-8 text is edited here.'
+  return truncated || size > editBytesMax ? 'Files over 512 KiB are edited in a clone.' : null
+}
+
+function EditLink({ file, at }: Shown) {
+  const { slug } = useProject()
+  const refusal = whyNotEdited(file, at)
+  const content = (
+    <>
+      <Pencil aria-hidden className="size-3.5" />
+      Edit
+    </>
+  )
+  if (refusal !== null)
+    return (
+      <Button kind="quiet" disabledReason={refusal}>
+        {content}
+      </Button>
+    )
+  return (
+    <Link
+      to={paths.files}
+      params={{ project: slug }}
+      search={{ ref: at, path: file.path, view: 'edit' }}
+      className={buttonClass('quiet')}
+    >
+      {content}
+    </Link>
+  )
+}
+
+function ShownFile({ file, at, blame }: Shown & { blame: boolean }) {
   const { slug } = useProject()
   const { lines, isCut } = linesOf(file)
   const facts = [
@@ -47,6 +99,7 @@ export function FileContent({ file, at, blame }: Shown & { blame: boolean }) {
               {blame ? 'Hide blame' : 'Blame'}
             </Link>
           )}
+          {lines !== null && <EditLink file={file} at={at} />}
           <RawButton file={file} />
         </div>
       }

@@ -11,7 +11,7 @@ import { Button, buttonClass } from '../../ui/form.tsx'
 import { Card, Page, Skeleton } from '../../ui/layout.tsx'
 import { useShortcuts } from '../../ui/use-shortcuts.ts'
 import { PathCrumbs, RefPicker } from './bar.tsx'
-import { FileContent } from './file.tsx'
+import { FileContent, type View } from './file.tsx'
 import { Folder } from './folder.tsx'
 import { found, type Found } from './queries.ts'
 
@@ -60,7 +60,7 @@ export function FilesPage() {
             <span aria-live="polite">{permalink.isCopied ? 'Copied' : 'Copy permalink'}</span>
           </Button>
         </div>
-        <Content result={result} at={at} path={path} blame={view === 'blame'} />
+        <Content result={result} at={at} path={path} view={view} />
       </div>
       {isFinding && (
         <Suspense>
@@ -77,7 +77,7 @@ interface Result {
   refetch: () => unknown
 }
 
-function Content({ result, at, path, blame }: { result: Result; at: string; path: string; blame: boolean }) {
+function Content({ result, at, path, view }: { result: Result; at: string; path: string; view: View | undefined }) {
   const { default_branch } = useProject()
   const { data, error, refetch } = result
   if (error instanceof ApiError && error.code === 'ref_not_found' && at === default_branch && path === '')
@@ -97,7 +97,8 @@ function Content({ result, at, path, blame }: { result: Result; at: string; path
   return 'tree' in data ? (
     <Folder key={path} tree={data.tree} at={at} />
   ) : (
-    <FileContent key={`${data.file.sha} ${path}`} file={data.file} at={at} blame={blame} />
+    // A reload of the same file keeps an edit.
+    <FileContent key={`${view === 'edit' ? '' : data.file.sha} ${path}`} file={data.file} at={at} view={view} />
   )
 }
 

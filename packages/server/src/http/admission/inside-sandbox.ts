@@ -20,8 +20,8 @@ const openToSandboxes: Record<Access, boolean> = {
   'project-admin': false,
 }
 
-/** People answer the questions of agents, and no person calls the API from inside a sandbox. */
-const closedByName = new Set(['answerQuestion'])
+/** People answer the questions of agents and edit files in the browser, and no person calls the API from inside a sandbox. */
+const closedByName = new Set(['answerQuestion', 'proposeFile'])
 
 /** Handlers outside the contract that sandboxes use. */
 const otherPaths = [
