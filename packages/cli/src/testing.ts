@@ -15,6 +15,7 @@ import { appAnswers } from './testing/app.ts'
 import { browseAnswers } from './testing/browse.ts'
 import { checkAnswers } from './testing/check.ts'
 import { pullRequestAnswers } from './testing/pull-request.ts'
+import { inboxAnswers } from './testing/inbox.ts'
 import { questionAnswers } from './testing/question.ts'
 import { usualConnectors } from './testing/connector.ts'
 import { aSlot, aTrigger } from './testing/trigger.ts'
@@ -186,6 +187,7 @@ export const usual: Answers = {
   promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
   updateSession: ({ body }) => aSession(body as Partial<Session>),
   listPrompts: () => ({ prompts: [] }),
+  ...inboxAnswers,
   ...questionAnswers,
   getTranscript: () => ({ messages: [] }),
   getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),

@@ -24,6 +24,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   logout: leaf(async () => (await import('../commands/sign-in/signed-in.ts')).logout),
   whoami: leaf(async () => (await import('../commands/sign-in/signed-in.ts')).whoami),
   status: leaf(async () => (await import('../commands/status.ts')).status),
+  inbox: leaf(async () => (await import('../commands/inbox.ts')).inbox),
   init: leaf(async () => (await import('../commands/init.ts')).init),
   ship: leaf(async () => (await import('../commands/ship.ts')).ship, 'deploy'),
   tour: leaf(async () => (await import('../commands/tour.ts')).tour),

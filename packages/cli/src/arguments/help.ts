@@ -42,7 +42,7 @@ async function rootRow(out: Output, name: string): Promise<void> {
 /** Chapters in the order a newcomer needs them; unlisted commands go into the last one. */
 function chapters(): [string, string[]][] {
   const named: [string, string[]][] = [
-    ['Work', ['status', 'sessions', 'cr', 'branches', 'compare', 'file', 'ship', 'tour']],
+    ['Work', ['inbox', 'status', 'sessions', 'cr', 'branches', 'compare', 'file', 'ship', 'tour']],
     [
       'Project',
       'init projects secrets env triggers apps channels connectors events webhooks manifest settings'.split(' '),

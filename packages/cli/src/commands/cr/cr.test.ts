@@ -236,32 +236,6 @@ describe('svc cr show', () => {
     expect(asJson.merge_preview).toMatchObject({ collisions })
   })
 
-  const effects = {
-    ...{ applies: true, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
-    ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], details: [] },
-  }
-  const shownWith = async (changes: object) => {
-    await using service = startService({
-      previewChangeRequest: () => ({ ...cleanPreview, effects: { ...effects, ...changes } }),
-    })
-    return (await svc(['cr', 'show', '3'], { service, env })).stdout
-  }
-
-  test('cr show lists the first twenty effects beyond code', async () => {
-    const words = ['Adds the trigger nightly (0 3 * * * UTC).', 'Changes the skill \x1b[2Jrelease.']
-    expect(await shownWith({ words })).toEndWith(
-      '\n\nMerging also\n  Adds the trigger nightly (0 3 * * * UTC).\n  Changes the skill ␛[2Jrelease.\n',
-    )
-    const many = Array.from({ length: 23 }, (_, n) => `Adds the trigger number-${n}.`)
-    const lines = (await shownWith({ words: many })).split('\nMerging also\n')[1]!.trimEnd().split('\n')
-    expect(lines).toEqual([...many.slice(0, 20).map((line) => `  ${line}`), '  and 3 more: --json lists them'])
-  })
-
-  test('cr show prints no effects when there are none or the base is not the default branch', async () => {
-    expect(await shownWith({ words: [] })).not.toContain('Merging also')
-    expect(await shownWith({ applies: false, words: [] })).not.toContain('Merging also')
-  })
-
   test('cr show prints no preview for a merged change request, and cr info is an alias', async () => {
     const merged = aChangeRequest({
       status: 'merged',

@@ -1,5 +1,5 @@
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest, MergePreview } from '@svc/sdk'
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import { uuid } from '../../arguments/find-one.ts'
 import { limitFlag } from '../../arguments/limit.ts'
@@ -10,6 +10,7 @@ import { bold, type Column, green } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
 import { findMember, resolveAccountId } from '../members/account.ts'
 import { changeRequestAt, crArg } from './find.ts'
+import { printEffects } from './effects.ts'
 import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './labels.ts'
 import { getChecksIfKnown, printChecks, verdictOf } from './review/checks-labels.ts'
 import { printReviews } from './review/review.ts'
@@ -119,7 +120,7 @@ export const show = command({
     out.line(bold('Merge preview  '), verdict)
     for (const file of files) out.line(`  conflict: ${file}`)
     for (const line of collisionLines(preview)) out.line(`  ${line}`)
-    printEffects(out, preview)
+    printEffects(ctx, preview)
     if (checks?.state === 'failed') out.note(`Output: ${ctx.next(`svc cr checks ${cr.number} --log`)}`)
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then check again:')
@@ -130,18 +131,6 @@ export const show = command({
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })
-
-const effectsShown = 20
-
-/** Prints the changes that a merge makes beyond code, if there are any. */
-function printEffects({ line }: Context['out'], { effects }: MergePreview): void {
-  if (effects === undefined || !effects.applies || effects.words.length === 0) return
-  line()
-  line(bold('Merging also'))
-  for (const words of effects.words.slice(0, effectsShown)) line(`  ${words}`)
-  const more = effects.words.length - effectsShown
-  if (more > 0) line(`  and ${more} more: --json lists them`)
-}
 
 function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
   out.line(bold(`#${cr.number} ${cr.title}`))
