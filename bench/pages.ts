@@ -5,11 +5,13 @@
 import { printFigures } from './report/figures.ts'
 import { changes } from './pages/changes.ts'
 import { conversations } from './pages/conversations.ts'
+import { first } from './pages/first.ts'
 import { lists } from './pages/lists.ts'
 import type { Report } from './pages/measures.ts'
 import { makeWorld, type World } from './pages/world.ts'
 
 const parts: Record<string, [string, (world: World) => Promise<Report>]> = {
+  first: ['The first page', first],
   changes: ['The files of a change request', changes],
   lists: ['The list of change requests', lists],
   conversations: ['The conversation of a session', conversations],

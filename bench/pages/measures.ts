@@ -41,7 +41,7 @@ export async function memoryRemark(what: string, { page, whole }: World): Promis
   return `${what}: ${heapMiB.toFixed(0)} MiB of JavaScript, ${processMiB.toFixed(0)} MiB in the page's process.`
 }
 
-/** A key's way to its frame. */
+/** A key's way to the next paint. */
 export const inputFigure = (what: string, ms: number): Figure => ({
-  ...{ what, ms, floor: 'a frame', floorMs: 1000 / 60, note: 'the slowest' },
+  ...{ what, ms, floor: 'what is promised', floorMs: 100, note: 'the slowest' },
 })

@@ -10,13 +10,14 @@ export async function withDatabase<T>(server: Server, work: (client: pg.Client) 
 }
 
 /**
- * Rows as the service writes them, every other one merged, each with a branch of its own in the repository. Number n is
+ * Rows as the service writes them, every other one merged unless all are open, each with a branch of its own in the repository. Number n is
  * called `Change <n>`.
  */
 export async function insertChangeRequests(
   server: Server,
   project: { project_id: string },
   count: number,
+  { areOpen = false } = {},
 ): Promise<void> {
   const bare = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)
   const base = await git(bare, 'rev-parse', 'refs/heads/main')
@@ -30,11 +31,11 @@ export async function insertChangeRequests(
       `insert into change_requests (cr_id, account_id, project_id, number, title, description, base_ref, head_ref, status,
          base_commit_sha, head_commit_sha, merge_commit_sha, merged_at, metadata, created_at, updated_at)
        select gen_random_uuid(), account_id, project_id, n, 'Change ' || n, '', 'main', 'work-' || n,
-         (case when n % 2 = 0 then 'merged' else 'open' end)::change_request_status, $2, $3,
-         case when n % 2 = 0 then $3 end, case when n % 2 = 0 then now() end, '{}',
+         (case when n % $5::int = 0 then 'merged' else 'open' end)::change_request_status, $2, $3,
+         case when n % $5::int = 0 then $3 end, case when n % $5::int = 0 then now() end, '{}',
          now() - make_interval(mins => $4 - n), now() - make_interval(mins => $4 - n)
        from projects, generate_series(1, $4::int) as n where project_id = $1`,
-      [project.project_id, base, head, count],
+      [project.project_id, base, head, count, areOpen ? count + 1 : 2],
     )
     await client.query('update projects set next_cr_number = $2 where project_id = $1', [project.project_id, count + 1])
   })

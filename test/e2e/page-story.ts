@@ -28,10 +28,7 @@ export async function beginPageStory(
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
   const complaints = listenForComplaints(page)
-  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  // Not for a heading: this page has one, too, and whoever goes on from it is not signed in.
-  await page.waitForURL(`${server.url}/`)
+  await signInTo(server, page)
   return {
     server,
     browser,
@@ -42,6 +39,13 @@ export async function beginPageStory(
       await server.end()
     },
   }
+}
+
+export async function signInTo(server: Server, page: Page): Promise<void> {
+  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  // Not for a heading: this page has one, too, and whoever goes on from it is not signed in.
+  await page.waitForURL(`${server.url}/`)
 }
 
 export function listenForComplaints(page: Page): string[] {

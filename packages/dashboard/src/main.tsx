@@ -3,6 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { giveStylesTheNonce } from './browser/csp-nonce.ts'
+import { replaceFrame } from './browser/static-frame.ts'
 import { warmCache } from './prefetch/warm-cache.ts'
 import { queries } from './cache/query-client.ts'
 import { makeRouter } from './routes.tsx'
@@ -15,7 +16,9 @@ applyTheme()
 applyDensity()
 warmCache()
 
-createRoot(document.getElementById('root')!).render(
+const root = document.getElementById('root')!
+replaceFrame(root)
+createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
       <RouterProvider router={makeRouter(queries)} />

@@ -17,3 +17,8 @@ export function setCookie(publicUrl: string, name: CookieName, value: string, ma
   const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
   return `${fullName(publicUrl, name)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
 }
+
+/** Whether a browser sends the cookie of a signed-in user, valid or not. */
+export function hasDashboardCookie(header: string | null | undefined): boolean {
+  return /(?:^|;)\s*(?:__Host-)?svc_session=/.test(header ?? '')
+}

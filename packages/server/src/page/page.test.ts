@@ -38,6 +38,13 @@ describe('the pages of the dashboard', () => {
     expect((await get('/assets/no-such-file.js')).status).toBe(404)
   })
 
+  test('comes with the empty frame only where the shell follows', async () => {
+    const signedIn = { cookie: 'svc_session=any' }
+    expect((await get('/projects', signedIn)).text).toContain('id="frame"')
+    expect((await get('/projects')).text).not.toContain('id="frame"')
+    expect((await get('/sign-in', signedIn)).text).not.toContain('id="frame"')
+  })
+
   test('answers an unknown path with a page for browsers and an error for programs', async () => {
     const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
     const page = await get('/nowhere', browser)

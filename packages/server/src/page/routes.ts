@@ -1,6 +1,7 @@
 /** Serves the pages: one document for every URL of the dashboard, and the files it loads. */
 import { randomBytes } from 'node:crypto'
 import { errorStatus, ServiceError } from '@svc/contract'
+import { hasDashboardCookie } from '../http/cookies.ts'
 import type { App } from '../http/mount.ts'
 import { type PageFile, pageFiles } from './pack.ts'
 import { sendFile } from './send-file.ts'
@@ -67,9 +68,19 @@ async function document(request: Request): Promise<Response> {
   if (file === undefined)
     throw new ServiceError('unavailable', 'The pages are not built.', { hint: 'Run npm run build.' })
   const nonce = randomBytes(16).toString('base64')
-  const html = file.plain().toString('utf8').replace('{nonce}', nonce)
+  const whole = file.plain().toString('utf8').replace('{nonce}', nonce)
+  const html = hasShell(request) ? whole : whole.replace(frame, '')
   const page = { ...file, gzip: Buffer.from(Bun.gzipSync(html)), plain: () => Buffer.from(html) }
   return send(request, page, file.type, 'no-cache', nonce)
+}
+
+/** The empty frame of the pages: packages/dashboard/src/index.html. */
+const frame = /<!--frame-->.*<!--\/frame-->/s
+const withoutShell = /^\/(?:sign-in|authorize|invitations)(?:\/|$)/
+
+/** A browser that is not signed in goes on to the sign-in page. */
+function hasShell(request: Request): boolean {
+  return hasDashboardCookie(request.headers.get('cookie')) && !withoutShell.test(new URL(request.url).pathname)
 }
 
 function send(request: Request, file: PageFile, type: string, cache: string, nonce = 'none'): Response {

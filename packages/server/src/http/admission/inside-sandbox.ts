@@ -2,6 +2,7 @@
 import { type Access, type Route, ServiceError } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
 import type { MiddlewareHandler } from 'hono'
+import { hasDashboardCookie } from '../cookies.ts'
 import { errorResponse } from '../reply-error.ts'
 import { patternOf } from '../known-paths.ts'
 import type { Bindings } from '../request-info.ts'
@@ -34,9 +35,6 @@ const otherPaths = [
   /^\/v1\/projects\/[^/]+\/triggers\/[^/]+\/webhook$/,
 ]
 
-/** People sign in with a browser, and none of theirs runs in a sandbox. */
-const dashboardCookie = /(?:^|;)\s*(?:__Host-)?svc_session=/
-
 export function answersInSandbox(route: Pick<Route, 'name' | 'access' | 'publicInSandbox'>): boolean {
   return !closedByName.has(route.name) && (openToSandboxes[route.access] || route.publicInSandbox)
 }
@@ -53,7 +51,8 @@ export function refuseInSandbox(): MiddlewareHandler<{
     const isOpen =
       otherPaths.some((each) => each.test(path)) ||
       open.some((each) => each.method === method && each.pattern.test(path))
-    if (isOpen && !dashboardCookie.test(c.req.header('cookie') ?? '')) return next()
+    // People sign in with a browser, and none of theirs runs in a sandbox.
+    if (isOpen && !hasDashboardCookie(c.req.header('cookie'))) return next()
     const message = isOpen
       ? 'Dashboard cookies are not accepted inside a sandbox.'
       : 'This route does not answer inside a sandbox.'
