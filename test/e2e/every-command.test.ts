@@ -188,6 +188,14 @@ const good: Record<string, () => Call | Promise<Call>> = {
     const { thread } = await server.json<{ thread: { comment_id: string } }>(comment)
     return { args: [thread.comment_id, '--cr', number, '--decline', 'It has to'] }
   },
+  'cr apply': async () => {
+    const number = await openOne()
+    const { files } = await server.json<{ files: { path: string }[] }>(['cr', 'diff', number, '--project', project])
+    const suggestion = ['--at', `${files[0]!.path}:1`, '--body', '```suggestion\nsuggested\n```']
+    const comment = ['cr', 'comment', number, ...suggestion, '--project', project]
+    const { comments } = await server.json<{ comments: { comment_id: string }[] }>(comment)
+    return { args: [comments[0]!.comment_id, '--cr', number] }
+  },
   'cr checkout': () => ({ args: [openOne()] }),
   'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
@@ -401,6 +409,7 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'cr comment': { args: ['1', '--body', 'x'] },
     'cr review': { args: ['1', '--body', 'x'] },
     'cr answer': { args: ['x', '--cr', '1', '--decline', 'x'] },
+    'cr apply': { args: ['x', '--cr', '1'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },

@@ -135,10 +135,11 @@ async function plantChangeRequests(
     metadata: { ['__proto__']: short },
   })
   const onLine = (path: string) => ({ path, side: 'new', line: 1, quote: long.slice(0, 4000), text: long })
+  const suggestion = { ...onLine(fileNames[6]!), text: `\`\`\`suggestion\n${long.slice(0, 8000)}\n\`\`\`` }
   await post(`${base}/change-requests/${cr.cr_id}/reviews`, {
     head_sha: cr.head_commit_sha,
     body: long,
-    comments: fileNames.slice(0, 7).map(onLine),
+    comments: [...fileNames.slice(0, 6).map(onLine), suggestion],
     send: false,
   })
   // One that conflicts with what became of main, in files with such names; one whose svc.toml is broken.

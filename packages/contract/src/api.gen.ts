@@ -2036,6 +2036,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/suggestions/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply suggestions of reviews
+         * @description Commits the `suggestion` blocks of these comments to the head branch, in one commit by the caller, and resolves the comments. All or none: a suggestion whose lines changed is refused. Only people apply suggestions.
+         */
+        post: operations["applySuggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests/{crId}/reviews": {
         parameters: {
             query?: never;
@@ -4015,6 +4035,13 @@ export interface components {
                 line: number;
                 start_line: number | null;
             } | null;
+            /** @description The first `suggestion` block of `text`. */
+            suggestion?: {
+                /** @description They replace the commented lines. None deletes these. */
+                lines: string[];
+                /** @description Why it cannot be applied, or null. */
+                refusal: string | null;
+            } | null;
         };
         ReviewReply: {
             /** Format: uuid */
@@ -4050,6 +4077,12 @@ export interface components {
             replies: components["schemas"]["ReviewReply"][];
             resolved_at: string | null;
             resolved_by_name: string | null;
+        };
+        AppliedSuggestions: {
+            commit: string;
+            change_request: components["schemas"]["ChangeRequest"];
+            /** @description The reviews of these comments. */
+            reviews: components["schemas"]["Review"][];
         };
         InboxItem: {
             /** @description Names the item as long as it exists, such as `change_request.<id>`. */
@@ -4840,6 +4873,7 @@ export type Review = components['schemas']['Review'];
 export type ReviewThread = components['schemas']['ReviewThread'];
 export type ReviewReply = components['schemas']['ReviewReply'];
 export type ReviewTextThread = components['schemas']['ReviewTextThread'];
+export type AppliedSuggestions = components['schemas']['AppliedSuggestions'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type InboxCounts = components['schemas']['InboxCounts'];
 export type InboxMark = components['schemas']['InboxMark'];
@@ -8852,6 +8886,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    applySuggestions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "comment_ids": [
+                 *         "5f0c3a52-7c4e-8d1b-8a9e-0d2f6b1c4e77"
+                 *       ],
+                 *       "expected_head_sha": "9fceb02d0ae598e95dc970b74767f19372d61af8"
+                 *     }
+                 */
+                "application/json": {
+                    comment_ids: string[];
+                    /** @description The head that you saw. */
+                    expected_head_sha: string;
+                    /** @description The message of the commit; empty for the default. */
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedSuggestions"];
                 };
             };
             default: components["responses"]["Internal"];

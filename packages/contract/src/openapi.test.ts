@@ -67,7 +67,7 @@ describe('the routes', () => {
 
   test('every route of change requests requires write access', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(23)
+    expect(ofChangeRequests).toHaveLength(24)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
@@ -75,6 +75,7 @@ describe('the routes', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
       [
+        'applySuggestions',
         'createAccount',
         'createProject',
         'createSession',

@@ -93,6 +93,7 @@ export { changedFiles, diffCommits, streamPatch, type Diff } from './diff/diff.t
 export { diffSince } from './diff/diff-since.ts'
 export { moveLines } from './diff/move-lines.ts'
 export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions } from './merge/merge.ts'
+export { type EditedCommit, editLines, type EditRefusal, type LineEdit } from './merge/edit-lines.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
 export { commitFileOnBranch } from './hosts/commit-file.ts'

@@ -70,6 +70,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     review: leaf(async () => (await import('../commands/cr/review/review.ts')).review),
     reviews: leaf(async () => (await import('../commands/cr/review/answer.ts')).reviews),
     answer: leaf(async () => (await import('../commands/cr/review/answer.ts')).answer),
+    apply: leaf(async () => (await import('../commands/cr/review/apply.ts')).apply),
     checkout: leaf(async () => (await import('../commands/cr/checkout.ts')).checkout),
     checks: leaf(async () => (await import('../commands/cr/review/checks.ts')).checks),
     merge: leaf(async () => (await import('../commands/cr/merge.ts')).merge),

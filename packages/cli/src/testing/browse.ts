@@ -47,6 +47,7 @@ export const browseAnswers: Answers = {
     return aReview({ body: '', ...given, comments: threads, thread: threads.length === 0 ? aThread() : null })
   },
   answerComment: () => aReview({ thread: aThread({ state: 'answered' }) }),
+  applySuggestions: () => ({ commit: sha('c'), change_request: aChangeRequest(), reviews: [aReview()] }),
   listReviews: () => ({ reviews: [aReview()] }),
   listBranches: () => ({
     branches: [

@@ -69,6 +69,7 @@ export const given: Record<string, Call> = {
   'cr review': { args: ['3', '--body', 'Why?', '--at', 'a.ts:3'] },
   'cr reviews': { args: ['3'] },
   'cr answer': { args: ['77777777', '--cr', '3', '--decline', 'No'] },
+  'cr apply': { args: ['77777777', '--cr', '3'] },
   'cr checks': { args: ['3', '--log'] },
   'cr merge': { args: [ids.cr] },
   'cr checkout': { args: ['3'] },

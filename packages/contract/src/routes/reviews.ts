@@ -2,10 +2,12 @@
 import { z } from 'zod'
 import { bytesAtMost, named, route, sha, timestamp, uuid, wholeList } from '../route.ts'
 import { repositoryErrors, startErrors } from '../route-errors.ts'
+import { changeRequest } from './change-requests.ts'
 
 export const reviewCommentsMax = 200
 const commentBytesMax = 16 * 1024
 const bodyBytesMax = 64 * 1024
+const messageBytesMax = 16 * 1024
 
 export const reviewComment = named('ReviewComment', {
   path: z.string().min(1).max(4096),
@@ -57,6 +59,14 @@ const reviewThread = named('ReviewThread', {
   ...thread,
   outdated: z.boolean().describe('Whether its lines changed since the review.'),
   current: z.object(place).nullable().describe('Where its lines are in the current head; null when they changed.'),
+  suggestion: z
+    .object({
+      lines: z.array(z.string()).describe('They replace the commented lines. None deletes these.'),
+      refusal: z.string().nullable().describe('Why it cannot be applied, or null.'),
+    })
+    .nullable()
+    .optional()
+    .describe('The first `suggestion` block of `text`.'),
 })
 export type ReviewThread = z.infer<typeof reviewThread>
 
@@ -185,3 +195,45 @@ export const resolveCommentRoute = route.patch('project-write', comment, {
   example: { body: { resolved: true } },
   reply: review,
 })
+
+export const suggestionsAtOnceMax = 100
+
+export const applySuggestionsRoute = route.post(
+  'project-write',
+  '/v1/projects/:projectId/change-requests/:crId/suggestions/apply',
+  {
+    name: 'applySuggestions',
+    summary: 'Apply suggestions of reviews',
+    description:
+      'Commits the `suggestion` blocks of these comments to the head branch, in one commit by the caller, and resolves the comments. All or none: a suggestion whose lines changed is refused. Only people apply suggestions.',
+    errors: [
+      ...repositoryErrors,
+      ...(['head_moved', 'not_open', 'ref_missing', 'merge_rejected', 'branch_protected'] as const),
+      ...(['unprocessable', 'quota_exceeded'] as const),
+    ],
+    effect: 'adds',
+    body: z.object({
+      comment_ids: z.array(uuid).min(1).max(suggestionsAtOnceMax),
+      expected_head_sha: sha.describe('The head that you saw.'),
+      message: z
+        .string()
+        .trim()
+        .refine(bytesAtMost(messageBytesMax), 'is larger than 16 KiB')
+        .optional()
+        .describe('The message of the commit; empty for the default.'),
+    }),
+    status: 201,
+    idempotent: true,
+    example: {
+      body: {
+        comment_ids: ['5f0c3a52-7c4e-8d1b-8a9e-0d2f6b1c4e77'],
+        expected_head_sha: '9fceb02d0ae598e95dc970b74767f19372d61af8',
+      },
+    },
+    reply: named('AppliedSuggestions', {
+      commit: z.string(),
+      change_request: changeRequest,
+      reviews: z.array(review).describe('The reviews of these comments.'),
+    }),
+  },
+)

@@ -10,6 +10,7 @@ import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/slack/testing-slack.ts'
 import {
+  applySuggestions,
   answerQuestion,
   capAccountUsage,
   connectorChanges,
@@ -45,6 +46,7 @@ const post =
     app.request('POST', path, body === undefined ? {} : { body })
 const mint = (path: string) => app.request<MintedToken>('POST', path, { body: { name: 'a token' } })
 const freshProject = async () => (await app.request<Project>('POST', '/v1/projects', { body: { name: 'fresh' } })).body
+const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
 
 async function openChangeRequest(): Promise<string> {
   const branch = `work-${randomUUID()}`
@@ -278,6 +280,7 @@ const changes: Record<string, Change> = {
     action: 'change_request.answer_comment',
     prepare: async () => post(`${await reviewedComment()}/answer`, { outcome: 'declined', text: 'No.' }),
   },
+  applySuggestions: applySuggestions(() => app, openChangeRequest),
   replyToComment: {
     action: 'change_request.reply_to_comment',
     prepare: async () => post(`${await reviewedComment()}/replies`, { text: 'canary-value' }),
@@ -383,8 +386,6 @@ async function reviewedComment(): Promise<string> {
   const { thread } = (await app.request<Review>('POST', path, { body })).body
   return `${path}/comments/${thread!.comment_id}`
 }
-
-const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
 
 async function channel(): Promise<string> {
   const made = (await post(`${base}/channels`, chat())()) as TestReply<{ channel_id: string }>

@@ -1,6 +1,6 @@
 /** Changes for the test that counts audit rows: each prepares a request, and returns a function that sends it. */
 import { randomUUID } from 'node:crypto'
-import type { Project, Question, Session } from '@svc/contract'
+import type { ChangeRequest, Project, Question, Review, Session } from '@svc/contract'
 import { commit, makeRepo, serveGitHub } from '@svc/git/testing'
 import { testProject } from '../change-requests/testing.ts'
 import { insertRow } from '../db/rows.ts'
@@ -196,6 +196,20 @@ export const rerunChecks = (app: () => SessionApp, open: () => Promise<string>) 
     await detectDefaultBranch(deps, (await getProject(deps.db, project.project_id))!)
     const path = `${await open()}/checks/rerun`
     return () => request('POST', path, { body: {} })
+  },
+})
+
+export const applySuggestions = (app: () => SessionApp, open: () => Promise<string>) => ({
+  action: 'change_request.apply_suggestions',
+  async prepare() {
+    const path = await open()
+    const { request } = app()
+    const { body: found } = await request<{ change_request: ChangeRequest }>('GET', path)
+    const { head_commit_sha: head_sha, head_ref } = found.change_request
+    const comments = [{ path: head_ref, side: 'new', line: 1, text: '```suggestion\nb\n```' }]
+    const { body } = await request<Review>('POST', `${path}/reviews`, { body: { head_sha, send: false, comments } })
+    const comment_ids = body.comments.map(({ comment_id }) => comment_id)
+    return () => request('POST', `${path}/suggestions/apply`, { body: { comment_ids, expected_head_sha: head_sha } })
   },
 })
 

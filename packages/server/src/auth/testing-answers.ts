@@ -132,6 +132,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   createReview: [400, 'people'],
   // A session answers and replies only on its own branch: change-requests/review/threads.test.ts.
   answerComment: [400, 'none'],
+  applySuggestions: [400, 'people'],
   replyToComment: [400, 'none'],
   resolveComment: [400, 'people'],
   getReviewState: [404, 'people'],

@@ -5,6 +5,7 @@ export function auditOf(
   cr: ChangeRequestRow,
   action:
     | ('open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request')
+    | 'apply_suggestions'
     | ('answer_comment' | 'reply_to_comment' | 'resolve_comment'),
   change: Pick<AuditEvent, 'before' | 'after'>,
 ): AuditEvent {

@@ -46,6 +46,8 @@ const sent = routes
 let app: SessionApp
 let params: Record<string, string>
 let browser: Record<string, string>
+/** Bodies of examples with ids that exist here. */
+const known: Record<string, object> = {}
 const slack = startSlack()
 const document = openApiDocument('1.2.3')
 const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -61,7 +63,12 @@ beforeAll(async () => {
   await commit(app.repo, 'fix-build', { ...files, 'README.md': 'port 0\n' })
   await commit(app.repo, 'other', { ...files, other: 'other\n' })
   const { session_id } = await app.running()
-  const { cr_id } = await post<ChangeRequest>('change-requests', { title: 'Other', head_ref: 'other' })
+  const other = { title: 'Other', head_ref: 'other' }
+  const { cr_id, head_commit_sha } = await post<ChangeRequest>('change-requests', other)
+  const suggestion = { path: 'other', side: 'new', line: 1, text: '```suggestion\nbetter\n```' }
+  const suggesting = { head_sha: head_commit_sha, send: false, comments: [suggestion] }
+  const suggested = await post<Review>(`change-requests/${cr_id}/reviews`, suggesting)
+  known.applySuggestions = { comment_ids: [suggested.comments[0]!.comment_id], expected_head_sha: head_commit_sha }
   const review = exampleOf('createReview')
   params = {
     projectId: app.project.project_id,
@@ -128,7 +135,7 @@ async function send(route: Route, headers: Record<string, string> = {}): Promise
   const query = new URLSearchParams(route.example?.query).toString()
   return app.request(route.method, query === '' ? path : `${path}?${query}`, {
     headers,
-    ...(route.example?.body === undefined ? {} : { body: route.example.body }),
+    ...(route.example?.body === undefined ? {} : { body: known[route.name] ?? route.example.body }),
     ...(inBrowser.includes(route.name) ? { token: null, headers: browser } : {}),
   })
 }

@@ -158,6 +158,7 @@ describe('invalid ids', () => {
       editChannel: { allow_unlinked: true },
       createReview: { head_sha: 'a'.repeat(40), body: 'hello' },
       answerComment: { outcome: 'declined', text: 'no' },
+      applySuggestions: { comment_ids: ['00000000-0000-4000-8000-000000000000'], expected_head_sha: 'a'.repeat(40) },
       replyToComment: { text: 'why' },
       resolveComment: { resolved: true },
       openChangeRequest: { title: 't', head_ref: 'work' },

@@ -126,6 +126,40 @@ test('cr review sends to the session, cr comment only stores, and cr show prints
   expect((await svc(['cr', 'show', '3', '--comments'], { service, env })).stdout).toContain('Please add a test')
 })
 
+describe('svc cr apply', () => {
+  const suggesting = (id: string, refusal: string | null) => ({
+    ...{ path: 'a.ts', side: 'new', line: 4, start_line: null, quote: '', text: 'So:\n```suggestion\nx\n```' },
+    ...{ outdated: refusal !== null, current: null, suggestion: { lines: ['x'], refusal } },
+    ...aThread({ comment_id: id }),
+  })
+  const listed = {
+    listReviews: () => ({
+      reviews: [
+        aReview({ thread: null, comments: [suggesting(ids.user, null), suggesting(ids.token, 'Its lines changed.')] }),
+      ],
+    }),
+  }
+
+  test('cr apply sends the suggestions it names, or all that can be applied', async () => {
+    await using service = startService(listed)
+    const { code, stdout } = await svc(['cr', 'apply', '7777', '--cr', '3', '-m', 'So'], { service, env })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Applied 1 suggestion in cccccccccc')])
+    expect((await svc(['cr', 'apply', '--all', '--cr', '3'], { service, env })).code).toBe(0)
+    expect(service.of('applySuggestions').map(({ body }) => body)).toEqual([
+      { comment_ids: [ids.token], expected_head_sha: expect.any(String), message: 'So' },
+      { comment_ids: [ids.user], expected_head_sha: expect.any(String) },
+    ])
+    expect((await svc(['cr', 'reviews', '3'], { service, env })).stderr).toContain('svc cr apply 22222222 --cr 3')
+  })
+
+  test('cr apply needs ids or --all, and a suggestion', async () => {
+    await using service = startService()
+    expect((await svc(['cr', 'apply', '--cr', '3'], { service, env })).code).toBe(2)
+    const { code, stderr } = await svc(['cr', 'apply', '--all', '--cr', '3'], { service, env })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no suggestion that can be applied')])
+  })
+})
+
 describe('svc cr reviews and svc cr answer', () => {
   const placed = (id: string, changes: object = {}) => ({
     ...{ path: 'a.ts', side: 'new', line: 4, start_line: null, quote: '', text: 'Why 30?', outdated: false },

@@ -29,6 +29,6 @@ function endsInTrailers(text: string): boolean {
   return lines.every((line, index) => /^[A-Za-z0-9][A-Za-z0-9-]*: /.test(line) || (index > 0 && /^[ \t]/.test(line)))
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }

@@ -82,6 +82,6 @@ async function markAsFound(db: DbOrTransaction, deps: RecordDeps, attempt: Merge
 }
 
 /** A server that runs alone has none yet. */
-function withinTransaction<T>(db: DbOrTransaction, work: (trx: DbOrTransaction) => Promise<T>): Promise<T> {
+export function withinTransaction<T>(db: DbOrTransaction, work: (trx: DbOrTransaction) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work)
 }

@@ -1,5 +1,5 @@
 /** Renders a review as one prompt for the agent: a checklist, with places given as file and line. */
-import type { ReviewComment } from '@svc/contract'
+import { type ReviewComment, suggestionOf } from '@svc/contract'
 import { commentId, shortId } from './comment-id.ts'
 
 interface Reviewed {
@@ -18,6 +18,10 @@ export function reviewPrompt(
   ]
   if (review.body !== '') parts.push(comments.length === 0 ? `[${ids[0]}] ${review.body}` : review.body)
   parts.push(...comments.map((comment, at) => remark(ids[at]!, comment)))
+  if (comments.some(({ text }) => suggestionOf(text) !== null))
+    parts.push(
+      'A `suggestion` block is the text that should replace the commented lines. The reviewer can apply it to the branch themselves, so run `git pull --rebase` before you push.',
+    )
   parts.push(
     'Answer it with commits on this branch and `git push origin HEAD`: the change request shows them. Do not merge it.',
     `Then answer ${ids.length === 1 ? 'this comment' : `each of the ${ids.length} comments`} by its id. The reviewer sees the answers, and the review counts as answered only when none is left out:`,

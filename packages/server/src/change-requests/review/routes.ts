@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
 import { requireChangeRequest } from '../store.ts'
 import { refreshThreadsIfReachable } from './refresh-threads.ts'
+import { applySuggestions } from './apply-suggestions.ts'
 import { createReview } from './review.ts'
 import { editReviewState, getReviewState } from './state.ts'
 import { versionsOf } from './state-store.ts'
@@ -27,6 +28,16 @@ export function reviewRoutes(deps: Deps): Mounted[] {
     ),
     handle(contract.resolveCommentRoute, async ({ project, caller, params, body }) =>
       resolveComment(deps, { ...body, ...params, project, caller }),
+    ),
+    handle(contract.applySuggestionsRoute, async ({ project, caller, params, body, request }) =>
+      applySuggestions(deps, {
+        ...body,
+        ...params,
+        project,
+        caller,
+        requestId: request.resourceId,
+        signal: request.signal,
+      }),
     ),
     handle(contract.getReviewStateRoute, async ({ project, caller, params }) =>
       getReviewState(deps, { ...params, project, caller }),

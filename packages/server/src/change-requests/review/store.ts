@@ -1,6 +1,7 @@
 import type { Review, ReviewComment, ReviewTextThread, ReviewThread } from '@svc/contract'
 import { insertIfNew, listRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { presentSuggestion } from './suggestions.ts'
 
 const reviews = (db: DbOrTransaction) =>
   db
@@ -77,7 +78,9 @@ function present(row: ReviewRow, comments: Comment[], replies: Map<string, Reply
       const written = row.comments[comment.position]
       if (written === undefined) return []
       const { outdated } = comment
-      return [{ ...written, ...threadOf(comment), outdated, current: currentPlace(written, comment, checked_sha) }]
+      const suggestion = presentSuggestion(written, { outdated, resolved: comment.resolved_at !== null })
+      const current = currentPlace(written, comment, checked_sha)
+      return [{ ...written, ...threadOf(comment), outdated, current, suggestion }]
     }),
     thread: row.comments.length === 0 && comments[0] !== undefined ? threadOf(comments[0]) : null,
     answer: answerOf(row, comments),

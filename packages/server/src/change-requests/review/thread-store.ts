@@ -1,6 +1,6 @@
 /** What people and agents write below a comment, and its state. */
 import { notFound, isUuid } from '../../auth/allow.ts'
-import { findRow, insertIfNew, updateRow, updateRows } from '../../db/rows.ts'
+import { findRow, insertIfNew, listRows, updateRow, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 /** The comment, its review, and what the reviewer wrote; null is a review that has only a text. */
@@ -16,6 +16,17 @@ export async function requireComment(db: DbOrTransaction, crId: string, commentI
 /** False for a retry. */
 export function insertReply(db: DbOrTransaction, row: NewRow<'review_replies'>): Promise<boolean> {
   return insertIfNew(db, 'review_replies', row, ['reply_id'])
+}
+
+/** The commit that a reply names, if there is such a reply. */
+export async function commitOfReply(db: DbOrTransaction, replyId: string): Promise<string | null> {
+  return (await findRow(db, 'review_replies', { reply_id: replyId }))?.commit_sha ?? null
+}
+
+/** The reviews of these comments, each once. */
+export async function reviewIdsOf(db: DbOrTransaction, crId: string, commentIds: readonly string[]): Promise<string[]> {
+  const rows = await listRows(db, 'review_comments', { cr_id: crId, comment_id: [...commentIds] })
+  return [...new Set(rows.map(({ review_id }) => review_id))]
 }
 
 export async function recordAnswer(

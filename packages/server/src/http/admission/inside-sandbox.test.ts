@@ -42,7 +42,7 @@ const open = new Set([
   ...['getPreview', 'closeChangeRequest', 'diffChangeRequest', 'editChangeRequest', 'getChangeRequest'],
   ...['listChangeRequests', 'mergeChangeRequest', 'openChangeRequest', 'previewChangeRequest', 'reopenChangeRequest'],
   ...['verifyChangeRequest', 'getChecks', 'readCheckLog', 'rerunChecks', 'createReview', 'listReviews'],
-  ...['answerComment', 'replyToComment', 'resolveComment', 'getReviewState', 'editReviewState'],
+  ...['answerComment', 'applySuggestions', 'replyToComment', 'resolveComment', 'getReviewState', 'editReviewState'],
   'listChangeRequestVersions',
   ...['disableTrigger', 'enableTrigger', 'fireTrigger', 'getTrigger', 'listTriggers', 'streamProjectEvents'],
   ...['getChannel', 'listChannels', 'deployApp', 'getApp', 'listApps', 'openApp', 'readAppLogs', 'rollbackApp'],

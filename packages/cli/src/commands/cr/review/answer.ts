@@ -1,4 +1,5 @@
 /** The comments of reviews as a checklist, and the answers of the change's author. */
+import { suggestionOf } from '@svc/contract/schemas/suggestion'
 import type { Review } from '@svc/sdk'
 import { findOne } from '../../../arguments/find-one.ts'
 import { command } from '../../../arguments/command.ts'
@@ -11,22 +12,27 @@ import { changeRequestAt, crArg } from '../find.ts'
 
 type Thread = NonNullable<Review['thread']>
 
+/** Absent in the answers of an older server. */
+type Suggestion = NonNullable<Review['comments'][number]['suggestion']> | null
+
 /** A comment, or a review that has only a text. */
 interface Item {
   thread: Thread
   place: string | null
   text: string
   isOutdated: boolean
+  suggestion: Suggestion
 }
 
 const shortId = (id: string) => id.slice(0, 8)
 
 export function itemsOf(reviews: readonly Review[]): Item[] {
   return reviews.flatMap(({ comments, thread, body }): Item[] => {
-    if (thread) return [{ thread, place: null, text: body, isOutdated: false }]
+    if (thread) return [{ thread, place: null, text: body, isOutdated: false, suggestion: null }]
     return comments.map((each) => {
       const { path, line } = each.current ?? each
-      return { thread: each, place: `${path}:${line}`, text: each.text, isOutdated: each.outdated }
+      const place = `${path}:${line}`
+      return { thread: each, place, text: each.text, isOutdated: each.outdated, suggestion: each.suggestion ?? null }
     })
   })
 }
@@ -50,6 +56,11 @@ export const reviews = command({
     if (shown.length === 0) return out.note(all.length === 0 ? 'No comments.' : 'Every comment is answered.')
     out.table(shown, columns(ctx))
     const open = all.filter(({ thread }) => thread.state === 'open')
+    const applicable = all.filter(({ suggestion }) => suggestion?.refusal === null)
+    if (applicable[0] !== undefined && ctx.io.env.SVC_SESSION_ID === undefined)
+      out.note(
+        `Apply ${applicable.length === 1 ? 'the suggestion' : 'a suggestion'}: ${ctx.next(`svc cr apply ${shortId(applicable[0].thread.comment_id)} --cr ${cr.number}`)}`,
+      )
     if (all.length > 1) out.note(`${all.length - open.length} of ${all.length} answered.`)
     if (open[0] !== undefined)
       out.note(
@@ -63,8 +74,16 @@ function columns({ out }: Context): Column<Item>[] {
     { title: 'COMMENT', of: ({ thread }) => shortId(thread.comment_id) },
     { title: 'STATE', of: ({ thread }) => stateOf(thread) },
     { title: 'PLACE', of: ({ place, isOutdated }) => `${place ?? ''}${isOutdated ? ' (outdated)' : ''}`, shrink: true },
-    { title: 'TEXT', of: ({ text }) => (out.terminal ? text.split('\n')[0]! : text), shrink: true },
+    { title: 'TEXT', of: (item) => (out.terminal ? firstLine(item) : item.text), shrink: true },
   ]
+}
+
+function firstLine({ text, suggestion }: Item): string {
+  const found = suggestion === null ? null : suggestionOf(text)
+  if (suggestion === null || found === null) return text.split('\n')[0]!
+  const { length } = suggestion.lines
+  const what = suggestion.refusal === null ? `suggests ${length === 1 ? '1 line' : `${length} lines`}` : 'suggestion'
+  return `[${what}] ${found.before.split('\n')[0]}`.trim()
 }
 
 export const answer = command({

@@ -12,6 +12,7 @@ import { type Viewed, useLastViewed } from './last-viewed.ts'
 import { useLineCursor } from '../diff/line-cursor.ts'
 import { isPicture, PlainFiles, showPlain } from '../diff/plain-files.tsx'
 import { useReviewState } from '../review/review-state.ts'
+import { ApplyButton } from '../review/suggestion.tsx'
 import { LooseThreads, ThreadCardOf, useThreads } from '../review/threads.tsx'
 import { foldedBecause } from './folded.ts'
 import { type Range, VersionsMenu } from './versions-menu.tsx'
@@ -116,6 +117,7 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...re
           range={range}
           onRange={onRange}
         />
+        <ApplyButton cr={cr} threads={threads.applicable} least={2} />
         {current !== null && (
           <Toggle on={isViewed(current)} onChange={() => toggleViewed(current)}>
             Viewed

@@ -51,7 +51,7 @@ function draftAt(file: ChangedFile, range: SelectedLineRange): DraftComment {
   }
 }
 
-const quoteMax = 4096
+export const quoteMax = 4096
 
 /** The commented lines that the page has loaded. */
 function quote({ view }: ChangedFile, side: 'old' | 'new', first: number, last: number): string {

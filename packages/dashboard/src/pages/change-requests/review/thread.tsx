@@ -6,6 +6,7 @@ import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Badge, Time } from '../../../ui/text.tsx'
 import { type ChangeRequest, pathOf, type Review, type Thread } from '../queries.ts'
+import { ApplyButton, canApply, CommentText } from './suggestion.tsx'
 
 /** A comment, or a review that has only a text. */
 export type Item = Omit<Thread, 'path' | 'side' | 'line' | 'start_line' | 'quote' | 'current' | 'outdated'> & {
@@ -70,7 +71,7 @@ export function ThreadCard({ cr, of, aside }: { cr: ChangeRequest; of: Item; asi
             </Button>
           )}
         </p>
-        {isOpen && <Prose>{of.text}</Prose>}
+        {isOpen && <CommentText text={of.text} quote={of.written?.quote ?? ''} />}
       </div>
       {isOpen && replies.map((each) => <ReplyRow key={each.reply_id} of={each} />)}
       {isOpen && <Actions cr={cr} of={of} aside={aside} />}
@@ -117,10 +118,25 @@ function Actions({ cr, of, aside }: { cr: ChangeRequest; of: Item; aside?: React
           <Button kind="quiet" onClick={() => setReplying(true)}>
             Reply
           </Button>
+          <Suggested cr={cr} of={of} />
           <span className="ml-auto text-xs text-dim">{aside}</span>
         </div>
       )}
     </div>
+  )
+}
+
+/** Applies the suggestion of a comment, or says why that is impossible. */
+function Suggested({ cr, of: { written, state } }: { cr: ChangeRequest; of: Item }) {
+  if (written === null || written.suggestion == null || state === 'resolved' || cr.status !== 'open') return null
+  const isApplicable = canApply(cr, written)
+  return (
+    <>
+      <ApplyButton cr={cr} threads={isApplicable ? [written] : []} />
+      {!isApplicable && (
+        <span className="text-xs text-dim">Can't apply the suggestion. {written.suggestion.refusal}</span>
+      )}
+    </>
   )
 }
 

@@ -5,6 +5,7 @@ import type { PlacedThread } from '../diff/viewer.tsx'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { Range } from '../files/versions-menu.tsx'
 import { type ChangeRequest, type Diff, type Review, reviews } from '../queries.ts'
+import { canApply } from './suggestion.tsx'
 import { answeredOf, isAnswered, type Item, itemsOf, Quoted, ThreadCard } from './thread.tsx'
 
 const none: Review[] = []
@@ -25,8 +26,9 @@ export function useThreads(
     }
     const answered = items.filter(isAnswered).length
     const counted = items.length === 0 ? '' : `, ${answered} of ${items.length} comments answered`
-    return { items, placed, loose, counted, reviews: data }
-  }, [data, diff, files, range])
+    const applicable = items.flatMap(({ written }) => (written !== null && canApply(cr, written) ? [written] : []))
+    return { items, placed, loose, counted, applicable, reviews: data }
+  }, [cr, data, diff, files, range])
 }
 
 /** Null where its lines changed since. The lines before the change are those of the base. */
@@ -35,7 +37,7 @@ function placeIn({ written, ...item }: Item, { diff, range }: { diff: Diff; rang
   const isReviewed = item.review.head_sha === diff.head_sha
   const place = isReviewed ? written : range.to === null ? written.current : null
   if (place === null) return null
-  const version = JSON.stringify([item.state, item.answer, item.replies.length])
+  const version = JSON.stringify([item.state, item.answer, item.replies.length, written.suggestion?.refusal])
   return { id: item.comment_id, path: place.path, line: place.line, side: written.side, version }
 }
 
