@@ -1848,6 +1848,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/reading-guide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the reading guide of a change request
+         * @description An order to read the files of its diff, and the code that the diff moves. It takes the options of the diff.
+         */
+        get: operations["getReadingGuide"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests": {
         parameters: {
             query?: never;
@@ -3387,6 +3407,10 @@ export interface components {
             additions: number;
             deletions: number;
             binary: boolean;
+            /** @description Bytes before the change. */
+            old_size?: number | null;
+            /** @description Bytes after the change. */
+            new_size?: number | null;
         };
         ChangeRequest: {
             /** Format: uuid */
@@ -3777,6 +3801,10 @@ export interface components {
                 additions: number;
                 deletions: number;
                 binary: boolean;
+                /** @description Bytes before the change. */
+                old_size?: number | null;
+                /** @description Bytes after the change. */
+                new_size?: number | null;
                 /** @description Whether the branch has this content. */
                 is_pushed: boolean;
             }[];
@@ -3864,6 +3892,40 @@ export interface components {
                 /** Format: date-time */
                 created_at: string;
             } | null;
+        };
+        ReadingGuide: {
+            /** Format: uuid */
+            cr_id: string;
+            base_sha: string;
+            head_sha: string;
+            /** @description The changed files in an order to read them, from their imports and sizes: what others import first, then what imports it; each test after what it tests; generated and lock files last. */
+            order: {
+                path: string;
+                /** @enum {string} */
+                kind: "source" | "test" | "other" | "generated";
+                /** @description How many of the other changed files import it. */
+                imported_by: number;
+                /** @description The changed file that this test tests. */
+                tests: string | null;
+            }[];
+            /** @description Blocks of at least three lines that the patch removes in one place and adds in another, in the order of the patch. Differences in outer white space are ignored. */
+            moves: {
+                /** @description The first of its lines before the change. */
+                from: {
+                    path: string;
+                    line: number;
+                };
+                /** @description The first of its lines after the change. */
+                to: {
+                    path: string;
+                    line: number;
+                };
+                lines: number;
+                /** @description Whether the lines differ in their indentation. */
+                reindented: boolean;
+            }[];
+            /** @description Whether files or moves were left out, because there are too many. */
+            truncated: boolean;
         };
         ChangeRequestSummary: {
             /** @description Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. */
@@ -4864,6 +4926,7 @@ export type UnfinishedWork = components['schemas']['UnfinishedWork'];
 export type SavedWork = components['schemas']['SavedWork'];
 export type ChangeRequestDiff = components['schemas']['ChangeRequestDiff'];
 export type HostPullRequest = components['schemas']['HostPullRequest'];
+export type ReadingGuide = components['schemas']['ReadingGuide'];
 export type ChangeRequestSummary = components['schemas']['ChangeRequestSummary'];
 export type MergePreview = components['schemas']['MergePreview'];
 export type ChangeRequestChecks = components['schemas']['ChangeRequestChecks'];
@@ -8492,6 +8555,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HostPullRequest"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getReadingGuide: {
+        parameters: {
+            query?: {
+                /** @example 1 */
+                renames?: "0" | "1";
+                /** @description `1` ignores lines that differ in whitespace alone, as `git diff -w` does. */
+                ignore_whitespace?: "0" | "1";
+                /** @description Only the changes since this commit, which is or was a head of the branch. */
+                since?: string;
+                /** @description The changes up to this commit, which is or was a head of the branch. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadingGuide"];
                 };
             };
             default: components["responses"]["Internal"];

@@ -34,7 +34,7 @@ describe('the routes', () => {
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
-    ...['getReviewState', 'blameFile', 'searchFiles'],
+    ...['getReviewState', 'getReadingGuide', 'blameFile', 'searchFiles'],
     ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
@@ -67,7 +67,7 @@ describe('the routes', () => {
 
   test('every route of change requests requires write access', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(24)
+    expect(ofChangeRequests).toHaveLength(25)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
@@ -76,7 +76,7 @@ describe('the routes', () => {
     expect(keyed.toSorted()).toEqual(
       [
         'applySuggestions',
-        'createAccount',
+      'createAccount',
         'createProject',
         'createSession',
         'promptSession',

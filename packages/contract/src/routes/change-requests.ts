@@ -164,6 +164,9 @@ export const editChangeRequestRoute = route.patch('project-write', `${base}/:crI
   reply: changeRequest,
 })
 
+/** Only of binary files, of which a diff has at most 2,000 with sizes. */
+const size = z.number().int().nullable().optional()
+
 export const diffFile = named('DiffFile', {
   path: z.string(),
   old_path: z.string().nullable(),
@@ -171,6 +174,8 @@ export const diffFile = named('DiffFile', {
   additions: z.number().int(),
   deletions: z.number().int(),
   binary: z.boolean(),
+  old_size: size.describe('Bytes before the change.'),
+  new_size: size.describe('Bytes after the change.'),
 })
 
 export const diff = named('ChangeRequestDiff', {
@@ -219,6 +224,15 @@ export type ChangeRequestDiffHead = z.infer<typeof diffHead>
 export interface ChangeRequestDiffPiece {
   patch: string
 }
+const diffQuery = z.object({
+  renames: z.enum(['0', '1']).default('0'),
+  ignore_whitespace: z
+    .enum(['0', '1'])
+    .default('0')
+    .describe('`1` ignores lines that differ in whitespace alone, as `git diff -w` does.'),
+  since: sha.optional().describe('Only the changes since this commit, which is or was a head of the branch.'),
+  to: sha.optional().describe('The changes up to this commit, which is or was a head of the branch.'),
+})
 
 export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/diff`, {
   name: 'diffChangeRequest',
@@ -226,19 +240,56 @@ export const diffChangeRequestRoute = route.get('project-write', `${base}/:crId/
   description:
     '`Accept: text/x-diff` returns the patch alone. `Accept: application/x-ndjson` returns the same diff in lines: first an object without `patch`, then objects with a `patch` each, to be joined. `since` compares with an earlier head, and `to` shows an earlier head instead of the current one.',
   errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
-  query: z.object({
-    renames: z.enum(['0', '1']).default('0'),
-    ignore_whitespace: z
-      .enum(['0', '1'])
-      .default('0')
-      .describe('`1` ignores lines that differ in whitespace alone, as `git diff -w` does.'),
-    since: sha.optional().describe('Only the changes since this commit, which is or was a head of the branch.'),
-    to: sha.optional().describe('The changes up to this commit, which is or was a head of the branch.'),
-  }),
+  query: diffQuery,
   stream: true,
   replyTypes: ['application/json', diffPartsType, 'text/x-diff'],
   example: { query: { ignore_whitespace: '1' } },
   reply: diff,
+})
+
+const place = z.object({ path: z.string(), line: z.number().int() })
+
+export const readingGuide = named('ReadingGuide', {
+  cr_id: uuid,
+  base_sha: z.string(),
+  head_sha: z.string(),
+  order: z
+    .array(
+      z.object({
+        path: z.string(),
+        kind: z.enum(['source', 'test', 'other', 'generated']),
+        imported_by: z.number().int().describe('How many of the other changed files import it.'),
+        tests: z.string().nullable().describe('The changed file that this test tests.'),
+      }),
+    )
+    .describe(
+      'The changed files in an order to read them, from their imports and sizes: what others import first, then what imports it; each test after what it tests; generated and lock files last.',
+    ),
+  moves: z
+    .array(
+      z.object({
+        from: place.describe('The first of its lines before the change.'),
+        to: place.describe('The first of its lines after the change.'),
+        lines: z.number().int(),
+        reindented: z.boolean().describe('Whether the lines differ in their indentation.'),
+      }),
+    )
+    .describe(
+      'Blocks of at least three lines that the patch removes in one place and adds in another, in the order of the patch. Differences in outer white space are ignored.',
+    ),
+  truncated: z.boolean().describe('Whether files or moves were left out, because there are too many.'),
+})
+export type ReadingGuide = z.infer<typeof readingGuide>
+
+export const getReadingGuideRoute = route.get('project-write', `${base}/:crId/reading-guide`, {
+  name: 'getReadingGuide',
+  summary: 'Get the reading guide of a change request',
+  description:
+    'An order to read the files of its diff, and the code that the diff moves. It takes the options of the diff.',
+  errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
+  query: diffQuery,
+  example: { query: { renames: '1' } },
+  reply: readingGuide,
 })
 
 export const previewParts = ['collisions', 'effects'] as const

@@ -58,7 +58,7 @@ describe('diffCommits', () => {
     )
     const diff = await diffCommits(repo, { ...pair, ignoreWhitespace: true, renames: true })
     expect(diff.files).toEqual([
-      file('bin.dat', 'modified', 0, 0, { binary: true }),
+      file('bin.dat', 'modified', 0, 0, { binary: true, old_size: 4, new_size: 3 }),
       file('blank.txt', 'added', 1, 0),
       file('block.ts', 'modified', 1, 1),
       file('new.txt', 'renamed', 0, 0, { old_path: 'old.txt' }),
@@ -93,7 +93,7 @@ describe('diffCommits', () => {
     )
     const diff = await diffCommits(repo, pair)
     expect(diff.files).toEqual([
-      file('bin.dat', 'modified', 0, 0, { binary: true }),
+      file('bin.dat', 'modified', 0, 0, { binary: true, old_size: 3, new_size: 3 }),
       file('empty', 'added', 0, 0),
       file('gone.txt', 'deleted', 0, 1),
       file('mod.txt', 'modified', 2, 1),
@@ -244,7 +244,9 @@ describe('the limits of a diff', () => {
     const other = Buffer.from(large)
     other.write('changed')
     const { repo, pair } = await changed({ big: large }, { big: other })
-    expect((await diffCommits(repo, pair)).files).toEqual([file('big', 'modified', 0, 0, { binary: true })] as never)
+    expect((await diffCommits(repo, pair)).files).toEqual([
+      file('big', 'modified', 0, 0, { binary: true, old_size: large.length, new_size: large.length }),
+    ] as never)
   }, 60_000)
 
   test('parses the list correctly, however it is split into chunks', async () => {

@@ -1,5 +1,5 @@
 import { streamChild } from '../process/child-stream.ts'
-import { DiffReader, type DiffFile } from './reader.ts'
+import { type BinaryFile, DiffReader, type DiffFile } from './reader.ts'
 import { git, GitError, startGit } from '../process/git.ts'
 import { withMending } from '../mirror/repair.ts'
 import { mergeBase } from '../refs/refs.ts'
@@ -68,6 +68,7 @@ export async function compareTrees(
     const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
     return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
   })
+  await addSizes(repo, read.binaries, env)
   const sum = (count: (file: DiffFile) => number) => read.files.reduce((total, file) => total + count(file), 0)
   return {
     files: read.files,
@@ -77,6 +78,28 @@ export async function compareTrees(
     patch: read.patch,
     truncated: read.truncated,
     whitespace_only: read.whitespaceOnly,
+  }
+}
+
+/** Beyond this number, files keep no sizes. */
+const sizedMax = 2_000
+
+/** One question for all binary files; git does not read their content for it. */
+async function addSizes(repo: Repository, binaries: BinaryFile[], env: Record<string, string>): Promise<void> {
+  const sized = binaries.slice(0, sizedMax)
+  if (sized.length === 0) return
+  const input = sized.map(({ oldSha, newSha }) => `${oldSha}\n${newSha}\n`).join('')
+  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input, env })
+  const sizes = stdout
+    .toString('latin1')
+    .split('\n')
+    .map((line) => {
+      const size = /^blob (\d+)$/.exec(line)?.[1]
+      return size === undefined ? null : Number(size)
+    })
+  for (const [at, { file }] of sized.entries()) {
+    file.old_size = sizes[2 * at] ?? null
+    file.new_size = sizes[2 * at + 1] ?? null
   }
 }
 

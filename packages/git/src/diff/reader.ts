@@ -1,5 +1,6 @@
 import { pathText, unquotePath } from '../formats/paths.ts'
 import { CooperativeYield } from '../formats/cooperative-yield.ts'
+import type { Sha } from '../repository.ts'
 
 export interface DiffFile {
   path: string
@@ -8,6 +9,16 @@ export interface DiffFile {
   additions: number
   deletions: number
   binary: boolean
+  /** Only of binary files: bytes before and after; null where there is no such side. */
+  old_size?: number | null
+  new_size?: number | null
+}
+
+/** The ids of both sides of a binary file. Zeros: there is no such side. */
+export interface BinaryFile {
+  file: DiffFile
+  oldSha: Sha
+  newSha: Sha
 }
 
 export const diffLimits = { patchBytes: 24 * 1024 * 1024, files: 5000, lines: 250_000 }
@@ -17,6 +28,8 @@ const listBytesMax = 16 * 1024 * 1024
 
 export interface ReadDiff {
   files: DiffFile[]
+  /** The binary ones of them. */
+  binaries: BinaryFile[]
   /** Files whose only changes are whitespace, when that is ignored; they are not in `files`. */
   whitespaceOnly: string[]
   patch: string
@@ -64,11 +77,10 @@ export class DiffReader {
   async finish(counted: boolean): Promise<ReadDiff> {
     const isCut = this.#listBytes > listBytesMax
     const isWhole = counted && !isCut
-    const { files, whitespaceOnly } = await parseList(this.#list, { isCut, isWhole })
-    if (!isWhole)
-      return { files, whitespaceOnly, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
-    const { patch, truncated } = await cutPatch(Buffer.concat(this.#patch))
-    return { files, whitespaceOnly, patch, truncated }
+    const list = await parseList(this.#list, { isCut, isWhole })
+    const { files } = list
+    if (!isWhole) return { ...list, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
+    return { ...list, ...(await cutPatch(Buffer.concat(this.#patch))) }
   }
 }
 
@@ -76,7 +88,7 @@ export class DiffReader {
 async function parseList(
   pieces: Buffer[],
   { isCut, isWhole }: { isCut: boolean; isWhole: boolean },
-): Promise<Pick<ReadDiff, 'files' | 'whitespaceOnly'>> {
+): Promise<Pick<ReadDiff, 'files' | 'binaries' | 'whitespaceOnly'>> {
   const yields = new CooperativeYield()
   const raw: string[] = []
   const counts: string[] = []
@@ -95,16 +107,26 @@ async function parseList(
   }
   if (!isCut) take(begun)
   const files: DiffFile[] = []
+  const binaries: BinaryFile[] = []
   const whitespaceOnly: string[] = []
   let next = 0
   for (const line of raw) {
     const count = counts[next]
     if (isWhole && isLeftOut(line, count)) whitespaceOnly.push(parseFile(line, '0\t0\t').path)
-    else files.push(parseFile(line, counts[next++] ?? '0\t0\t'))
+    else {
+      const file = parseFile(line, counts[next++] ?? '0\t0\t')
+      files.push(file)
+      if (file.binary) binaries.push({ file, ...idsOf(line) })
+    }
     if (yields.isDue) await yields.next()
   }
   if (isWhole && next !== counts.length) throw new Error('git counted other files than it listed.')
-  return { files, whitespaceOnly }
+  return { files, binaries, whitespaceOnly }
+}
+
+function idsOf(raw: string): Pick<BinaryFile, 'oldSha' | 'newSha'> {
+  const [, , oldSha = '', newSha = ''] = raw.slice(0, raw.indexOf('\t')).split(' ')
+  return { oldSha, newSha }
 }
 
 /** git prints no counts for a file without changes left, which is one that kept its name and mode. */

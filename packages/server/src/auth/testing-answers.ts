@@ -118,6 +118,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   getChangeRequest: [404, 'none'],
   editChangeRequest: [400, 'none'],
   diffChangeRequest: [404, 'none'],
+  getReadingGuide: [404, 'none'],
   previewChangeRequest: [404, 'none'],
   verifyChangeRequest: [404, 'none'],
   mergeChangeRequest: [400, 'none'],

@@ -4,8 +4,9 @@ import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { closeChangeRequest } from './open/close.ts'
 import { deletionOf } from './deletion.ts'
-import { diffChangeRequest } from './preview/diff.ts'
+import { diffChangeRequest, type DiffOptions } from './preview/diff.ts'
 import { editChangeRequest } from './open/edit.ts'
+import { readingGuide } from './review/reading-guide.ts'
 import { mergeChangeRequest } from './merge/merge.ts'
 import { verificationFailures } from './effects/added-secrets.ts'
 import { openChangeRequest } from './open/open.ts'
@@ -45,16 +46,14 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(contract.diffChangeRequestRoute, async ({ project, params, query, request: { headers, signal } }) =>
       withinTime(signal, (signal) =>
         diffChangeRequest(deps, {
-          ...params,
-          project,
-          renames: query.renames === '1',
-          ignoreWhitespace: query.ignore_whitespace === '1',
-          since: query.since ?? null,
-          to: query.to ?? null,
+          ...diffOptions({ ...params, project, query }),
           accept: headers.get('accept'),
           signal,
         }),
       ),
+    ),
+    handle(contract.getReadingGuideRoute, async ({ project, params, query, request: { signal } }) =>
+      withinTime(signal, (signal) => readingGuide(deps, { ...diffOptions({ ...params, project, query }), signal })),
     ),
     handle(contract.previewChangeRequestRoute, async ({ project, caller, params, query, request: { signal } }) =>
       withinTime(signal, (signal) =>
@@ -86,4 +85,17 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     // Counts change requests, so it belongs here and not to projects.
     handle(contract.getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),
   ]
+}
+
+function diffOptions({
+  project,
+  crId,
+  query,
+}: Pick<DiffOptions, 'project' | 'crId'> & {
+  query: { renames: string; ignore_whitespace: string; since?: string | undefined; to?: string | undefined }
+}) {
+  return {
+    ...{ project, crId, renames: query.renames === '1', ignoreWhitespace: query.ignore_whitespace === '1' },
+    ...{ since: query.since ?? null, to: query.to ?? null },
+  }
 }

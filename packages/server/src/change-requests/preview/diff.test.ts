@@ -45,7 +45,7 @@ describe.each(['managed', 'external'] as const)('the diff in a project that is %
       { ...file, path: 'drop.txt', status: 'deleted', deletions: 1 },
       { ...file, path: 'edit.txt', status: 'modified', additions: 2, deletions: 1 },
       { ...file, path: 'new/file.txt', status: 'added', additions: 1 },
-      { ...file, path: 'raw.bin', status: 'added', binary: true },
+      { ...file, path: 'raw.bin', status: 'added', binary: true, old_size: null, new_size: 3 },
     ])
     const patch = await app.request('GET', at.path(cr.cr_id, 'diff'), { headers: { accept: 'text/x-diff, */*;q=0.1' } })
     expect(patch.headers.get('content-type')).toBe('text/x-diff; charset=utf-8')

@@ -17,7 +17,7 @@ import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
 import { type ChangeRequestRow, requireChangeRequest, wasHead } from '../store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'
 
-export interface DiffChangeRequest {
+export interface DiffOptions {
   project: ProjectRow
   crId: string
   renames: boolean
@@ -26,31 +26,53 @@ export interface DiffChangeRequest {
   since: string | null
   /** A commit that is or was on the head branch, to end at instead of the head. */
   to: string | null
+  signal: AbortSignal
+}
+
+export interface DiffChangeRequest extends DiffOptions {
   /** The Accept header: `text/x-diff` requests the patch alone, of any size, and NDJSON the diff in parts. */
   accept: string | null
-  signal: AbortSignal
 }
 
 export async function diffChangeRequest(
   deps: PairDeps,
   input: DiffChangeRequest,
 ): Promise<ChangeRequestDiff | Response> {
+  const at = await pairOf(deps, input)
+  if (!accepts(input.accept, 'text/x-diff')) {
+    const { diff } = await readDiff(deps, input, at)
+    return accepts(input.accept, diffPartsType) ? asParts(diff) : diff
+  }
+  const { repository, pair, cr } = at
+  const { signal } = input
+  if (input.since === null) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
+  const since = { ...pair, sinceSha: input.since }
+  const found = await sinceThen(deps, { cr, repository, since, signal })
+  return sincePatch(repository, { since, found, signal })
+}
+
+/** Shared by the diff and the reading guide, which is about the same patch. */
+export async function readDiff(deps: PairDeps, input: DiffOptions, at?: Pair) {
+  const { cr, repository, pair } = at ?? (await pairOf(deps, input))
+  const { project, signal } = input
+  if (input.since !== null) {
+    const since = { ...pair, sinceSha: input.since }
+    return { repository, diff: await sinceThen(deps, { cr, repository, since, signal }) }
+  }
+  const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
+  const diff = await withHostsHelp(deps, { project, repository }, of)
+  return { repository, diff: present(cr, input.ignoreWhitespace, diff) }
+}
+
+type Pair = Awaited<ReturnType<typeof pairOf>>
+
+async function pairOf(deps: PairDeps, input: DiffOptions) {
   const { project, renames, ignoreWhitespace, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const { repository, headSha: tip, baseSha } = await commitPair(deps, { project, cr, signal })
   const headSha = input.to ?? tip
   if (headSha !== tip) await requireEarlierHead(deps, { cr, repository, sha: headSha, headSha: tip, signal }, 'to')
-  const pair = { baseSha, headSha, renames, ignoreWhitespace }
-  const patchAlone = accepts(input.accept, 'text/x-diff')
-  const answer = (found: ChangeRequestDiff) => (accepts(input.accept, diffPartsType) ? asParts(found) : found)
-  if (input.since !== null) {
-    const since = { ...pair, sinceSha: input.since }
-    const found = await sinceThen(deps, { cr, repository, since, signal })
-    return patchAlone ? sincePatch(repository, { since, found, signal }) : answer(found)
-  }
-  if (patchAlone) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
-  const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
-  return answer(present(cr, ignoreWhitespace, await withHostsHelp(deps, { project, repository }, of)))
+  return { cr, repository, pair: { baseSha, headSha, renames, ignoreWhitespace } }
 }
 
 type SincePair = Parameters<typeof diffSince>[1]

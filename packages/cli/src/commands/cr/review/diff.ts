@@ -1,3 +1,4 @@
+import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { colourPatch } from '../../../terminal/colour-patch.ts'
@@ -98,6 +99,12 @@ function printFiles({ out }: Context, found: Diff): void {
     },
     { title: 'STATUS', of: (file) => file.status },
     { title: '+', of: (file) => (file.binary ? 'binary' : `+${file.additions}`) },
-    { title: '-', of: (file) => (file.binary ? '' : `-${file.deletions}`) },
+    { title: '-', of: (file) => (file.binary ? sizesOf(file) : `-${file.deletions}`) },
   ])
+}
+
+/** An older server does not know them. */
+function sizesOf({ old_size = null, new_size = null }: Diff['files'][number]): string {
+  const sizes = [old_size, new_size].flatMap((size) => (size === null ? [] : [sizeText(size)]))
+  return sizes.join(' → ')
 }
