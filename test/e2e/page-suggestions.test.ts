@@ -23,7 +23,8 @@ beforeAll(async () => {
   await git(clone, 'push', '--quiet', 'origin', 'main')
   await git(clone, 'checkout', '--quiet', '-b', 'retry')
   await commit({
-    'src/deliver.ts': 'export async function deliver(event: Event) {\n  const reply = await post(event)\n  return reply.ok\n}\n',
+    'src/deliver.ts':
+      'export async function deliver(event: Event) {\n  const reply = await post(event)\n  return reply.ok\n}\n',
     'src/wait.ts': 'export const wait = 500\n',
   })
   await git(clone, 'push', '--quiet', 'origin', 'retry')
@@ -100,12 +101,21 @@ test.skipIf(!browserPath)(
     await dialog.getByLabel('Commit message').fill('Apply the review')
     await dialog.getByRole('button', { name: 'Apply 2 suggestions' }).click()
     await dialog.waitFor({ ...slow, state: 'detached' })
-    await page.getByText(/^done in [0-9a-f]{7}$/).first().waitFor(slow)
-    await page.getByText('resolved', { exact: true }).first().waitFor(slow)
+    // The diff is of the new head, and the conversation has the commit.
+    await page.getByText('export const wait = 250').first().waitFor(slow)
+    await page.getByRole('tab', { name: /^Conversation/ }).click()
+    await page.getByText('resolved', { exact: true }).nth(1).waitFor(slow)
+    await page.getByRole('button', { name: 'Show' }).first().click()
+    await page
+      .getByText(/^done in [0-9a-f]{7}$/)
+      .first()
+      .waitFor(slow)
     await git(clone, 'pull', '--quiet', 'origin', 'retry')
     expect(await git(clone, 'log', '-1', '--format=%an: %s')).toBe('Owner: Apply the review')
     expect(await Bun.file(join(clone, 'src/wait.ts')).text()).toBe('export const wait = 250\n')
-    expect(await Bun.file(join(clone, 'src/deliver.ts')).text()).toContain('  const reply = await retry(() => post(event))\n')
+    expect(await Bun.file(join(clone, 'src/deliver.ts')).text()).toContain(
+      '  const reply = await retry(() => post(event))\n',
+    )
     expect(complaints).toEqual([])
   },
   180_000,

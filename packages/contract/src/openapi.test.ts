@@ -76,7 +76,7 @@ describe('the routes', () => {
     expect(keyed.toSorted()).toEqual(
       [
         'applySuggestions',
-      'createAccount',
+        'createAccount',
         'createProject',
         'createSession',
         'promptSession',

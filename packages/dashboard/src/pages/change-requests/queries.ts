@@ -11,6 +11,7 @@ export type Diff = ArrivingDiff
 export type MergePreview = Reply<`${OneChangeRequest}/merge-preview`>
 export type Effects = NonNullable<MergePreview['effects']>
 export type Checks = Reply<`${OneChangeRequest}/checks`>
+export type ReadingGuide = Reply<`${OneChangeRequest}/reading-guide`>
 export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]
 export type Thread = Review['comments'][number]
 export type ReviewState = Reply<`${OneChangeRequest}/review-state`>
@@ -139,6 +140,14 @@ export const diff = (cr: ChangeRequest, options: DiffOptions) =>
       }),
     staleTime: Infinity,
   })
+
+export const readingGuide = (cr: ChangeRequest, { since, to, ignoreWhitespace }: DiffOptions) =>
+  read(
+    [...commitsKey('reading-guide', cr), { since, to, ignoreWhitespace }],
+    `${list}/{crId}/reading-guide`,
+    { path: pathOf(cr), query: { renames: '1', since, to, ignore_whitespace: ignoreWhitespace ? '1' : null } },
+    { staleTime: Infinity },
+  )
 
 export const reviews = (cr: ChangeRequest) =>
   read(

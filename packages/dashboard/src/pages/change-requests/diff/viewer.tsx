@@ -11,16 +11,21 @@ import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
+import { markMoved, MovedLabel, type Moves, movedStyles } from './moves.tsx'
+import { makeScrollableReachable, scrollableStyles } from './scrollable.ts'
 import type { DraftComment, Drafts } from '../review/drafts.ts'
 import { highlightWorker } from './highlight-worker.ts'
 import { visible, visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
-/** All colors of these themes are readable on the green and red of a change. */
+/** The colors of these themes are readable on the green and red of a change, but for that of comments in the light one. */
 export const codeTheme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
 /** On two cores a second worker would compete with rendering. */
 const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
 const pool = { workerFactory: highlightWorker, poolSize }
 const highlighting = { theme: codeTheme }
+
+/** Darker than the theme's own, which has a contrast of 4.2 on an added line. */
+const commentStyles = `[style*='--diffs-token-light:#66707B'] { --diffs-token-light: #57606a !important; }`
 
 /** Prevents repainting of rendered rows while others scroll in, which took 40 % of the processor time. */
 const rowStyles = '[data-line], [data-column-number] { contain: layout style; }'
@@ -61,6 +66,8 @@ export function Viewer({
   threads,
   renderThread,
   renderNote,
+  moves,
+  onShowMoved,
   load,
   onRendered,
 }: {
@@ -73,16 +80,19 @@ export function Viewer({
   renderThread: (id: string) => ReactNode
   /** Stands in the header of a file. */
   renderNote: (path: string) => ReactNode
+  moves: Moves
+  onShowMoved: Parameters<typeof MovedLabel>[0]['onShow']
   /** Loads a whole file for the context around its changes. */
   load: FileDiffContentsLoader
   /** Runs after each render of a file. */
   onRendered: () => void
 }) {
-  const items = useItems(files, { collapsed, drafts, threads })
+  const notes = useMemo(() => [...threads, ...moves.placed], [threads, moves])
+  const items = useItems(files, { collapsed, drafts, threads: notes })
   // Not part of the options, because a change of options renders everything again.
-  const latest = useRef({ files, drafts, onRendered })
+  const latest = useRef({ files, drafts, moves, onRendered })
   useEffect(() => {
-    latest.current = { files, drafts, onRendered }
+    latest.current = { files, drafts, moves, onRendered }
   })
   const options = useMemo(
     () => ({
@@ -93,10 +103,12 @@ export function Viewer({
       hunkSeparators: 'line-info' as const,
       expansionLineCount: linesAtOnce,
       loadDiffFiles: load,
-      unsafeCSS: `${rowStyles}${expanderStyles}`,
+      unsafeCSS: `${rowStyles}${expanderStyles}${movedStyles}${scrollableStyles}${commentStyles}`,
       onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
         if (phase === 'unmount') return
         makeExpandersReachable(host, context.item.id)
+        makeScrollableReachable(host)
+        markMoved(host, latest.current.moves.lines.get(context.item.id))
         latest.current.onRendered()
       },
       stickyHeaders: true,
@@ -113,6 +125,8 @@ export function Viewer({
   )
   const renderAnnotation = (...[{ metadata }]: [{ metadata: Annotation }, ...unknown[]]) => {
     const draft = metadata.of
+    const moved = moves.notes.get(draft.id)
+    if (moved !== undefined) return <MovedLabel of={moved} onShow={onShowMoved} />
     if ('version' in draft) return <div className="m-2 max-w-180">{renderThread(draft.id)}</div>
     return (
       <CommentBox
@@ -132,7 +146,7 @@ export function Viewer({
       options={options}
       className="h-full overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
-      {...(drafts.drafts.length + threads.length > 0 && { renderAnnotation })}
+      {...(drafts.drafts.length + notes.length > 0 && { renderAnnotation })}
       renderHeaderMetadata={({ id }) => renderNote(id)}
     />
   )

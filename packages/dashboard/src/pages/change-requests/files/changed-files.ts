@@ -72,6 +72,9 @@ export interface ChangedFile {
   status: 'added' | 'modified' | 'deleted' | 'renamed'
   additions: number
   deletions: number
+  /** Bytes of a binary file. */
+  oldSize: number | null
+  newSize: number | null
   /** The parsed lines; null for a file without a text diff, and until the file is read. */
   view: FileDiffMetadata | null
   /** Why there is no text diff. */
@@ -105,6 +108,8 @@ function changedFiles(diff: Diff): ChangedFile[] {
       status: file.status,
       additions: file.additions,
       deletions: file.deletions,
+      oldSize: file.old_size ?? null,
+      newSize: file.new_size ?? null,
       view: null,
       unread: hasLines ? found.read : null,
       isArriving,

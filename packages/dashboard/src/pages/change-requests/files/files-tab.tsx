@@ -1,25 +1,27 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
 import { type ChangeRequest, type Diff, diff, type Review } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
-import { Empty, Notice } from '../../../ui/layout.tsx'
+import { Empty, Loading, Notice } from '../../../ui/layout.tsx'
 import { type ChangedFile, useChangedFiles } from './changed-files.ts'
 import { wholeFile } from '../diff/context.ts'
 import { useDrafts } from '../review/drafts.ts'
 import { type Viewed, useLastViewed } from './last-viewed.ts'
 import { useLineCursor } from '../diff/line-cursor.ts'
+import { movesIn } from '../diff/moves.tsx'
 import { isPicture, PlainFiles, showPlain } from '../diff/plain-files.tsx'
 import { useReviewState } from '../review/review-state.ts'
 import { ApplyButton } from '../review/suggestion.tsx'
 import { LooseThreads, ThreadCardOf, useThreads } from '../review/threads.tsx'
-import { foldedBecause } from './folded.ts'
+import { writtenByProgram } from '@svc/contract/schemas/generated-files'
 import { type Range, VersionsMenu } from './versions-menu.tsx'
 import { SendReview } from '../review/send-review.tsx'
 import { AllChanges, SinceLabel } from './since-label.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
+import { useReadingOrder } from './reading-order.ts'
 import { FileTree } from './tree.tsx'
 import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
@@ -80,10 +82,15 @@ interface Options extends Compare {
   failed: Pick<UseQueryResult, 'error' | 'refetch'> | null
 }
 
-function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...request }: Compared & Options) {
+function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView, ...request }: Compared & Options) {
   const [isRendered, setRendered] = useState(false)
+  const options = { ...range, ignoreWhitespace: view.ignoreWhitespace }
+  const order = useReadingOrder({ cr, diff: found, options }, isRendered && !request.busy)
+  const { diff } = order
+  const compared = { cr, lastViewed, range, onRange }
   const files = useChangedFiles(diff, isRendered)
-  const { viewer, current, show, step } = useCurrentFile(files)
+  const moves = useMemo(() => movesIn(files, order.moves), [files, order.moves])
+  const { viewer, current, show, showLines, step } = useCurrentFile(files)
   const { isViewed, toggleViewed } = useViewedMarks(mine)
   const drafts = useDrafts(mine)
   const folds = useFolds(isViewed)
@@ -109,30 +116,21 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...re
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
           {counted(diff, files, isViewed) + threads.counted}
         </p>
-        <Comparison
-          cr={cr}
-          headSha={diff.head_sha}
-          lastViewed={lastViewed}
-          reviews={threads.reviews}
-          range={range}
-          onRange={onRange}
-        />
+        <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
-        {current !== null && (
-          <Toggle on={isViewed(current)} onChange={() => toggleViewed(current)}>
-            Viewed
-          </Toggle>
-        )}
+        {current !== null && <ViewedToggle on={isViewed(current)} onChange={() => toggleViewed(current)} />}
       </Toolbar>
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
       <Announcement>{cursor.announcement}</Announcement>
-      <Failures of={[mine.error, context.failed]} last={request.failed} />
+      <Failures of={[mine.error, context.failed, order.error]} last={request.failed} />
       {files.length === 0 ? (
         <Empty>{emptyText(diff)}</Empty>
+      ) : order.isWaiting ? (
+        <Loading what="the reading order" />
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4 @2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]">
           <div className="max-h-60 @2xl:max-h-[calc(100dvh-9rem)]">
-            <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} />
+            <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
           </div>
           <div className="flex min-w-0 flex-col gap-3">
             <LooseThreads cr={cr} items={threads.loose} />
@@ -147,6 +145,8 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...re
                   threads={threads.placed}
                   renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
                   renderNote={(path) => <FoldNote path={path} folds={folds} />}
+                  moves={moves}
+                  onShowMoved={showLines}
                   load={context.load}
                   onRendered={() => setRendered(true)}
                 />
@@ -160,6 +160,10 @@ function Files({ cr, diff, lastViewed, mine, range, onRange, view, onView, ...re
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
   )
+}
+
+function ViewedToggle(of: { on: boolean; onChange: () => void }) {
+  return <Toggle {...of}>Viewed</Toggle>
 }
 
 /** For screen readers. */
@@ -251,13 +255,29 @@ function useCurrentFile(files: ChangedFile[]) {
     target.current = path
     scrollToTarget()
   }
+  /** Chooses the file with these lines, and the lines. */
+  const showLines = (
+    { path, side, line: first }: { path: string; side: 'old' | 'new'; line: number },
+    count: number,
+  ) => {
+    const file = files.find((each) => each.path === path || (side === 'old' && each.oldPath === path))
+    if (file === undefined || viewer.current === null) return
+    setPath(file.path)
+    const lineSide = side === 'old' ? 'deletions' : 'additions'
+    const range = { start: first, end: first + count - 1, side: lineSide } as const
+    viewer.current.setSelectedLines({ id: file.path, range })
+    viewer.current.scrollTo({
+      ...{ type: 'line', id: file.path, lineNumber: first, side: lineSide, align: 'center' },
+      behavior: 'instant',
+    })
+  }
   const at = files.findIndex((file) => file.path === path)
   const step = (by: number, fits: (file: ChangedFile) => boolean = () => true) => {
     const rest = by > 0 ? files.slice(at + 1) : files.slice(0, Math.max(at, 0)).toReversed()
     const next = rest.find(fits)
     if (next !== undefined) show(next.path)
   }
-  return { viewer, current: files[at] ?? null, show, step }
+  return { viewer, current: files[at] ?? null, show, showLines, step }
 }
 
 /** A mark applies to one version of a file. */
@@ -272,14 +292,14 @@ function useViewedMarks({ state: { viewed }, edit }: ReturnType<typeof useReview
 function useFolds(isViewed: (file: ChangedFile) => boolean) {
   const [shown, setShown] = useState<ReadonlySet<string>>(new Set())
   const isFolded = useCallback(
-    (file: ChangedFile) => isViewed(file) || (foldedBecause(file.path) !== null && !shown.has(file.path)),
+    (file: ChangedFile) => isViewed(file) || (writtenByProgram(file.path) !== null && !shown.has(file.path)),
     [isViewed, shown],
   )
   return { isFolded, shown, show: (path: string) => setShown((before) => new Set([...before, path])) }
 }
 
 function FoldNote({ path, folds: { shown, show } }: { path: string; folds: ReturnType<typeof useFolds> }) {
-  const reason = foldedBecause(path)
+  const reason = writtenByProgram(path)
   if (reason === null || shown.has(path)) return null
   return (
     <span className="flex items-center gap-2 font-sans text-xs text-dim">

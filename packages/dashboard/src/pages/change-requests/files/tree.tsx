@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
+import { type FileOrder, reasonOf, type useReadingOrder } from './reading-order.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as const
@@ -14,17 +15,16 @@ export function FileTree({
   viewed,
   current,
   onPick,
+  order: { order, setOrder, guided },
 }: {
   files: ChangedFile[]
   viewed: (file: ChangedFile) => boolean
   current: string | null
   onPick: (path: string) => void
+  order: Pick<ReturnType<typeof useReadingOrder>, 'order' | 'setOrder' | 'guided'>
 }) {
   const [filter, setFilter] = useState('')
-  const found = useMemo(() => {
-    const text = filter.toLowerCase()
-    return text === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(text))
-  }, [files, filter])
+  const found = useMemo(() => matching(files, filter.toLowerCase()), [files, filter])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: found.length,
@@ -49,6 +49,7 @@ export function FileTree({
         onChange={(event) => setFilter(event.target.value)}
         className="min-h-9 rounded-md border border-line-strong bg-ground px-3 text-sm"
       />
+      <OrderChoice order={order} onOrder={setOrder} />
       <p className="text-xs text-dim" role="status">
         {found.length < files.length && `${found.length} of `}
         {files.length === 1 ? '1 file' : `${files.length} files`}
@@ -70,6 +71,7 @@ export function FileTree({
                 beginsFolder={beginsFolder(found, index)}
                 isViewed={viewed(found[index]!)}
                 isCurrent={found[index]!.path === current}
+                reason={guided.get(found[index]!.path)}
                 onPick={onPick}
               />
             </li>
@@ -80,26 +82,58 @@ export function FileTree({
   )
 }
 
+const matching = (files: ChangedFile[], text: string) =>
+  text === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(text))
+
+function OrderChoice({ order, onOrder }: { order: FileOrder; onOrder: (order: FileOrder) => void }) {
+  return (
+    <>
+      <label className="flex items-center gap-2 text-xs text-dim">
+        Order
+        <select
+          value={order}
+          onChange={({ target }) => onOrder(target.value as FileOrder)}
+          className="min-h-7 min-w-0 flex-1 rounded-md border border-line-strong bg-ground px-2 text-sm text-text"
+        >
+          <option value="folders">By folder</option>
+          <option value="guided">Read this first</option>
+        </select>
+      </label>
+      {order === 'guided' && (
+        <p className="text-xs text-dim">
+          From imports and size: what others use comes first, then what uses it. Tests follow what they test. Generated
+          and lock files are last.
+        </p>
+      )}
+    </>
+  )
+}
+
 function TreeRow({
   file,
   beginsFolder,
   isViewed,
   isCurrent,
+  reason: guided,
   onPick,
 }: {
   file: ChangedFile
   beginsFolder: boolean
   isViewed: boolean
   isCurrent: boolean
+  /** Its place in the guided order. */
+  reason: Parameters<typeof reasonOf>[0] | undefined
   onPick: (path: string) => void
 }) {
   const folder = folderOf(file.path)
+  const reason = guided === undefined ? null : reasonOf(guided)
   return (
     <>
       {beginsFolder && <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{visibleName(folder)}</p>}
       <button
         type="button"
         onClick={() => onPick(file.path)}
+        title={reason ?? undefined}
         aria-current={isCurrent ? 'true' : undefined}
         className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-hover aria-[current=true]:bg-selected"
       >
@@ -109,6 +143,12 @@ function TreeRow({
         <span className={`min-w-0 flex-1 truncate ${isViewed ? 'text-dim line-through' : ''}`}>
           {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
         </span>
+        {reason !== null && <span className="sr-only">{reason}</span>}
+        {guided !== undefined && guided.imported_by > 0 && guided.kind === 'source' && (
+          <span aria-hidden="true" className="text-xs whitespace-nowrap text-dim">
+            ←{guided.imported_by}
+          </span>
+        )}
         <span className="font-mono text-xs whitespace-nowrap text-dim">
           {file.reason === 'binary' ? 'binary' : `+${file.additions} −${file.deletions}`}
         </span>
