@@ -21,6 +21,7 @@ import { usualConnectors } from './testing/connector.ts'
 import { aSlot, aTrigger } from './testing/trigger.ts'
 import { webhookAnswers } from './testing/webhook.ts'
 import { aDiff, cleanPreview } from './testing/diff.ts'
+import { someOrigins } from './testing/origins.ts'
 import { at, ids, now, sha } from './testing/ids.ts'
 import { aChangeRequest } from './testing/change-request.ts'
 import { type Io, sleep } from './io.ts'
@@ -211,6 +212,7 @@ export const usual: Answers = {
     git_version: '2.39.5',
   }),
   ...pullRequestAnswers,
+  getChangeRequestOrigins: () => someOrigins,
   diffChangeRequest: () => aDiff(),
   mergeChangeRequest: () => ({
     change_request: aChangeRequest({ status: 'merged', merged_at: at(0), merge_commit_sha: sha('a') }),

@@ -1974,6 +1974,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/origins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how the changed lines of a file were written
+         * @description For each changed line of a file: the tool call that wrote it and the prompt behind the call, from the transcripts of the sessions of the head branch. Lines that no call wrote have the commit that last changed them, and the calls that may have. For text files of at most 1 MiB.
+         */
+        get: operations["getChangeRequestOrigins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests/{crId}/checks": {
         parameters: {
             query?: never;
@@ -3984,6 +4004,81 @@ export interface components {
             /** @description Only with `include=effects`: what merging does beyond code. */
             effects?: components["schemas"]["MergeEffects"];
         };
+        ChangeRequestOrigins: {
+            head_sha: string;
+            path: string;
+            /** @description Every added line, and the removed lines of changes that only remove. */
+            lines: components["schemas"]["LineOrigin"][];
+            /** @description The named calls, oldest first. */
+            calls: components["schemas"]["OriginCall"][];
+            prompts: {
+                message_id: string;
+                /** Format: uuid */
+                session_id: string;
+                /** @description The first 600 characters. */
+                text: string;
+                truncated: boolean;
+                /** Format: date-time */
+                at: string;
+            }[];
+            commits: {
+                sha: string;
+                author_name: string;
+                /** Format: date-time */
+                authored_at: string;
+                subject: string;
+                /** @description Whether its author is the git identity of sandboxes. Git does not verify authors. */
+                by_agent: boolean;
+            }[];
+            /** @description The sessions whose transcripts were read: of the head branch, and those that they started. */
+            sessions: {
+                /** Format: uuid */
+                session_id: string;
+                name: string;
+            }[];
+            /** @description There are sessions whose transcripts you may not read. */
+            withheld: boolean;
+            /** @description Only the newest part of the transcripts was read. */
+            truncated: boolean;
+        };
+        LineOrigin: {
+            /**
+             * @description `old`: removed lines, with their numbers in the file before the change.
+             * @enum {string}
+             */
+            side: "new" | "old";
+            /** @description The first line, counted from 1. */
+            start: number;
+            /** @description The last line. */
+            end: number;
+            /** @description The tool call that wrote these lines, or removed them. Lines are compared without their indentation. Null: the transcript does not show one. */
+            call_id: string | null;
+            /** @description The commit that last changed these lines. Null for removed lines. */
+            commit_sha: string | null;
+            /** @description Tool calls that may have written them, where `call_id` is null. `same_text`: wrote the same text into this file. `names_file`: a command that names the file and ran before the commit. `ran_before_commit`: another command before the commit. `sub_agent`: its sub-agent changed the file. `cut`: the stored call is too long to compare. */
+            candidates: {
+                call_id: string;
+                /** @enum {string} */
+                reason: "same_text" | "names_file" | "ran_before_commit" | "sub_agent" | "cut";
+            }[];
+        };
+        OriginCall: {
+            /** @description The id of the part in the transcript. */
+            call_id: string;
+            message_id: string;
+            /** Format: uuid */
+            session_id: string;
+            /** @description The `message_id` of the prompt that it worked on. */
+            prompt_id: string | null;
+            tool: string;
+            /** @description The file or the command. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description When the message of the call began.
+             */
+            at: string;
+        };
         ChangeRequestChecks: {
             /**
              * @description `none`: svc.toml of the default branch has no checks. `not_run`: they cannot run; `reason` says why. `running`: at least one has not ended. `failed`: all ended, and not all passed.
@@ -4929,6 +5024,9 @@ export type HostPullRequest = components['schemas']['HostPullRequest'];
 export type ReadingGuide = components['schemas']['ReadingGuide'];
 export type ChangeRequestSummary = components['schemas']['ChangeRequestSummary'];
 export type MergePreview = components['schemas']['MergePreview'];
+export type ChangeRequestOrigins = components['schemas']['ChangeRequestOrigins'];
+export type LineOrigin = components['schemas']['LineOrigin'];
+export type OriginCall = components['schemas']['OriginCall'];
 export type ChangeRequestChecks = components['schemas']['ChangeRequestChecks'];
 export type Check = components['schemas']['Check'];
 export type CheckLogLine = components['schemas']['CheckLogLine'];
@@ -8839,6 +8937,38 @@ export interface operations {
                         /** @description Why the merge is not verified. */
                         reason?: string;
                     };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getChangeRequestOrigins: {
+        parameters: {
+            query: {
+                /**
+                 * @description The path of a changed file, as the diff names it.
+                 * @example src/login.ts
+                 */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeRequestOrigins"];
                 };
             };
             default: components["responses"]["Internal"];

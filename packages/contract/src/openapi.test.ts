@@ -34,7 +34,7 @@ describe('the routes', () => {
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
-    ...['getReviewState', 'getReadingGuide', 'blameFile', 'searchFiles'],
+    ...['getReviewState', 'getReadingGuide', 'getChangeRequestOrigins', 'blameFile', 'searchFiles'],
     ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
@@ -67,7 +67,7 @@ describe('the routes', () => {
 
   test('every route of change requests requires write access', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(25)
+    expect(ofChangeRequests).toHaveLength(26)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 

@@ -13,6 +13,7 @@ import * as hostWebhooks from './routes/host-webhooks.ts'
 import * as channels from './routes/channels.ts'
 import * as connectors from './routes/connectors.ts'
 import * as models from './routes/models.ts'
+import * as origins from './routes/origins.ts'
 import * as previews from './routes/previews.ts'
 import * as projects from './routes/projects.ts'
 import * as questions from './routes/questions.ts'
@@ -55,6 +56,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Unfinished work', about: 'Work of a session that is not committed and pushed.', module: unfinishedWork },
   { tag: 'Previews', about: 'Ports of a sandbox, opened in a browser.', module: previews },
   { tag: 'Change requests', about: 'Branches proposed for merging.', module: changeRequests },
+  { tag: 'Origins', about: 'How the lines of a change request were written.', module: origins },
   { tag: 'Checks', about: 'Commands that run on the merge of a change request.', module: checks },
   { tag: 'Reviews', about: 'Comments on the lines of a change request.', module: reviews },
   { tag: 'Inbox', about: 'What needs a person, across their projects.', module: inbox },

@@ -63,6 +63,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     ls: leaf(async () => (await import('../commands/cr/cr.ts')).ls, 'list'),
     show: leaf(async () => (await import('../commands/cr/cr.ts')).show, 'info', 'view'),
     diff: leaf(async () => (await import('../commands/cr/review/diff.ts')).diff),
+    origin: leaf(async () => (await import('../commands/cr/review/origin.ts')).origin),
     open: leaf(async () => (await import('../commands/cr/open.ts')).open, 'new', 'create'),
     edit: leaf(async () => (await import('../commands/cr/cr.ts')).edit),
     ready: leaf(async () => (await import('../commands/cr/cr.ts')).ready),

@@ -74,6 +74,7 @@ export const given: Record<string, Call> = {
   'cr merge': { args: [ids.cr] },
   'cr checkout': { args: ['3'] },
   'cr pull-request': { args: ['3'] },
+  'cr origin': { args: ['3', 'a.ts:3'] },
   'cr verify': { args: ['3'] },
   'cr close': { args: ['3'] },
   'cr reopen': { args: ['3'] },

@@ -17,6 +17,8 @@ export interface BlameCommit {
   author_name: string
   author_email: string
   authored_at: string
+  /** A commit that was amended or rebased has a later one. */
+  committed_at: string
   subject: string
 }
 
@@ -27,10 +29,10 @@ export type BlameOutcome =
 export const blameBytesMax = 1024 * 1024
 const outputBytesMax = 16 * 1024 * 1024
 
-/** Which commit last changed each line of a file. */
+/** Which commit last changed each line of a file. Lines that `notIn` contains count as of that commit, which saves their history. */
 export async function blameFile(
   repo: Repository,
-  input: { sha: Sha; path: string },
+  input: { sha: Sha; path: string; notIn?: Sha | undefined },
   options: CallOptions = {},
 ): Promise<BlameOutcome> {
   const found = await readFileAt(repo, { ...input, bytesMax: blameBytesMax }, options)
@@ -40,7 +42,8 @@ export async function blameFile(
   const path = input.path.replace(/^\/+|\/+$/g, '')
   // git takes the path as an argument, and arguments are text.
   if (!pathBytes(path).equals(Buffer.from(path))) return { kind: 'unnamed' }
-  const args = ['blame', '--incremental', '--no-progress', requireSha(input.sha), '--', path]
+  const range = input.notIn === undefined ? [] : [`^${requireSha(input.notIn)}`]
+  const args = ['blame', '--incremental', '--no-progress', requireSha(input.sha), ...range, '--', path]
   const { stdout } = await git(repo.dir, args, { ...options, bytesMax: outputBytesMax })
   return { kind: 'blame', ...readBlame(stdout) }
 }
@@ -67,7 +70,8 @@ function readBlame(output: Buffer): { ranges: BlameRange[]; commits: BlameCommit
 }
 
 function unread(sha: Sha): BlameCommit {
-  return { sha, author_name: '', author_email: '', authored_at: new Date(0).toISOString(), subject: '' }
+  const unknown = new Date(0).toISOString()
+  return { sha, author_name: '', author_email: '', authored_at: unknown, committed_at: unknown, subject: '' }
 }
 
 const lettersMax = 1000
@@ -82,6 +86,7 @@ function readFact(commit: BlameCommit, key: string, value: string): void {
   if (key === 'author-mail') commit.author_email = text().replace(/^<|>$/g, '')
   if (key === 'summary') commit.subject = text()
   if (key === 'author-time') commit.authored_at = isoOf(Number(value))
+  if (key === 'committer-time') commit.committed_at = isoOf(Number(value))
 }
 
 /** A commit can have any number as its time. */

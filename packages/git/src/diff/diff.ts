@@ -199,7 +199,7 @@ const diffConfig: [string, string][] = [
   ['core.quotePath', 'false'],
 ]
 
-const emptyTree = {
+export const emptyTree = {
   40: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   64: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
 } as Record<number, Sha>

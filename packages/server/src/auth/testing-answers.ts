@@ -139,6 +139,8 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   getReviewState: [404, 'people'],
   editReviewState: [400, 'people'],
   listChangeRequestVersions: [404, 'none'],
+  // It shows only transcripts of sessions that the caller controls: change-requests/origins/origins.test.ts.
+  getChangeRequestOrigins: [400, 'across'],
   validateManifest: [400, 'none'],
   listTriggers: [200, 'none'],
   getTrigger: [404, 'none'],

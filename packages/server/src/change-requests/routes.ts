@@ -11,6 +11,7 @@ import { mergeChangeRequest } from './merge/merge.ts'
 import { verificationFailures } from './effects/added-secrets.ts'
 import { openChangeRequest } from './open/open.ts'
 import { proposeFile } from './open/propose-file.ts'
+import { readOrigins } from './origins/read-origins.ts'
 import { previewChangeRequest } from './preview/preview.ts'
 import { getPullRequest, openHostPullRequest } from './merge/pull-request.ts'
 import { listWithTips, readChangeRequest } from './open/refresh-tips.ts'
@@ -54,6 +55,9 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     ),
     handle(contract.getReadingGuideRoute, async ({ project, params, query, request: { signal } }) =>
       withinTime(signal, (signal) => readingGuide(deps, { ...diffOptions({ ...params, project, query }), signal })),
+    ),
+    handle(contract.getOriginsRoute, async ({ project, caller, params, query, request: { signal } }) =>
+      withinTime(signal, (signal) => readOrigins(deps, { ...params, ...query, project, caller, signal })),
     ),
     handle(contract.previewChangeRequestRoute, async ({ project, caller, params, query, request: { signal } }) =>
       withinTime(signal, (signal) =>

@@ -61,7 +61,7 @@ beforeAll(async () => {
   app = await makeSessionApp({ files, configure: { slackApiUrl: slack.apiUrl, sessionLimit: 12 } })
   browser = await app.browser()
   await commit(app.repo, 'fix-build', { ...files, 'README.md': 'port 0\n' })
-  await commit(app.repo, 'other', { ...files, other: 'other\n' })
+  await commit(app.repo, 'other', { ...files, 'src/login.ts': 'other\n' })
   const { session_id } = await app.running()
   const other = { title: 'Other', head_ref: 'other' }
   const { cr_id, head_commit_sha } = await post<ChangeRequest>('change-requests', other)

@@ -43,7 +43,7 @@ const open = new Set([
   ...['listChangeRequests', 'mergeChangeRequest', 'openChangeRequest', 'previewChangeRequest', 'reopenChangeRequest'],
   ...['verifyChangeRequest', 'getChecks', 'readCheckLog', 'rerunChecks', 'createReview', 'listReviews'],
   ...['answerComment', 'applySuggestions', 'replyToComment', 'resolveComment', 'getReviewState', 'editReviewState'],
-  ...['listChangeRequestVersions', 'getReadingGuide'],
+  ...['listChangeRequestVersions', 'getReadingGuide', 'getChangeRequestOrigins'],
   ...['disableTrigger', 'enableTrigger', 'fireTrigger', 'getTrigger', 'listTriggers', 'streamProjectEvents'],
   ...['getChannel', 'listChannels', 'deployApp', 'getApp', 'listApps', 'openApp', 'readAppLogs', 'rollbackApp'],
   ...['stopApp', 'checkConnector', 'decideConnectorApproval', 'getConnector', 'listConnectorApprovals'],

@@ -1,0 +1,52 @@
+/** Repeats what tool calls wrote into one file, in order. Knows which call wrote a line that no later call removed. Pure. */
+import type { FileWrite } from '@svc/contract/schemas/file-writes'
+
+/** Enough to say which one removed a line of the base. Each removed line is looked up in all of them. */
+const wholesMax = 50
+
+/**
+ * It keeps lines, not their places: a command or a person may change the file between two calls, and then no place is
+ * known. Whoever reads it has to accept that one text can stand for several lines.
+ */
+export class WrittenLines {
+  /** The call of each occurrence of a line, oldest first. */
+  #live = new Map<string, number[]>()
+  readonly #removedBy = new Map<string, number>()
+  readonly #wholes: { call: number; lines: Set<string> }[] = []
+
+  /** `call` grows with time. */
+  apply(call: number, { kind, removed, added }: Pick<FileWrite, 'kind' | 'removed' | 'added'>): void {
+    if (kind === 'whole') return this.#replace(call, added)
+    for (const line of removed) {
+      this.#live.get(line)?.pop()
+      this.#removedBy.set(line, call)
+    }
+    for (const line of added) this.#push(line, call)
+  }
+
+  /** A line that was there before keeps the call that wrote it first. */
+  #replace(call: number, lines: string[]): void {
+    const before = this.#live
+    this.#live = new Map()
+    for (const line of lines) this.#push(line, before.get(line)?.shift() ?? call)
+    for (const [line, left] of before) if (left.length > 0) this.#removedBy.set(line, call)
+    if (this.#wholes.length < wholesMax) this.#wholes.push({ call, lines: new Set(lines) })
+  }
+
+  #push(line: string, call: number): void {
+    const calls = this.#live.get(line)
+    if (calls === undefined) this.#live.set(line, [call])
+    else calls.push(call)
+  }
+
+  /** The calls whose occurrences of this line are still there. */
+  writersOf(line: string): readonly number[] {
+    return this.#live.get(line) ?? []
+  }
+
+  /** The last call that removed this line, or the first that wrote the whole file without it. Null while the line is there. */
+  removerOf(line: string): number | null {
+    if (this.writersOf(line).length > 0) return null
+    return this.#removedBy.get(line) ?? this.#wholes.find(({ lines }) => !lines.has(line))?.call ?? null
+  }
+}
