@@ -117,8 +117,11 @@ const isCommit = (text: unknown): text is string => typeof text === 'string' && 
 const changeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequest),
-  validateSearch: (search): { tab?: ChangeRequestTab; since?: string; to?: string } => ({
+  validateSearch: (search): { tab?: ChangeRequestTab; since?: string; to?: string; path?: string; line?: number } => ({
     ...(isTab(search.tab) ? { tab: search.tab } : {}),
+    // A place in the diff.
+    ...plainTexts(search, 'path'),
+    ...(Number.isSafeInteger(search.line) ? { line: search.line as number } : {}),
     ...(isCommit(search.since) ? { since: search.since } : {}),
     ...(isCommit(search.to) ? { to: search.to } : {}),
   }),
@@ -131,6 +134,14 @@ const sessions = createRoute({
   // The start of the page. The service rejects a cursor that it did not issue.
   validateSearch: (search) => texts(search, 'cursor'),
   component: lazy(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
+})
+
+const session = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.session),
+  // A place in the conversation.
+  validateSearch: (search) => texts(search, 'message', 'part'),
+  component: lazy(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
 })
 
 const files = createRoute({
@@ -201,7 +212,7 @@ const ofProject = project.addChildren([
   newChangeRequest,
   changeRequest,
   sessions,
-  inProject(paths.session, () => import('./pages/sessions/detail.tsx'), 'SessionPage'),
+  session,
   inProject(paths.terminal, () => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
   files,
   searchFiles,

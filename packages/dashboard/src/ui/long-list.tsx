@@ -13,6 +13,8 @@ interface Listed<Row> {
   gapPx?: number
   /** With `end`, rows added above do not move the visible ones, and a reader at the end follows new rows. */
   beginsAt?: 'start' | 'end'
+  /** The key of a row to scroll to, once it is there. */
+  target?: string | null
   /** Receives the first and the last row near the screen. */
   onShown?: (first: number, last: number) => void
 }
@@ -60,7 +62,7 @@ export function LongList<Row>({
 }
 
 function useVirtualRows<Row>(
-  { rows, keyOf, rowPx, gapPx = 0, beginsAt = 'start', onShown }: Listed<Row>,
+  { rows, keyOf, rowPx, gapPx = 0, beginsAt = 'start', target = null, onShown }: Listed<Row>,
   scrollMargin: number,
   focused: number | null,
 ) {
@@ -90,6 +92,13 @@ function useVirtualRows<Row>(
     const frame = requestAnimationFrame(() => setPlaced(true))
     return () => cancelAnimationFrame(frame)
   }, [virtual, isPlaced, hasRows])
+  const goal = target === null ? -1 : rows.findIndex((row) => keyOf(row) === target)
+  const reached = useRef<string | null>(null)
+  useLayoutEffect(() => {
+    if (goal === -1 || !isPlaced || reached.current === target) return
+    reached.current = target
+    virtual.scrollToIndex(goal, { align: 'center' })
+  }, [virtual, goal, target, isPlaced])
   useEffect(() => {
     if (isPlaced && hasRows) onShown?.(first, last)
   }, [onShown, isPlaced, hasRows, first, last])

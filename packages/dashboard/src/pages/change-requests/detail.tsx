@@ -96,7 +96,7 @@ function useSize({ cr, summary }: Shown): Size | null {
 }
 
 function Panels({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
-  const { since = null, to = null } = route.useSearch()
+  const { since = null, to = null, path, line = null } = route.useSearch()
   const navigate = route.useNavigate()
   return (
     <>
@@ -116,6 +116,7 @@ function Panels({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
           <FilesTab
             cr={cr}
             range={{ since, to }}
+            target={path === undefined ? null : { path, line }}
             onRange={({ since, to }) =>
               void navigate({
                 search: { tab: 'files', ...(since !== null && { since }), ...(to !== null && { to }) },

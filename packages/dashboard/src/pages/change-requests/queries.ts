@@ -15,6 +15,8 @@ export type ReadingGuide = Reply<`${OneChangeRequest}/reading-guide`>
 export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]
 export type Thread = Review['comments'][number]
 export type ReviewState = Reply<`${OneChangeRequest}/review-state`>
+export type Origins = Reply<`${OneChangeRequest}/origins`>
+export type LineOrigin = Origins['lines'][number]
 export type Version = Reply<`${OneChangeRequest}/versions`>['versions'][number]
 export type Answered = Reply<'/v1/projects/{projectId}/change-requests'>
 export type Summary = NonNullable<Answered['summaries']>[string]
@@ -147,6 +149,15 @@ export const readingGuide = (cr: ChangeRequest, { since, to, ignoreWhitespace }:
     `${list}/{crId}/reading-guide`,
     { path: pathOf(cr), query: { renames: '1', since, to, ignore_whitespace: ignoreWhitespace ? '1' : null } },
     { staleTime: Infinity },
+  )
+
+/** How the changed lines of a file were written. */
+export const origins = (cr: ChangeRequest, path: string) =>
+  read(
+    [...commitsKey('origins', cr), path],
+    `${list}/{crId}/origins`,
+    { path: pathOf(cr), query: { path } },
+    { staleTime: 60_000, retry: false },
   )
 
 export const reviews = (cr: ChangeRequest) =>

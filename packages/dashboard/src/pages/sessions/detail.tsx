@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../components/status.tsx'
@@ -36,6 +37,8 @@ function LiveSession({ initial }: { initial: Session }) {
     { projectId: initial.project_id, sessionId: initial.session_id },
     { newest: stream.messages, isWhole: stream.isWhole },
   )
+  const { message, part = null } = route.useSearch()
+  const target = useMemo(() => (message === undefined ? null : { message, part }), [message, part])
   const busy = stream.turn === 'busy' && now.status === 'running'
   const { isLoaded, isReconnecting } = stream
   return (
@@ -66,6 +69,7 @@ function LiveSession({ initial }: { initial: Session }) {
               busy={busy}
               isLoaded={isLoaded}
               isReconnecting={isReconnecting}
+              target={target}
             />
             <Questions session={now} questions={stream.questions} />
             <Approvals sessionId={now.session_id} />

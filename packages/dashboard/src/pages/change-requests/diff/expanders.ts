@@ -30,10 +30,7 @@ export function makeExpandersReachable(host: HTMLElement, file: string): void {
     host.addEventListener('keydown', pressByKey)
     host.addEventListener('click', expandAll, { capture: true })
     host.addEventListener('focusin', rememberFocus)
-    // The viewer adds this button on hover, without a label.
-    host.addEventListener('pointermove', () =>
-      root.querySelector('[data-utility-button]')?.setAttribute('aria-label', 'Comment on this line'),
-    )
+    host.addEventListener('pointermove', () => labelCommentButton(root))
   }
   host.dataset.file = file
   const all = [...root.querySelectorAll<HTMLElement>(expander)]
@@ -44,6 +41,17 @@ export function makeExpandersReachable(host: HTMLElement, file: string): void {
     if (which !== 'all') each.setAttribute('aria-label', `${labels[which]}, ${file}`)
   }
   restoreFocus(all, file)
+}
+
+/** The viewer adds this button to the line under the pointer and to a selected one, without a label. */
+function labelCommentButton(root: ShadowRoot): void {
+  root.querySelector('[data-utility-button]')?.setAttribute('aria-label', 'Comment on this line')
+}
+
+/** Call it after a line was selected. */
+export function labelCommentButtons(): void {
+  for (const host of document.querySelectorAll<HTMLElement>('[data-file]'))
+    if (host.shadowRoot !== null) labelCommentButton(host.shadowRoot)
 }
 
 function pressByKey(event: KeyboardEvent): void {

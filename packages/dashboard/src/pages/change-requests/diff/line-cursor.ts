@@ -1,6 +1,6 @@
 /** A cursor on one line of the current file, for the keyboard and for screen readers. */
 import { type RefObject, useState } from 'react'
-import type { FileDiffMetadata, SelectedLineRange } from '@pierre/diffs'
+import type { FileDiffMetadata, Hunk, SelectedLineRange } from '@pierre/diffs'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { ViewerHandle } from './viewer.tsx'
 
@@ -62,6 +62,12 @@ export function useLineCursor(file: ChangedFile | null, viewer: RefObject<Viewer
         behavior: 'instant',
       })
     },
+    /** The hunk of the cursor, otherwise the first one. */
+    hunk(): number {
+      const line = at === null ? undefined : lines()[at]
+      const found = file?.view?.hunks.findIndex((each) => line !== undefined && isIn(each, line)) ?? -1
+      return Math.max(0, found)
+    },
     /** Begins a comment on the line of the cursor, otherwise on the first changed one. */
     begin(comment: (file: ChangedFile, range: SelectedLineRange) => void) {
       const all = lines()
@@ -69,6 +75,12 @@ export function useLineCursor(file: ChangedFile | null, viewer: RefObject<Viewer
       if (file !== null && line !== undefined) comment(file, range(line))
     },
   }
+}
+
+function isIn(hunk: Hunk, { side, line }: Line): boolean {
+  const [start, count] =
+    side === 'additions' ? [hunk.additionStart, hunk.additionCount] : [hunk.deletionStart, hunk.deletionCount]
+  return line >= start && line < start + count
 }
 
 function described(line: Line | undefined): string {

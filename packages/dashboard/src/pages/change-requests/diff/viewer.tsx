@@ -12,6 +12,7 @@ import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
 import { markMoved, MovedLabel, type Moves, movedStyles } from './moves.tsx'
+import { addOriginButtons, originStyles } from './origin-buttons.ts'
 import { makeScrollableReachable, scrollableStyles } from './scrollable.ts'
 import type { DraftComment, Drafts } from '../review/drafts.ts'
 import { highlightWorker } from './highlight-worker.ts'
@@ -24,11 +25,16 @@ const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
 const pool = { workerFactory: highlightWorker, poolSize }
 const highlighting = { theme: codeTheme }
 
-/** Darker than the theme's own, which has a contrast of 4.2 on an added line. */
-const commentStyles = `[style*='--diffs-token-light:#66707B'] { --diffs-token-light: #57606a !important; }`
-
 /** Prevents repainting of rendered rows while others scroll in, which took 40 % of the processor time. */
 const rowStyles = '[data-line], [data-column-number] { contain: layout style; }'
+
+/** Selected lines stay readable with the highlights of changed words. */
+const selectionStyles = `
+  [data-line][data-selected-line] { --mix-selection-light: 92%; --mix-selection-dark: 90%; box-shadow: inset 2px 0 var(--color-accent); }
+`
+
+/** The gray of comments in the light theme is too light for an added line. */
+const commentStyles = `[data-line] span[style*='--diffs-token-light:#66707B'] { --diffs-token-light: #57606a !important; }`
 
 /** The viewer renders nothing before its themes are loaded, so loading starts with this module. */
 getOrCreateWorkerPoolSingleton({ poolOptions: pool, highlighterOptions: highlighting })
@@ -69,6 +75,7 @@ export function Viewer({
   moves,
   onShowMoved,
   load,
+  onAskOrigin,
   onRendered,
 }: {
   ref: Ref<ViewerHandle>
@@ -84,15 +91,17 @@ export function Viewer({
   onShowMoved: Parameters<typeof MovedLabel>[0]['onShow']
   /** Loads a whole file for the context around its changes. */
   load: FileDiffContentsLoader
+  /** Shows how a hunk was written. Null where the diff is not of the current head. */
+  onAskOrigin: ((file: ChangedFile, hunk: number) => void) | null
   /** Runs after each render of a file. */
   onRendered: () => void
 }) {
   const notes = useMemo(() => [...threads, ...moves.placed], [threads, moves])
   const items = useItems(files, { collapsed, drafts, threads: notes })
   // Not part of the options, because a change of options renders everything again.
-  const latest = useRef({ files, drafts, moves, onRendered })
+  const latest = useRef({ files, drafts, moves, onAskOrigin, onRendered })
   useEffect(() => {
-    latest.current = { files, drafts, moves, onRendered }
+    latest.current = { files, drafts, moves, onAskOrigin, onRendered }
   })
   const options = useMemo(
     () => ({
@@ -103,12 +112,18 @@ export function Viewer({
       hunkSeparators: 'line-info' as const,
       expansionLineCount: linesAtOnce,
       loadDiffFiles: load,
-      unsafeCSS: `${rowStyles}${expanderStyles}${movedStyles}${scrollableStyles}${commentStyles}`,
+      unsafeCSS: `${rowStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
       onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
         if (phase === 'unmount') return
         makeExpandersReachable(host, context.item.id)
         makeScrollableReachable(host)
         markMoved(host, latest.current.moves.lines.get(context.item.id))
+        const file = latest.current.files.find(({ path }) => path === context.item.id)
+        if (latest.current.onAskOrigin !== null && file?.view != null)
+          addOriginButtons(host, {
+            hunks: file.view.hunks.length,
+            onAsk: (hunk) => latest.current.onAskOrigin?.(file, hunk),
+          })
         latest.current.onRendered()
       },
       stickyHeaders: true,

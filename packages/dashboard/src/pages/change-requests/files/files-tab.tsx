@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type ComponentProps, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
 import { type ChangeRequest, type Diff, diff, type Review } from '../queries.ts'
@@ -12,6 +12,7 @@ import { type Viewed, useLastViewed } from './last-viewed.ts'
 import { useLineCursor } from '../diff/line-cursor.ts'
 import { movesIn } from '../diff/moves.tsx'
 import { isPicture, PlainFiles, showPlain } from '../diff/plain-files.tsx'
+import { OriginButton, OriginsOf, useOrigins } from '../origins/use-origins.tsx'
 import { useReviewState } from '../review/review-state.ts'
 import { ApplyButton } from '../review/suggestion.tsx'
 import { LooseThreads, ThreadCardOf, useThreads } from '../review/threads.tsx'
@@ -31,7 +32,18 @@ interface Compare {
   onRange: (range: Range) => void
 }
 
-export default function FilesTab({ cr, range, onRange }: Compare & { cr: ChangeRequest }) {
+/** A place to begin at. */
+export interface Target {
+  path: string
+  line: number | null
+}
+
+export default function FilesTab({
+  cr,
+  range,
+  onRange,
+  target,
+}: Compare & { cr: ChangeRequest; target: Target | null }) {
   const { since, to } = range
   const [view, setView] = useView()
   // The previous diff stays until the next one arrives, so that a pressed button keeps the focus.
@@ -56,6 +68,7 @@ export default function FilesTab({ cr, range, onRange }: Compare & { cr: ChangeR
             mine={mine}
             range={range}
             onRange={onRange}
+            target={target}
             view={view}
             onView={setView}
           />
@@ -73,6 +86,7 @@ interface Compared {
 }
 
 interface Options extends Compare {
+  target: Target | null
   mine: ReturnType<typeof useReviewState>
   view: View
   onView: (view: View) => void
@@ -90,7 +104,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const compared = { cr, lastViewed, range, onRange }
   const files = useChangedFiles(diff, isRendered)
   const moves = useMemo(() => movesIn(files, order.moves), [files, order.moves])
-  const { viewer, current, show, showLines, step } = useCurrentFile(files)
+  const { viewer, current, show, showLines, step } = useCurrentFile(files, request.target)
   const { isViewed, toggleViewed } = useViewedMarks(mine)
   const drafts = useDrafts(mine)
   const folds = useFolds(isViewed)
@@ -98,12 +112,14 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const threads = useThreads(cr, { diff, files, range })
   const context = useContextLines(cr.project_id, diff.head_sha)
   const [areKeysShown, setKeysShown] = useState(false)
+  const origins = useOrigins(viewer, range)
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
     n: () => step(1, (file) => !isViewed(file)),
     v: () => current !== null && toggleViewed(current),
     c: () => cursor.begin(drafts.begin),
+    h: () => origins.ask?.(current ?? files[0], cursor.hunk()),
     ArrowDown: () => cursor.move(1),
     ArrowUp: () => cursor.move(-1),
     s: () => onView({ ...view, layout: view.layout === 'split' ? 'unified' : 'split' }),
@@ -118,7 +134,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         </p>
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
-        {current !== null && <ViewedToggle on={isViewed(current)} onChange={() => toggleViewed(current)} />}
+        <ViewedToggle file={current} isViewed={isViewed} onToggle={toggleViewed} />
       </Toolbar>
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
       <Announcement>{cursor.announcement}</Announcement>
@@ -144,10 +160,11 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
                   drafts={drafts}
                   threads={threads.placed}
                   renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
-                  renderNote={(path) => <FoldNote path={path} folds={folds} />}
+                  renderNote={(path) => <FileNote path={path} files={files} folds={folds} onAsk={origins.ask} />}
                   moves={moves}
                   onShowMoved={showLines}
                   load={context.load}
+                  onAskOrigin={origins.ask}
                   onRendered={() => setRendered(true)}
                 />
               </div>
@@ -157,13 +174,37 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         </div>
       )}
       <SendReview cr={cr} headSha={diff.head_sha} drafts={drafts} />
+      <OriginsOf cr={cr} diff={diff} files={files} of={origins} />
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
   )
 }
 
-function ViewedToggle(of: { on: boolean; onChange: () => void }) {
-  return <Toggle {...of}>Viewed</Toggle>
+function ViewedToggle({
+  file,
+  isViewed,
+  onToggle,
+}: {
+  file: ChangedFile | null
+  isViewed: (file: ChangedFile) => boolean
+  onToggle: (file: ChangedFile) => void
+}) {
+  if (file === null) return null
+  return (
+    <Toggle on={isViewed(file)} onChange={() => onToggle(file)}>
+      Viewed
+    </Toggle>
+  )
+}
+
+/** Stands in the header of a file. */
+function FileNote({ folds, ...of }: ComponentProps<typeof OriginButton> & { folds: ReturnType<typeof useFolds> }) {
+  return (
+    <>
+      <FoldNote path={of.path} folds={folds} />
+      <OriginButton {...of} />
+    </>
+  )
 }
 
 /** For screen readers. */
@@ -236,23 +277,28 @@ function Omissions({ cr, diff, lastViewed }: Compared) {
 }
 
 /** The file that the reader chose last, and the way to the others. */
-function useCurrentFile(files: ChangedFile[]) {
+function useCurrentFile(files: ChangedFile[], begin: Target | null) {
   const viewer = useRef<ViewerHandle>(null)
-  const target = useRef<string | null>(null)
-  const [path, setPath] = useState<string | null>(null)
+  const target = useRef<Target | null>(begin)
+  const [path, setPath] = useState<string | null>(begin?.path ?? null)
   const scrollToTarget = () => {
-    const id = target.current
+    if (target.current === null || viewer.current === null) return
+    const { path: id, line } = target.current
     const file = files.find(({ path }) => path === id)
-    if (id === null || viewer.current === null || (file !== undefined && isComing(file))) return
+    if (file !== undefined && isComing(file)) return
     target.current = null
     viewer.current.scrollTo({ type: 'item', id, align: 'start', behavior: 'instant' })
+    if (line === null) return
+    const side = 'additions' as const
+    viewer.current.setSelectedLines({ id, range: { start: line, end: line, side } })
+    viewer.current.scrollTo({ type: 'line', id, lineNumber: line, side, align: 'center', behavior: 'instant' })
   }
   // A file that is still being read is scrolled to once it is read.
   useEffect(scrollToTarget, [files])
   const show = (path: string) => {
     setPath(path)
     if (showPlain(path)) return
-    target.current = path
+    target.current = { path, line: null }
     scrollToTarget()
   }
   /** Chooses the file with these lines, and the lines. */

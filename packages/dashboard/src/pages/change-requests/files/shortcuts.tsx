@@ -10,6 +10,7 @@ const keys: [string, string][] = [
   ['↓', 'Next line of the file'],
   ['↑', 'Previous line of the file'],
   ['c', 'Comment on that line, or on the first changed one'],
+  ['h', 'Show how the change at that line was written'],
   ['s', 'Switch between split and unified'],
   ['w', 'Show or hide whitespace changes'],
   ['?', 'Show keyboard shortcuts'],

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Failure } from '../../../components/requests.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
@@ -7,7 +7,9 @@ import { type Message, type Session, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
 import { useAuthors } from './authors.ts'
 import { MessageItem } from './message.tsx'
+import { unfold } from './foldable.tsx'
 import { PendingPrompts } from './pending-prompts.tsx'
+import { PlaceContext, type Target } from './place.ts'
 import type { Conversation as Loaded } from './use-conversation.ts'
 
 /** Earlier messages load when the reader is this close to the first loaded one. */
@@ -22,6 +24,7 @@ export function Conversation({
   busy,
   isLoaded,
   isReconnecting,
+  target,
 }: {
   /** The API path of the session. */
   address: string
@@ -31,10 +34,11 @@ export function Conversation({
   /** The stream has sent the current state. */
   isLoaded: boolean
   isReconnecting: boolean
+  /** What a link led to. */
+  target: Target | null
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
-  const { asleep_since: asleepSince } = session
   const authorOf = useAuthors(session, messages)
   const isTurnOver = isLoaded && !busy
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
@@ -44,6 +48,7 @@ export function Conversation({
     },
     [state, load],
   )
+  const place = usePlace(session, { target, conversation, isLoaded })
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
       {session.transcript_deleted_at != null && state === 'none' && (
@@ -53,37 +58,55 @@ export function Conversation({
       )}
       {messages.length > 0 && <Beginning state={state} load={load} />}
       {earlier.error !== null && <Failure error={earlier.error} retry={load} />}
-      <LongList
-        label="Messages"
-        rows={messages}
-        keyOf={({ message_id }) => message_id}
-        rowPx={messagePx}
-        gapPx={12}
-        total={state === 'none' ? messages.length : null}
-        beginsAt="end"
-        onShown={onShown}
-      >
-        {(message, at) => (
-          <MessageItem
-            message={message}
-            {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
-            address={address}
-            isOver={isTurnOver || at !== lastAnswer}
-            isQueued={busy && at > lastAnswer && hasOpenAnswer(messages[lastAnswer])}
-          />
-        )}
-      </LongList>
+      <PlaceContext value={place}>
+        <LongList
+          label="Messages"
+          rows={messages}
+          keyOf={({ message_id }) => message_id}
+          rowPx={messagePx}
+          gapPx={12}
+          total={state === 'none' ? messages.length : null}
+          beginsAt="end"
+          target={target?.message ?? null}
+          onShown={onShown}
+        >
+          {(message, at) => (
+            <MessageItem
+              message={message}
+              {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
+              address={address}
+              isOver={isTurnOver || at !== lastAnswer}
+              isQueued={busy && at > lastAnswer && hasOpenAnswer(messages[lastAnswer])}
+            />
+          )}
+        </LongList>
+      </PlaceContext>
       <PendingPrompts session={session} busy={busy} isEmpty={isLoaded && messages.length === 0} />
-      <div className="min-h-6 pl-8 text-sm text-dim">
-        <p role="status">{isReconnecting ? 'Reconnecting…' : <AgentState session={session} busy={busy} />}</p>
-        {asleepSince != null && !busy && !isReconnecting && (
-          <p>
-            The agent fell asleep <Time at={asleepSince} />. The next prompt wakes it.
-          </p>
-        )}
-      </div>
+      <AgentLine session={session} busy={busy} isReconnecting={isReconnecting} />
     </section>
   )
+}
+
+/** Loads earlier messages until the target is there. */
+function usePlace(
+  { project_id: projectId, branch_name: branch }: Session,
+  {
+    target,
+    conversation: { messages, earlier },
+    isLoaded,
+  }: { target: Target | null; conversation: Loaded; isLoaded: boolean },
+) {
+  const isShown = useRef(false)
+  const { state, load } = earlier
+  useEffect(() => {
+    const isMissing = target !== null && !messages.some(({ message_id }) => message_id === target.message)
+    if (isMissing && isLoaded && state === 'there') load()
+  }, [target, messages, isLoaded, state, load])
+  return useMemo(() => {
+    isShown.current = false
+    if (target?.part != null) unfold(target.part)
+    return { projectId, branch, target, isShown }
+  }, [projectId, branch, target])
 }
 
 /** A fixed height, so that the messages do not move. */
@@ -108,6 +131,20 @@ function answerAuthor(messages: readonly Message[], at: number, { agent_name: ag
 }
 
 const hasOpenAnswer = (answer: Message | undefined) => answer !== undefined && answer.completed_at === null
+
+function AgentLine({ isReconnecting, ...of }: { session: Session; busy: boolean; isReconnecting: boolean }) {
+  const { asleep_since: asleepSince } = of.session
+  return (
+    <div className="min-h-6 pl-8 text-sm text-dim">
+      <p role="status">{isReconnecting ? 'Reconnecting…' : <AgentState {...of} />}</p>
+      {asleepSince != null && !of.busy && !isReconnecting && (
+        <p>
+          The agent fell asleep <Time at={asleepSince} />. The next prompt wakes it.
+        </p>
+      )}
+    </div>
+  )
+}
 
 function AgentState({ session, busy }: { session: Session; busy: boolean }) {
   const { status, waiting_for: waitingFor, asleep_since: asleepSince } = session

@@ -21,4 +21,6 @@ export function Foldable({
   )
 }
 
+export const unfold = (id: string) => unfolded.add(id)
+
 export const isUnfolded = (id: string) => unfolded.has(id)

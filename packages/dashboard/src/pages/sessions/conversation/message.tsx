@@ -1,10 +1,11 @@
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { memo, type ReactNode } from 'react'
+import { memo, type ReactNode, useRef } from 'react'
 import { Prose } from '../../../components/markdown.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Time } from '../../../ui/text.tsx'
 import type { Message } from '../queries.ts'
 import { Foldable } from './foldable.tsx'
+import { useTarget } from './place.ts'
 import { ToolCall } from './tool-call.tsx'
 
 type Part = Message['parts'][number]
@@ -30,8 +31,10 @@ export const MessageItem = memo(function MessageItem({
   isQueued?: boolean
 }) {
   const isUser = message.role === 'user'
+  const element = useRef<HTMLElement>(null)
+  const isTarget = useTarget(element, { message: message.message_id })
   return (
-    <article aria-label={isUser ? 'Prompt' : 'Answer'}>
+    <article ref={element} tabIndex={isTarget ? -1 : undefined} aria-label={isUser ? 'Prompt' : 'Answer'}>
       <ByAuthor
         name={author}
         of={isUser ? 'person' : 'agent'}

@@ -2,11 +2,13 @@
 import { isRecord, parseJson } from '@svc/contract/json'
 import { durationText, planIn, toolOutcome, toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { Check, LoaderCircle, X } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Stat } from '../../../ui/stat.tsx'
 import type { Message } from '../queries.ts'
 import { countLines, DiffLines } from './diff-lines.tsx'
 import { Foldable, isUnfolded } from './foldable.tsx'
+import { InChangeRequest } from './in-change-request.tsx'
+import { useTarget } from './place.ts'
 
 export type ToolPart = Extract<Message['parts'][number], { type: 'tool' }>
 
@@ -22,8 +24,13 @@ export function ToolCall({ part, isOver }: { part: ToolPart; isOver: boolean }) 
   const outcome = toolOutcome(part, { isOver })
   const diff = diffOf(part)
   const tail = outcome.hasFailed && !isOpen ? tailOf(part.output) : ''
+  const element = useRef<HTMLDivElement>(null)
+  const isTarget = useTarget(element, { part: part.id })
   return (
-    <div className="overflow-hidden rounded-md border border-edge bg-panel text-sm">
+    <div
+      ref={element}
+      className={`overflow-hidden rounded-md border bg-panel text-sm ${isTarget ? 'border-accent' : 'border-edge'}`}
+    >
       <Foldable id={part.id} onFold={setOpen} className="group">
         <summary className="flex min-h-8 cursor-pointer list-none items-center gap-2 px-3 py-1 hover:bg-hover [&::-webkit-details-marker]:hidden">
           <OutcomeMark outcome={outcome} status={part.status} />
@@ -41,6 +48,7 @@ export function ToolCall({ part, isOver }: { part: ToolPart; isOver: boolean }) 
           ) : (
             <DiffLines diff={diff} label={`Diff of ${toolTarget(part)}`} />
           )}
+          {isOpen && diff !== null && <InChangeRequest part={part} />}
         </div>
       </Foldable>
       {tail !== '' && (
