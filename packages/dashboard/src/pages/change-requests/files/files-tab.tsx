@@ -129,9 +129,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   return (
     <div className="flex flex-col gap-3">
       <Toolbar view={view} onView={onView} onKeys={() => setKeysShown(true)} busy={request.busy}>
-        <p className="min-w-40 flex-1 text-sm text-dim" role="status">
-          {counted(diff, files, isViewed) + threads.counted}
-        </p>
+        <Progress text={counted(diff, files, isViewed) + threads.counted} />
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
         <ViewedToggle file={current} isViewed={isViewed} onToggle={toggleViewed} />
@@ -177,6 +175,14 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
       <OriginsOf cr={cr} diff={diff} files={files} of={origins} />
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
+  )
+}
+
+function Progress({ text }: { text: string }) {
+  return (
+    <p className="min-w-40 flex-1 text-sm text-dim" role="status">
+      {text}
+    </p>
   )
 }
 
