@@ -156,6 +156,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions log': () => ({ args: [session] }),
   'sessions rename': () => ({ args: [session, freshName('named')] }),
   'sessions abort': () => ({ args: [session] }),
+  'sessions queue': () => ({ args: [session] }),
   'sessions questions': () => ({ args: [] }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
@@ -300,7 +301,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
   ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'browsers revoke'],
-  ...['sessions recover', 'sessions answer', 'sessions shell', 'cr pull-request'],
+  ...['sessions recover', 'sessions answer', 'sessions cancel', 'sessions shell', 'cr pull-request'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 

@@ -16,6 +16,7 @@ import { browseAnswers } from './testing/browse.ts'
 import { checkAnswers } from './testing/check.ts'
 import { pullRequestAnswers } from './testing/pull-request.ts'
 import { inboxAnswers } from './testing/inbox.ts'
+import { aPrompt } from './testing/prompt.ts'
 import { questionAnswers } from './testing/question.ts'
 import { usualConnectors } from './testing/connector.ts'
 import { aSlot, aTrigger } from './testing/trigger.ts'
@@ -187,8 +188,9 @@ export const usual: Answers = {
   refreshSession: () => aSession({ refresh: aRefresh() }),
   promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
   updateSession: ({ body }) => aSession(body as Partial<Session>),
-  listPrompts: () => ({ prompts: [] }),
   ...inboxAnswers,
+  listPrompts: () => ({ prompts: [aPrompt()] }),
+  cancelPrompt: () => aPrompt({ status: 'cancelled' }),
   ...questionAnswers,
   getTranscript: () => ({ messages: [] }),
   getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),

@@ -1216,6 +1216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/prompts/{promptId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a waiting prompt
+         * @description Only while it waits. `conflict` (409) once the agent has it: abort the turn instead. Cancelling a cancelled prompt changes nothing.
+         */
+        delete: operations["cancelPrompt"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions": {
         parameters: {
             query?: never;
@@ -1337,7 +1357,7 @@ export interface paths {
         };
         /**
          * List the prompts of a session
-         * @description Newest first, each with its outcome.
+         * @description Newest first, each with its outcome. `status=accepted` are those that wait, such as for the end of the current turn.
          */
         get: operations["listPrompts"];
         put?: never;
@@ -1359,7 +1379,7 @@ export interface paths {
         put?: never;
         /**
          * Send a prompt to the agent of a session
-         * @description At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked.
+         * @description At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked: `accepted` while the prompt waits, such as for the end of the current turn.
          */
         post: operations["promptSession"];
         delete?: never;
@@ -3471,6 +3491,31 @@ export interface components {
             updated_at: string;
             created_by: string | null;
         };
+        Prompt: {
+            /** Format: uuid */
+            prompt_id: string;
+            text: string;
+            /** @enum {string} */
+            status: "accepted" | "delivered" | "failed" | "cancelled";
+            error: {
+                code: string;
+                message: string;
+            } | null;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description When the prompt was delivered, refused or cancelled. */
+            settled_at: string | null;
+            attachments: components["schemas"]["Attachment"][];
+        };
+        Attachment: {
+            /** Format: uuid */
+            attachment_id: string;
+            name: string;
+            bytes: number;
+            /** @description Detected from the first bytes of the file, never from its name. */
+            content_type: string;
+        };
         Session: {
             /** Format: uuid */
             session_id: string;
@@ -3614,31 +3659,6 @@ export interface components {
             /** @constant */
             type: "file";
             id: string;
-        };
-        Prompt: {
-            /** Format: uuid */
-            prompt_id: string;
-            text: string;
-            /** @enum {string} */
-            status: "accepted" | "delivered" | "failed" | "cancelled";
-            error: {
-                code: string;
-                message: string;
-            } | null;
-            created_by: string | null;
-            /** Format: date-time */
-            created_at: string;
-            /** @description When the prompt was delivered, refused or cancelled. */
-            settled_at: string | null;
-            attachments: components["schemas"]["Attachment"][];
-        };
-        Attachment: {
-            /** Format: uuid */
-            attachment_id: string;
-            name: string;
-            bytes: number;
-            /** @description Detected from the first bytes of the file, never from its name. */
-            content_type: string;
         };
         SessionEvent: {
             /** @constant */
@@ -4940,6 +4960,7 @@ export interface components {
         name: string;
         /** @description The id of the session. */
         sessionId: string;
+        promptId: string;
         attachmentId: string;
         questionId: string;
         /** @description The id of the change request. */
@@ -5000,14 +5021,14 @@ export type CommitEntry = components['schemas']['CommitEntry'];
 export type DiffFile = components['schemas']['DiffFile'];
 export type ChangeRequest = components['schemas']['ChangeRequest'];
 export type Secret = components['schemas']['Secret'];
+export type Prompt = components['schemas']['Prompt'];
+export type Attachment = components['schemas']['Attachment'];
 export type Session = components['schemas']['Session'];
 export type TurnError = components['schemas']['TurnError'];
 export type SessionRefresh = components['schemas']['SessionRefresh'];
 export type StartPhase = components['schemas']['StartPhase'];
 export type Message = components['schemas']['Message'];
 export type MessagePart = components['schemas']['MessagePart'];
-export type Prompt = components['schemas']['Prompt'];
-export type Attachment = components['schemas']['Attachment'];
 export type SessionEvent = components['schemas']['SessionEvent'];
 export type Question = components['schemas']['Question'];
 export type ModelUpstream = components['schemas']['ModelUpstream'];
@@ -7411,6 +7432,33 @@ export interface operations {
             default: components["responses"]["Internal"];
         };
     };
+    cancelPrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+                promptId: components["parameters"]["promptId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
     listSessions: {
         parameters: {
             query?: {
@@ -7706,6 +7754,8 @@ export interface operations {
                 limit?: number;
                 /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example accepted */
+                status?: "accepted" | "delivered" | "failed" | "cancelled" | "all";
             };
             header?: never;
             path: {

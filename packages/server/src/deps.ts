@@ -87,7 +87,13 @@ export interface SessionRunner {
   turnOf(sessionId: string): 'busy' | 'idle'
   /** Null when this server does not run the session's sandbox, as with `followerOf` and `wipOf`. */
   daemonOf(sessionId: string): DaemonAddress | null
-  followerOf(sessionId: string): { storeNow(): Promise<void>; runtimeRestarted(): Promise<void> } | undefined
+  followerOf(sessionId: string):
+    | {
+        storeNow(): Promise<void>
+        runtimeRestarted(): Promise<void>
+        promptCancelled(prompt: { prompt_id: string }, reason: string): void
+      }
+    | undefined
   wipOf(
     sessionId: string,
   ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null

@@ -40,6 +40,8 @@ export const given: Record<string, Call> = {
   'sessions shell': { args: [ids.session] },
   'sessions rename': { args: [ids.session, 'Parser tests'] },
   'sessions abort': { args: [ids.session] },
+  'sessions queue': { args: [ids.session] },
+  'sessions cancel': { args: [ids.session] },
   'sessions answer': { args: [ids.session, 'once'] },
   'sessions recover': { args: [ids.session, '--into-sandbox'] },
   'sessions preview': { args: [ids.session, '5173'] },

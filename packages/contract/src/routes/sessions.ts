@@ -233,7 +233,7 @@ export const promptSessionRoute = route.post('project-write', `${base}/:sessionI
   name: 'promptSession',
   summary: 'Send a prompt to the agent of a session',
   description:
-    'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked.',
+    'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The response comes before the agent has worked: `accepted` while the prompt waits, such as for the end of the current turn.',
   errors: [...startErrors, 'unprocessable', 'runtime_booting', ...repositoryErrors, 'quota_exceeded'],
   effect: 'adds',
   body: z.strictObject({
@@ -277,9 +277,19 @@ export type Prompt = z.infer<typeof prompt>
 export const listPromptsRoute = route.get('project-read', `${base}/:sessionId/prompts`, {
   name: 'listPrompts',
   summary: 'List the prompts of a session',
-  description: 'Newest first, each with its outcome.',
-  query: page,
+  description:
+    'Newest first, each with its outcome. `status=accepted` are those that wait, such as for the end of the current turn.',
+  query: page.extend({ status: z.enum([...promptStatuses, 'all']).default('all') }),
+  example: { query: { status: 'accepted' } },
   reply: z.object({ prompts: z.array(prompt) }),
+})
+
+export const cancelPromptRoute = route.delete('project-write', `${base}/:sessionId/prompts/:promptId`, {
+  name: 'cancelPrompt',
+  summary: 'Cancel a waiting prompt',
+  description:
+    'Only while it waits. `conflict` (409) once the agent has it: abort the turn instead. Cancelling a cancelled prompt changes nothing.',
+  reply: prompt,
 })
 
 export const abortSessionRoute = route.post('project-write', `${base}/:sessionId/abort`, {

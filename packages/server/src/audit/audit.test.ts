@@ -17,6 +17,7 @@ import {
   memberChanges,
   modelUpstreamActs,
   proposeFile,
+  promptChanges,
   pullRequest,
   rerunChecks,
 } from './testing-changes.ts'
@@ -214,10 +215,7 @@ const changes: Record<string, Change> = {
       return () => app.request('DELETE', path)
     },
   },
-  promptSession: {
-    action: 'session.prompt',
-    prepare: async () => post(`${await freshSession()}/prompt`, { text: 'hello' }),
-  },
+  ...promptChanges(() => app, freshSession),
   abortSession: { action: 'session.abort', prepare: async () => post(`${await freshSession()}/abort`) },
   answerQuestion: answerQuestion(() => app, freshSession),
   saveUnfinishedWork: { action: 'session.save', prepare: async () => post(`${await freshSession()}/wip`) },

@@ -218,3 +218,29 @@ export const capAccountUsage = (app: () => TestApp) => ({
   prepare: async () => () =>
     app().request('PATCH', `/v1/accounts/${app().owner.account_id}/usage`, { body: { model_tokens_per_month: null } }),
 })
+
+export const promptChanges = (app: () => SessionApp, freshSession: () => Promise<string>) => ({
+  promptSession: {
+    action: 'session.prompt',
+    async prepare() {
+      const path = await freshSession()
+      return () => app().request('POST', `${path}/prompt`, { body: { text: 'hello' } })
+    },
+  },
+  cancelPrompt: {
+    action: 'session.cancel_prompt',
+    async prepare() {
+      const { options } = app().driver
+      options.bootMs = 60_000
+      const { body: session } = await app().create()
+      delete options.bootMs
+      const sent = { body: { text: 'never mind' } }
+      const { body } = await app().request<{ prompt_id: string }>(
+        'POST',
+        app().path(session.session_id, 'prompt'),
+        sent,
+      )
+      return () => app().request('DELETE', app().path(session.session_id, `prompts/${body.prompt_id}`))
+    },
+  },
+})

@@ -96,6 +96,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   refreshSession: [400, 202],
   deleteSession: [404, 200],
   promptSession: [400, 202],
+  cancelPrompt: [404, 404],
   abortSession: [404, 200],
   listQuestions: [404, 200],
   // Users answer agents, so the token of a session cannot, even for its descendants.

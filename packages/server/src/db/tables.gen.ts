@@ -822,6 +822,7 @@ export interface Schema {
     delivered_at: Timestamp | null
     error_code: string | null
     settled_at: Timestamp | null
+    delivery_generation: number | null
   }
   session_questions: {
     question_id: string

@@ -1,6 +1,7 @@
 import {
   abortSessionRoute,
   bundleUnfinishedWorkRoute,
+  cancelPromptRoute,
   createSessionRoute,
   deleteProjectRoute,
   deleteSessionRoute,
@@ -42,6 +43,7 @@ import { mintCloneCredential } from './lifecycle/credentials.ts'
 import { deleteProject, purgeProject } from './delete-project.ts'
 import { streamSessionEvents } from './conversation/events.ts'
 import { openOrigin } from '../sandboxes/private-origin.ts'
+import { cancelPrompt, redactPrompt } from './conversation/cancel-prompt.ts'
 import { abortSession, promptSession } from './conversation/prompt.ts'
 import { listPrompts } from './conversation/prompt-store.ts'
 import { refreshSession } from './refresh/refresh.ts'
@@ -142,13 +144,11 @@ function conversationRoutes(deps: Deps): Mounted[] {
       const { prompts, next } = await listPrompts(deps.db, sessionId, query)
       // The texts of waiting prompts are not redacted yet.
       const redactor = await redactorOfPrompts(deps, project, { sessionId, caller })
-      const shown = prompts.map((prompt) => ({
-        ...prompt,
-        text: redactor.text(prompt.text),
-        attachments: prompt.attachments.map((each) => ({ ...each, name: redactor.text(each.name) })),
-      }))
-      return new Page({ prompts: shown }, next)
+      return new Page({ prompts: prompts.map((prompt) => redactPrompt(prompt, redactor)) }, next)
     }),
+    onSession(cancelPromptRoute, async ({ project, session, params, caller }) =>
+      cancelPrompt(deps, { project, session, caller, promptId: params.promptId }),
+    ),
     onSession(abortSessionRoute, async ({ session, caller }) => {
       await abortSession(deps, { session, caller })
       return { ok: true }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
+import { aPrompt } from '../../testing/prompt.ts'
 import { aQuestion } from '../../testing/question.ts'
 import { aRefresh, aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
 
@@ -276,6 +277,33 @@ describe('svc sessions', () => {
     const { code, stdout } = await svc(['sessions', 'rename', ids.session, 'Parser tests'], { service, env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: `✓ Renamed to Parser tests  ${ids.session}\n` })
     expect(service.of('updateSession')[0]!.body).toEqual({ name: 'Parser tests' })
+  })
+
+  test('queue lists the prompts that wait, and cancel takes one back', async () => {
+    const second = '66666666-6666-4666-8666-666666666666'
+    const two = [aPrompt({ prompt_id: second, text: 'And then\nthe docs.' }), aPrompt()]
+    await using service = startService({ listPrompts: () => ({ prompts: two }) })
+    const list = await svc(['sessions', 'queue', ids.session], { service, env })
+    expect(list.stdout).toMatch(/Then run the tests\.[^]*And then/)
+    const ambiguous = await svc(['sessions', 'cancel', ids.session], { service, env })
+    expect([ambiguous.code, ambiguous.stderr]).toEqual([1, expect.stringContaining('2 prompts wait')] as never)
+    const one = await svc(['sessions', 'cancel', ids.session, '6666'], { service, env })
+    expect([one.code, one.stdout]).toEqual([0, expect.stringContaining('✓ Cancelled ')] as never)
+    expect(service.of('cancelPrompt').map(({ params }) => params.promptId)).toEqual([second])
+    expect(service.of('listPrompts')[0]!.query).toMatchObject({ status: 'accepted' })
+
+    await using quiet = startService({ listPrompts: () => ({ prompts: [] }) })
+    const none = await svc(['sessions', 'queue', ids.session], { service: quiet, env })
+    expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('No prompt waits.')] as never)
+    const nothing = await svc(['sessions', 'cancel', ids.session], { service: quiet, env })
+    expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringContaining('svc sessions abort')] as never)
+    await using late = startService({
+      cancelPrompt: () => {
+        throw new ServiceError('conflict', 'The agent has this prompt already, so it can no longer be cancelled.')
+      },
+    })
+    const begun = await svc(['sessions', 'cancel', ids.session, second], { service: late, env })
+    expect([begun.code, begun.stderr]).toEqual([1, expect.stringContaining('has this prompt already')] as never)
   })
 
   test('abort says whether there was anything to abort', async () => {

@@ -12,6 +12,7 @@ import { Banner } from './banner.tsx'
 import { Conversation } from './conversation/conversation.tsx'
 import { Questions } from './conversation/questions.tsx'
 import { PromptBox } from './conversation/prompt-box.tsx'
+import { useDraft } from './conversation/use-draft.ts'
 import { useConversation } from './conversation/use-conversation.ts'
 import { useSessionStream } from './conversation/use-session-stream.ts'
 import { SessionPanel } from './panel/panel.tsx'
@@ -41,6 +42,7 @@ function LiveSession({ initial }: { initial: Session }) {
   const target = useMemo(() => (message === undefined ? null : { message, part }), [message, part])
   const busy = stream.turn === 'busy' && now.status === 'running'
   const { isLoaded, isReconnecting } = stream
+  const draft = useDraft(now)
   return (
     <>
       <BarHeading>
@@ -70,11 +72,12 @@ function LiveSession({ initial }: { initial: Session }) {
               isLoaded={isLoaded}
               isReconnecting={isReconnecting}
               target={target}
+              onEdit={draft.takeBack}
             />
             <Questions session={now} questions={stream.questions} />
             <Approvals sessionId={now.session_id} />
           </div>
-          <PromptBox session={now} busy={busy} />
+          <PromptBox session={now} busy={busy} draft={draft} />
         </div>
       </TwoPane>
     </>

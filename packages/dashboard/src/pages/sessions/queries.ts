@@ -64,15 +64,20 @@ export const timeline = (session: Session) =>
     { refetchInterval: session.status === 'provisioning' ? 1_000 : false },
   )
 
-/** Oldest first. */
-export const pendingPrompts = (session: Session) =>
+/** Oldest first. `delivered` changes with each prompt that leaves the queue. */
+export const waitingPrompts = (session: Session, delivered: number) =>
   queryOptions({
     // A later start or wake begins without the prompts of this one.
-    queryKey: [...keyOf(session), 'prompts', session.status, session.asleep_since ?? null],
-    queryFn: ({ signal }) => get(`${one}/prompts`, { path: pathOf(session), query: { limit: 100 } }, signal),
-    select: ({ prompts }) => prompts.filter(({ status }) => status === 'accepted').toReversed(),
+    queryKey: [...keyOf(session), 'prompts', session.status, session.asleep_since ?? null, delivered],
+    queryFn: ({ signal }) =>
+      get(`${one}/prompts`, { path: pathOf(session), query: { limit: 100, status: 'accepted' } }, signal),
+    select: ({ prompts }) => prompts.toReversed(),
+    placeholderData: keepPreviousData,
     refetchInterval: 1_000,
   })
+
+/** Below this key are the prompts that wait. */
+export const promptsKey = (session: Session) => [...keyOf(session), 'prompts']
 
 const promptsMax = { limit: 100 }
 

@@ -29,7 +29,7 @@ const open = new Set([
     'getSessionChanges',
     'getTimeline',
     'getTranscript',
-    'listPrompts',
+    ...['listPrompts', 'cancelPrompt'],
     'getAttachment',
     'listSessions',
     'promptSession',

@@ -1,5 +1,5 @@
 /** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
-import { type Message, parseJson, type PromptReply } from '@svc/contract'
+import type { Message, PromptReply } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../../deps.ts'
 import { setBusy } from '../activity-store.ts'
@@ -9,7 +9,8 @@ import type { Redactor } from '../../redaction/redaction.ts'
 import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
-import { Rest, type SleepListener } from './rest.ts'
+import { Rest } from './rest.ts'
+import { type RuntimeEvents, statusOfRuntime } from './runtime-events.ts'
 import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
@@ -34,17 +35,8 @@ const runtimeEnded: TurnFailure = {
   message: 'The agent runtime ended during this turn and was restarted.',
 }
 const historyBytesMax = 64 * 1024 * 1024
-const statusBytesMax = 1024 * 1024
 /** An event of the runtime is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
-
-export interface RuntimeEvents {
-  /** The runtime ended and is restarted; null once it answers again. */
-  trouble: (error: string | null) => void
-  givenUp: (reason: string) => void
-  turnStored: () => void
-  sleepChanged: SleepListener
-}
 
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
@@ -149,14 +141,24 @@ export class Follower {
     this.#reopen.abort()
   }
 
+  /** The agent rests, or the turn of this prompt has begun for readers and the runtime did not take it yet. */
+  mayTake({ prompt_id: id }: AcceptedPrompt): boolean {
+    return this.#isBetweenTurns || (this.#isUndelivered && this.#prompt?.prompt_id === id)
+  }
+
+  get #isBetweenTurns(): boolean {
+    return this.turn === 'idle' || this.#heldEnd === this.#turnsBegun
+  }
+
   /** False when a turn is running already. */
   beginTurn(prompt: AcceptedPrompt): boolean {
-    const begins = this.turn === 'idle'
+    const begins = this.#isBetweenTurns
     // Delivered again, it is the same turn.
     const isAgain = !begins && this.#begunBy === prompt.prompt_id
     this.#begunBy = prompt.prompt_id
     this.#conversation.attach(prompt.attachments)
     if (begins) {
+      if (this.turn === 'busy') this.#ended.push(this.#conversation.failure())
       this.#prompt = prompt
       this.#isUndelivered = true
       this.#turnBeganAt = Date.now()
@@ -167,7 +169,7 @@ export class Follower {
     return begins
   }
 
-  /** The prompt of this turn was recorded as delivered. A quick turn may have ended before. */
+  /** A prompt was recorded as delivered or cancelled. The end of a quick turn, or of the turn before, may wait for that. */
   promptFinished(): void {
     if (this.#heldEnd === this.#turnsBegun) void this.#endTurn()
   }
@@ -178,9 +180,13 @@ export class Follower {
   }
 
   /** Ends the turn of a prompt that was cancelled before the runtime took it. */
-  cancelTurn(prompt: AcceptedPrompt, reason: string): void {
-    if (this.#isUndelivered && this.#prompt?.prompt_id === prompt.prompt_id)
-      this.failTurn({ code: abortedCode, message: reason })
+  cancelTurn({ prompt_id: id }: Pick<AcceptedPrompt, 'prompt_id'>, reason: string): void {
+    if (this.#isUndelivered && this.#prompt?.prompt_id === id) this.failTurn({ code: abortedCode, message: reason })
+  }
+
+  promptCancelled(prompt: Pick<AcceptedPrompt, 'prompt_id'>, reason: string): void {
+    this.cancelTurn(prompt, reason)
+    this.promptFinished()
   }
 
   /** Adds a prompt that the agent never received, with the reason, and stores it. */
@@ -326,13 +332,8 @@ export class Follower {
     this.#onTurn(status === 'idle' ? 'idle' : 'busy', null)
   }
 
-  /** Null when the runtime does not support this request. */
   async #statusOf(runtimeSessionId: string): Promise<string | null> {
-    const response = await this.#ask('/session/status')
-    const text = await boundedText(response, statusBytesMax)
-    if (!response.ok) return null
-    const statuses = parseJson(text) as Record<string, { type?: string } | undefined> | null | undefined
-    return statuses == null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
+    return statusOfRuntime(await this.#ask('/session/status'), runtimeSessionId)
   }
 
   #ask(path: string, until?: AbortSignal): Promise<Response> {
@@ -377,6 +378,7 @@ export class Follower {
       // A waiting prompt begins the next turn at once, so the agent stays busy.
       const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
       this.#heldEnd = waiting.length > 0 ? begun : -1
+      if (waiting.length > 0) this.#on.nextPrompt()
       if (waiting.length > 0 || begun !== this.#turnsBegun) return
       // The error event may have been missed while the stream was disconnected.
       const failure = this.turn === 'busy' ? this.#conversation.failure() : null

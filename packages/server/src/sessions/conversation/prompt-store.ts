@@ -24,11 +24,16 @@ export interface AcceptedPrompt {
   attachments: Attachment[]
 }
 
+interface UndeliveredPrompt extends AcceptedPrompt {
+  /** The generation of the sandbox whose agent may have it, since a server began to deliver it. */
+  delivery_generation: number | null
+}
+
 /** In the order of delivery, oldest first. */
-export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): Promise<AcceptedPrompt[]> {
+export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): Promise<UndeliveredPrompt[]> {
   return db
     .selectFrom('session_prompts')
-    .select(['prompt_id', 'text', 'created_at', attachmentsOfPrompt.as('attachments')])
+    .select(['prompt_id', 'text', 'created_at', 'delivery_generation', attachmentsOfPrompt.as('attachments')])
     .where((eb) => eb.and({ session_id: sessionId, status: 'accepted' }))
     .orderBy('created_at')
     .orderBy('prompt_id')
@@ -41,6 +46,28 @@ export async function sessionsWithAcceptedPrompts(db: DbOrTransaction, home: str
     where p.status = 'accepted' and s.status = 'running' and ${isAtHome(sql.ref('s.project_id'), home)}
     limit 200`.execute(db)
   return rows.map((row) => row.session_id)
+}
+
+/** The sandbox that may have the prompt from now on; null when it did not take it. False when the prompt was finished before. */
+export async function setDelivery(db: DbOrTransaction, promptId: string, generation: number | null): Promise<boolean> {
+  const accepted = { prompt_id: promptId, status: 'accepted' } as const
+  return (await updateRows(db, 'session_prompts', accepted, { delivery_generation: generation })) > 0
+}
+
+export const cancelledReason = 'Cancelled before the agent received it.'
+
+/** False when the agent may have it already, or when it was finished before. */
+export async function cancelWaiting(
+  db: DbOrTransaction,
+  promptId: string,
+  { text, at, generation }: { text: string; at: Date; generation: number },
+): Promise<boolean> {
+  const waiting = {
+    ...{ prompt_id: promptId, status: 'accepted' as const },
+    delivery_generation: sql`is distinct from ${generation}`,
+  }
+  const error = { error: cancelledReason, error_code: 'cancelled' }
+  return (await updateRows(db, 'session_prompts', waiting, { status: 'cancelled', text, settled_at: at, ...error })) > 0
 }
 
 export async function outcomeOfPrompt(db: DbOrTransaction, promptId: string) {
@@ -72,8 +99,9 @@ export async function finishPrompt(
 export async function listPrompts(
   db: DbOrTransaction,
   sessionId: string,
-  page: { limit: number; cursor?: string | undefined },
+  page: { limit: number; cursor?: string | undefined; status?: PromptStatus | 'all' },
 ): Promise<{ prompts: Prompt[]; next: string | null }> {
+  const status = page.status ?? 'all'
   const { rows } = await sql<PromptRow>`
     select * from (
       select prompt_id, text, status::text as status, error, error_code, created_by, created_at,
@@ -85,6 +113,7 @@ export async function listPrompts(
         created_at, initial_prompt_delivered_at, '[]'::jsonb
       from project_sessions where session_id = ${sessionId} and initial_prompt is not null
     ) prompts where ${afterCursor(['created_at', 'prompt_id'], 'desc', readIdCursor(page.cursor))}
+      and ${status === 'all' ? sql`true` : sql`status = ${status}`}
     order by created_at desc, prompt_id desc limit ${page.limit + 1}`.execute(db)
   const cut = cutPage(rows, page.limit, (last) => [last.created_at, last.prompt_id])
   const prompts = cut.rows.map(({ error, error_code, ...row }) => ({
@@ -92,6 +121,18 @@ export async function listPrompts(
     error: presentError({ error, error_code }),
   }))
   return { prompts, next: cut.next }
+}
+
+/** Null also for the first prompt of a session that boots with it. */
+export async function findPrompt(db: DbOrTransaction, sessionId: string, promptId: string): Promise<Prompt | null> {
+  const { rows } = await sql<PromptRow>`
+    select prompt_id, text, status, error, error_code, created_by, created_at,
+      coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments
+    from session_prompts where session_id = ${sessionId} and prompt_id = ${promptId}`.execute(db)
+  const [row] = rows
+  if (row === undefined) return null
+  const { error, error_code, ...prompt } = row
+  return { ...prompt, error: presentError({ error, error_code }) }
 }
 
 interface PromptRow extends Omit<Prompt, 'error'> {

@@ -43,6 +43,7 @@ describe('the prompts of a session', () => {
   test('are listed newest first and by pages, with the first prompt and what became of each', async () => {
     const session = await app.running({ initial_prompt: 'Begin' })
     const sent = [await prompt(session.session_id, 'one'), await prompt(session.session_id, 'two')]
+    await idleAgain(session)
     expect(await promptsOf(session.session_id)).toEqual(
       [
         { prompt_id: sent[1]!.body.prompt_id, text: 'two' },
@@ -127,6 +128,7 @@ describe('the prompts of a session', () => {
     expect(set.status).toBe(200)
     const session = await app.running({ initial_prompt: `Use ${secret}.` })
     await prompt(session.session_id, `Again ${secret}.`)
+    await idleAgain(session)
     app.driver.options.refuse = () => ({ code: 'runtime_failed', message: `It knows ${secret}.` })
     await prompt(session.session_id, `Refused ${secret}.`)
     app.driver.options.refuse = () => ({ code: 'runtime_booting', message: 'Not yet.' })
@@ -153,6 +155,121 @@ describe('the prompts of a session', () => {
       { message_id: body.prompt_id, role: 'user', error: expect.stringContaining('Cancelled') },
     ])
     expect(app.driver.seen(session.sandbox!.sandbox_id)!.prompts).toEqual([])
+  })
+})
+
+describe('a prompt while the agent works', () => {
+  const cancel = (sessionId: string, promptId: string) =>
+    app.request<Prompt & { code: string; error: string; hint: string }>(
+      'DELETE',
+      app.path(sessionId, `prompts/${promptId}`),
+    )
+  const heard = (session: RunningSession) =>
+    app.driver.seen(session.sandbox!.sandbox_id)!.prompts.map(({ text }) => text)
+  /** A session whose turns end one by one. */
+  const atWork = async () => {
+    const turns: PromiseWithResolvers<string>[] = []
+    app.driver.options.onPrompt = () => {
+      const turn = Promise.withResolvers<string>()
+      turns.push(turn)
+      return turn.promise
+    }
+    const session = await app.running()
+    expect((await prompt(session.session_id, 'work')).body.status).toBe('delivered')
+    return {
+      session,
+      ends: async (nth: number) => {
+        await until(`turn ${nth} has begun`, () => turns.length === nth)
+        turns[nth - 1]!.resolve('done')
+      },
+    }
+  }
+
+  test('waits for the end of the turn, and the next one for the end of its turn', async () => {
+    const { session, ends } = await atWork()
+    expect((await prompt(session.session_id, 'one')).body.status).toBe('accepted')
+    expect((await prompt(session.session_id, 'two')).body.status).toBe('accepted')
+    const waiting = await app.request<{ prompts: Prompt[] }>(
+      'GET',
+      `${app.path(session.session_id, 'prompts')}?status=accepted`,
+    )
+    expect(waiting.body.prompts.map(({ text }) => text)).toEqual(['two', 'one'])
+    expect(heard(session)).toEqual(['work'])
+    await ends(1)
+    await until('the first one is heard', () => heard(session).length === 2)
+    await app.deps.sessions.deliverPrompts(session.session_id)
+    expect(heard(session)).toEqual(['work', 'one'])
+    // The agent does not rest in between.
+    expect(app.deps.sessions.turnOf(session.session_id)).toBe('busy')
+    await ends(2)
+    await ends(3)
+    await idleAgain(session)
+    expect(heard(session)).toEqual(['work', 'one', 'two'])
+    expect((await promptsOf(session.session_id)).map(({ status }) => status)).toEqual(Array(3).fill('delivered'))
+  })
+
+  test('is cancelled alone, and stays out of the conversation', async () => {
+    const { session, ends } = await atWork()
+    const [one, two] = [await prompt(session.session_id, 'one'), await prompt(session.session_id, 'two')]
+    const cancelled = await cancel(session.session_id, one.body.prompt_id)
+    expect(cancelled).toMatchObject({
+      status: 200,
+      body: { prompt_id: one.body.prompt_id, text: 'one', status: 'cancelled', error: { code: 'cancelled' } },
+    })
+    expect((await cancel(session.session_id, one.body.prompt_id)).status).toBe(200)
+    await ends(1)
+    await ends(2)
+    await idleAgain(session)
+    expect(heard(session)).toEqual(['work', 'two'])
+    expect((await promptsOf(session.session_id)).map(({ text, status }) => [text, status])).toEqual([
+      ['two', 'delivered'],
+      ['one', 'cancelled'],
+      ['work', 'delivered'],
+    ])
+    expect(JSON.stringify(await messagesOf(session.session_id))).not.toContain('"one"')
+    expect(two.status).toBe(202)
+  })
+
+  test('cannot be cancelled once the agent has it, and the answer says what to do instead', async () => {
+    const { session, ends } = await atWork()
+    const [{ prompt_id: promptId }] = (await promptsOf(session.session_id)) as [Prompt]
+    const late = await cancel(session.session_id, promptId)
+    expect([late.status, late.body.code, late.body.error]).toEqual([
+      ...[409, 'conflict', 'The agent has this prompt already, so it can no longer be cancelled.'],
+    ])
+    expect(late.body.hint).toContain(`svc sessions abort ${session.session_id.slice(0, 8)}`)
+    expect((await cancel(session.session_id, crypto.randomUUID())).status).toBe(404)
+    await ends(1)
+    await idleAgain(session)
+  })
+
+  test('is either cancelled or heard, also when its turn comes at that moment', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { session, ends } = await atWork()
+      const { prompt_id: promptId } = (await prompt(session.session_id, 'now or never')).body
+      const [answer] = await Promise.all([cancel(session.session_id, promptId), ends(1)])
+      if (answer.status === 409) await ends(2)
+      await idleAgain(session)
+      expect(heard(session)).toEqual(answer.status === 200 ? ['work'] : ['work', 'now or never'])
+      await app.request('POST', app.path(session.session_id, 'stop'))
+    }
+  }, 60_000)
+
+  test('ends the turn that waited for it when it is cancelled in between', async () => {
+    const { session, ends } = await atWork()
+    const { prompt_id: promptId } = (await prompt(session.session_id, 'never mind')).body
+    app.driver.options.refuse = () => ({ code: 'runtime_booting', message: 'Not yet.' })
+    await ends(1)
+    await until('the turn is over', async () => (await messagesOf(session.session_id)).at(-1)?.completed_at != null)
+    await until('it is cancelled', async () => (await cancel(session.session_id, promptId)).status === 200)
+    await idleAgain(session)
+    expect(heard(session)).toEqual(['work'])
+  })
+
+  test('that the session starts with is not cancelled alone', async () => {
+    const session = await app.running({ initial_prompt: 'Begin' })
+    const first = await cancel(session.session_id, session.session_id)
+    expect([first.status, first.body.hint]).toEqual([409, expect.stringContaining('svc sessions stop')])
   })
 })
 

@@ -52,7 +52,7 @@ test('closes while the runtime sleeps, and is open again before a prompt arrives
   const follower = new Follower(app.deps, daemon, {
     ...{ userId: userId ?? '', runtimeSessionId: null, turn: 'idle', prompt: null, stored: null },
     redactor: app.deps.redaction.of(sessionId),
-    on: { trouble() {}, givenUp() {}, turnStored() {}, sleepChanged() {} },
+    on: { trouble() {}, givenUp() {}, turnStored() {}, nextPrompt() {}, sleepChanged() {} },
   })
   const streams = (count: number) => until(`${count} streams`, () => seen.streams === count)
   try {
@@ -94,7 +94,7 @@ test('stays closed for a sandbox that sleeps already, and ends a turn whose end 
   const daemon = { socket: join(dir, 'asleep.sock'), sandboxKey: 'key', sessionId, generation: 1 }
   const { seen, stop } = serveDaemon(daemon.socket)
   const given = { userId: userId ?? '', runtimeSessionId: null, prompt: null, stored: null }
-  const on = { trouble() {}, givenUp() {}, turnStored() {}, sleepChanged() {} }
+  const on = { trouble() {}, givenUp() {}, turnStored() {}, nextPrompt() {}, sleepChanged() {} }
   const redactor = app.deps.redaction.of(sessionId)
   const sleeping = new Follower(app.deps, daemon, { ...given, turn: 'idle', isAsleep: true, redactor, on })
   const busy = new Follower(app.deps, daemon, { ...given, turn: 'busy', isAsleep: true, redactor, on })

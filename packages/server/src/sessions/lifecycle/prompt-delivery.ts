@@ -5,7 +5,14 @@ import { handledElsewhere } from '../../deadline.ts'
 import { abortRun, type DaemonOutcome, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
-import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
+import {
+  type AcceptedPrompt,
+  acceptedPrompts,
+  cancelledReason,
+  finishPrompt,
+  type PromptError,
+  setDelivery,
+} from '../conversation/prompt-store.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
 type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
@@ -13,7 +20,10 @@ type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
 /** The codes of a daemon are not trusted. */
 const promptErrorCode = /^[a-z_]{1,50}$/
 
-/** Delivers in order. A prompt that the daemon cannot take yet, or not before `signal` aborts, stays accepted. */
+/**
+ * Delivers in order, each when the turn of the one before is over: until then it can be cancelled. A prompt that the daemon
+ * cannot take yet, or not before `signal` aborts, stays accepted.
+ */
 export async function deliverPrompts(
   deps: DeliveryDeps,
   attached: AttachedSandbox,
@@ -21,8 +31,15 @@ export async function deliverPrompts(
 ): Promise<void> {
   const { daemon, follower, redactor } = attached
   const { sessionId } = daemon
-  for (const prompt of await acceptedPrompts(deps.db, sessionId)) {
-    if (signal.aborted) return
+  const prompts = await acceptedPrompts(deps.db, sessionId)
+  for (const prompt of prompts) {
+    // The daemon has a prompt whose delivery began, or takes it now, under the same id.
+    const mayHaveIt = prompt.delivery_generation === daemon.generation
+    if (signal.aborted || !(mayHaveIt || follower.mayTake(prompt))) return
+    if (!(await setDelivery(deps.db, prompt.prompt_id, daemon.generation))) {
+      follower.promptFinished()
+      continue
+    }
     deps.warm.isNeeded()
     const begins = follower.beginTurn(prompt)
     const outcome = await untilCut(deliver(deps, attached, prompt), signal)
@@ -41,6 +58,7 @@ export async function deliverPrompts(
       else deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: failure.message })
     } else {
       deps.log.info({ session_id: sessionId, reason: outcome.reason }, 'the daemon cannot take a prompt yet')
+      if (outcome.kind === 'refused') await setDelivery(deps.db, prompt.prompt_id, null)
       return
     }
   }
@@ -72,7 +90,7 @@ async function untilCut<T>(delivery: Promise<DaemonOutcome<T>>, signal: AbortSig
 }
 
 export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
-  const reason = { code: 'cancelled', message: 'Cancelled before the agent received it.' }
+  const reason = { code: 'cancelled', message: cancelledReason }
   for (const prompt of await acceptedPrompts(deps.db, attached.daemon.sessionId)) {
     const isCancelled = await finish(deps, attached, prompt, 'cancelled', reason)
     if (isCancelled) attached.follower.cancelTurn(prompt, reason.message)

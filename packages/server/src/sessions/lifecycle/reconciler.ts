@@ -310,6 +310,7 @@ export class SessionReconciler implements SessionRunner {
       trouble: (error) => this.#record(sessionId, () => this.#recordTrouble(session, error)),
       givenUp: (reason) => this.#onExit(input.sandboxId, reason),
       turnStored: announce,
+      nextPrompt: () => this.#record(sessionId, () => this.deliverPrompts(sessionId)),
       saveStateChanged: announce,
       sleepChanged: (since, wake) =>
         this.#record(sessionId, async () => {

@@ -153,7 +153,10 @@ describe('svc sessions log', () => {
   })
 
   test('of a session without a word says what to do', async () => {
-    await using service = startService({ listQuestions: () => ({ questions: [] }) })
+    await using service = startService({
+      listQuestions: () => ({ questions: [] }),
+      listPrompts: () => ({ prompts: [] }),
+    })
     const { code, stdout, stderr } = await log(service)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain('No messages yet: svc sessions chat 44444444')

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Failure } from '../../../components/requests.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
-import { type Message, type Session, timeline } from '../queries.ts'
+import { type Message, type Prompt, type Session, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
 import { useAuthors } from './authors.ts'
 import { MessageItem } from './message.tsx'
@@ -25,6 +25,7 @@ export function Conversation({
   isLoaded,
   isReconnecting,
   target,
+  onEdit,
 }: {
   /** The API path of the session. */
   address: string
@@ -36,6 +37,8 @@ export function Conversation({
   isReconnecting: boolean
   /** What a link led to. */
   target: Target | null
+  /** Takes a prompt that was cancelled to be written anew. */
+  onEdit: (prompt: Prompt) => Promise<void>
 }) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
@@ -76,12 +79,17 @@ export function Conversation({
               {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
               address={address}
               isOver={isTurnOver || at !== lastAnswer}
-              isQueued={busy && at > lastAnswer && hasOpenAnswer(messages[lastAnswer])}
             />
           )}
         </LongList>
       </PlaceContext>
-      <PendingPrompts session={session} busy={busy} isEmpty={isLoaded && messages.length === 0} />
+      <PendingPrompts
+        session={session}
+        messages={messages}
+        busy={busy}
+        isEmpty={isLoaded && messages.length === 0}
+        onEdit={onEdit}
+      />
       <AgentLine session={session} busy={busy} isReconnecting={isReconnecting} />
     </section>
   )
@@ -129,8 +137,6 @@ function answerAuthor(messages: readonly Message[], at: number, { agent_name: ag
   if (messages[at - 1]?.role === 'assistant') return { author: null }
   return { author: 'Agent', detail: model === null ? agent : `${agent} · ${model}` }
 }
-
-const hasOpenAnswer = (answer: Message | undefined) => answer !== undefined && answer.completed_at === null
 
 function AgentLine({ isReconnecting, ...of }: { session: Session; busy: boolean; isReconnecting: boolean }) {
   const { asleep_since: asleepSince } = of.session

@@ -17,7 +17,6 @@ export const MessageItem = memo(function MessageItem({
   detail = '',
   address,
   isOver,
-  isQueued = false,
 }: {
   message: Message
   /** Null for an answer that continues the one before it. */
@@ -27,20 +26,13 @@ export const MessageItem = memo(function MessageItem({
   address: string
   /** No call of the message runs any more. */
   isOver: boolean
-  /** The agent takes the prompt once it has answered the one before. */
-  isQueued?: boolean
 }) {
   const isUser = message.role === 'user'
   const element = useRef<HTMLElement>(null)
   const isTarget = useTarget(element, { message: message.message_id })
   return (
     <article ref={element} tabIndex={isTarget ? -1 : undefined} aria-label={isUser ? 'Prompt' : 'Answer'}>
-      <ByAuthor
-        name={author}
-        of={isUser ? 'person' : 'agent'}
-        at={message.created_at}
-        note={isQueued ? 'Queued' : detail}
-      >
+      <ByAuthor name={author} of={isUser ? 'person' : 'agent'} at={message.created_at} note={detail}>
         {message.parts.map((part) => (
           <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
         ))}

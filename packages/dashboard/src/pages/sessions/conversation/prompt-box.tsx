@@ -1,16 +1,14 @@
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
-import { useStored } from '../../../browser/use-stored.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
-import { pathOf, type Session } from '../queries.ts'
+import { pathOf, promptsKey, type Session } from '../queries.ts'
 import { Button, Form } from '../../../ui/form.tsx'
-import { AttachButton, ChosenList, useChosenFiles } from './attach-files.tsx'
+import { AttachButton, ChosenList } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
+import type { Draft } from './use-draft.ts'
 
-/** The draft survives a reload. */
-export function PromptBox({ session, busy }: { session: Session; busy: boolean }) {
-  const [text, setText] = useStored(`svc-prompt-${session.session_id}`, '')
-  const chosen = useChosenFiles()
+export function PromptBox({ session, busy, draft }: { session: Session; busy: boolean; draft: Draft }) {
+  const { text, setText, chosen } = draft
   const path = pathOf(session)
   const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
     request: async (text: string) => ({ path, body: { text, ...(await chosen.read()) } }),
@@ -21,6 +19,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
       setText('')
       chosen.clear()
     },
+    refetch: [promptsKey(session)],
   })
   const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path })
   const roleRefusal = useWriteRefusal(session.account_id)
@@ -37,6 +36,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
         onSubmit={submit}
       >
         <textarea
+          ref={draft.field}
           aria-label={`Prompt${effect === '' ? '' : ` (${effect})`}`}
           placeholder={busy ? 'Tell the agent what to do next…' : 'Reply, or tell the agent what to do next…'}
           value={text}
