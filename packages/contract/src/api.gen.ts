@@ -7818,6 +7818,10 @@ export interface operations {
                         name: string;
                         content_base64: string;
                     }[];
+                    /** @description The agent from this prompt on. Without it, the session keeps its agent. */
+                    agent?: string;
+                    /** @description The model from this prompt on; null is the default one. Without it, the session keeps its model. */
+                    model?: string | null;
                 };
             };
         };

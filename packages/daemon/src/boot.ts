@@ -167,6 +167,7 @@ export async function startDaemon(options: DaemonOptions) {
       runtime: started,
       agentName: config.agentName,
       model: config.model,
+      models: Object.keys(config.models),
       title: config.sessionId,
     })
     const session = { config, tree, runtime: started, conversation, sessionEnv }

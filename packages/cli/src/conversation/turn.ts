@@ -18,6 +18,10 @@ export interface Listener extends MessageListener {
 export interface NewPrompt {
   text: string
   attachments?: NewAttachment[]
+  /** From this prompt on. */
+  agent?: string
+  /** From this prompt on; null is the default model. */
+  model?: string | null
 }
 
 /**

@@ -55,6 +55,10 @@ export interface PromptBody {
   prompt_id?: string
   /** Context for the agent. The text holds only what the person wrote. */
   note?: string
+  /** The agent of this prompt. Without it, the sandbox's. */
+  agent?: string
+  /** The model of this prompt; null is the agent's or the default one. Without it, the sandbox's. */
+  model?: string | null
 }
 /** POST /svc/attachment: a file for the prompt that follows. */
 export interface AttachmentBody {

@@ -99,6 +99,7 @@ export type Session = z.infer<typeof session>
 const base = '/v1/projects/:projectId/sessions'
 const include = z.enum(['activity']).optional()
 const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
+const modelName = z.string().regex(/^[\w.:/@-]{1,200}$/, 'is not a model name')
 const promptText = z
   .string()
   .trim()
@@ -130,10 +131,7 @@ export const createSessionRoute = route.post('project-write', base, {
         .refine((text) => new TextEncoder().encode(text).length <= initialPromptBytesMax, 'is larger than 120 KiB')
         .optional(),
       attachments: newAttachments.optional(),
-      model: z
-        .string()
-        .regex(/^[\w.:/@-]{1,200}$/, 'is not a model name')
-        .optional(),
+      model: modelName.optional(),
       metadata: metadata.optional(),
     })
     .refine((body) => body.branch_already_created !== true || body.session_id !== undefined, {
@@ -242,6 +240,11 @@ export const promptSessionRoute = route.post('project-write', `${base}/:sessionI
       'is larger than 256 KiB',
     ),
     attachments: newAttachments.optional(),
+    agent: agentName.optional().describe('The agent from this prompt on. Without it, the session keeps its agent.'),
+    model: modelName
+      .nullable()
+      .optional()
+      .describe('The model from this prompt on; null is the default one. Without it, the session keeps its model.'),
   }),
   bodyLimit: attachmentsBodyLimit,
   status: 202,

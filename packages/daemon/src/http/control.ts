@@ -14,7 +14,7 @@ import type {
 } from '@svc/contract/daemon/control'
 
 import type { Access, RequestHead } from './access.ts'
-import type { Conversation } from '../runtime/conversation.ts'
+import type { Conversation, PromptChoice } from '../runtime/conversation.ts'
 import type { Refresh } from '../runtime/refresh.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { WarmSandbox } from '../runtime/warm.ts'
@@ -80,8 +80,9 @@ const actions = {
       (typeof note !== 'string' || note.trim() === '' || Buffer.byteLength(note) > textBytesMax)
     )
       throw invalid('"note" must be a non-empty string of at most 512 KiB.')
+    const choice = choiceIn(body)
     if (parts.conversation === null || parts.warm !== null) throw runtimeBooting()
-    const { sessionId, starts } = await parts.conversation.prompt(text, promptId ?? null, note ?? null)
+    const { sessionId, starts } = await parts.conversation.prompt(text, promptId ?? null, note ?? null, choice)
     return { ok: true, runtime_session_id: sessionId, runtime_starts: starts }
   },
 
@@ -152,6 +153,16 @@ const actions = {
     const runtimeSessionId = await claimed.claim(env as Record<string, string>, commit)
     return { ok: true, runtime_session_id: runtimeSessionId }
   },
+}
+
+function choiceIn({ agent, model }: Record<string, unknown>): PromptChoice {
+  for (const [name, value] of Object.entries({ agent, model: model ?? undefined }))
+    if (value !== undefined && (typeof value !== 'string' || value === '' || value.length > 200))
+      throw invalid(`"${name}" must be a string of 1 to 200 characters.`)
+  return {
+    ...(agent === undefined ? {} : { agent: agent as string }),
+    ...(model === undefined ? {} : { model: model as string | null }),
+  }
 }
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/

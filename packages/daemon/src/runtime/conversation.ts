@@ -1,6 +1,7 @@
 /** The one conversation of a sandbox, prompted through the runtime's HTTP API. */
-import { modelProvider } from '@svc/contract/schemas/model-names'
+import { bareModelName, modelProvider } from '@svc/contract/schemas/model-names'
 
+import type { PromptBody } from '@svc/contract/daemon/control'
 import type { AgentRuntime } from './agent-runtime.ts'
 import { ControlError, runtimeBooting } from '../http/reply.ts'
 import { runtimeId } from './runtime-id.ts'
@@ -20,13 +21,15 @@ export function createConversation(options: {
   agentName: string | null
   /** The session's model, which overrides its agent's. */
   model: string | null
+  /** The models that the runtime knows. */
+  models: readonly string[]
   title: string
 }) {
   const { runtime } = options
   let { agentName } = options
   let sessionId: string | null = null
   let opening: Promise<string> | null = null
-  let agentChecked = false
+  const checked = new Set<string>()
   let modelsLoaded: Promise<void> | null = null
   const delivered = new Map<string, Promise<Delivery>>()
   /** The ids of prompts that the runtime did not confirm. Sent again under the same ids, such a prompt replaces itself. */
@@ -72,16 +75,24 @@ export function createConversation(options: {
   }
 
   /** The runtime accepts an unknown agent and then never finishes, so check first. */
-  async function checkAgent(): Promise<void> {
-    if (agentChecked || agentName === null) return
+  async function checkAgent(name: string | null): Promise<void> {
+    if (name === null || checked.has(name)) return
     const agents = JSON.parse(await call('GET', '/agent', undefined, loadMs)) as { name?: unknown; mode?: unknown }[]
     const names = agents.filter((agent) => agent.mode !== 'subagent').map((agent) => String(agent.name))
-    if (!names.includes(agentName)) {
-      throw new ControlError(409, 'agent_not_found', `There is no agent called "${agentName}".`, {
+    if (!names.includes(name)) {
+      throw new ControlError(409, 'agent_not_found', `There is no agent called "${name}".`, {
         hint: `The default branch has these agents: ${names.join(', ')}`,
       })
     }
-    agentChecked = true
+    checked.add(name)
+  }
+
+  /** The runtime reads its models at its start. */
+  function checkModel(name: string | null): void {
+    if (name === null || name === options.model || options.models.includes(name)) return
+    throw new ControlError(409, 'model_not_found', `This sandbox does not know the model "${name}" yet.`, {
+      hint: 'Restart the session, then send the prompt again.',
+    })
   }
 
   async function make(title: string): Promise<string> {
@@ -102,13 +113,16 @@ export function createConversation(options: {
   }
 
   /** Readers of the conversation see a note as text from the service, not from a person. */
-  async function deliver(text: string, note: string | null, ids: PromptIds): Promise<Delivery> {
-    await checkAgent()
+  async function deliver(text: string, note: string | null, ids: PromptIds, choice: PromptChoice): Promise<Delivery> {
+    const agent = choice.agent ?? agentName
+    const model = choice.model === undefined ? options.model : choice.model && bareModelName(choice.model)
+    await checkAgent(agent)
+    checkModel(model)
     const id = await open()
     const { starts } = runtime
     await call('POST', `/session/${encodeURIComponent(id)}/prompt_async`, {
-      ...(agentName === null ? {} : { agent: agentName }),
-      ...(options.model === null ? {} : { model: { providerID: modelProvider, modelID: options.model } }),
+      ...(agent === null ? {} : { agent }),
+      ...(model === null ? {} : { model: { providerID: modelProvider, modelID: model } }),
       messageID: ids.message,
       parts: [
         { type: 'text', id: ids.text, text },
@@ -118,10 +132,15 @@ export function createConversation(options: {
     return { sessionId: id, starts }
   }
 
-  async function deliverOnce(promptId: string, text: string, note: string | null): Promise<Delivery> {
+  async function deliverOnce(
+    promptId: string,
+    text: string,
+    note: string | null,
+    choice: PromptChoice,
+  ): Promise<Delivery> {
     const ids = unconfirmed.get(promptId) ?? newIds()
     unconfirmed.set(promptId, ids)
-    const delivery = await deliver(text, note, ids)
+    const delivery = await deliver(text, note, ids, choice)
     unconfirmed.delete(promptId)
     return delivery
   }
@@ -135,11 +154,11 @@ export function createConversation(options: {
      * A prompt delivered twice under one id runs once. The run of one that the runtime took without a confirmation has
      * ended with the runtime.
      */
-    prompt(text: string, promptId: string | null, note: string | null): Promise<Delivery> {
-      if (promptId === null) return deliver(text, note, newIds())
+    prompt(text: string, promptId: string | null, note: string | null, choice: PromptChoice = {}): Promise<Delivery> {
+      if (promptId === null) return deliver(text, note, newIds(), choice)
       const before = delivered.get(promptId)
       if (before !== undefined) return before
-      const now = deliverOnce(promptId, text, note)
+      const now = deliverOnce(promptId, text, note, choice)
       delivered.set(promptId, now)
       // A failed prompt did not run, so the same id may be sent again.
       now.catch(() => delivered.delete(promptId))
@@ -176,10 +195,13 @@ export function createConversation(options: {
     /** For later prompts. */
     setAgent(next: string | null): void {
       agentName = next
-      agentChecked = false
+      checked.clear()
     },
   }
 }
+
+/** The agent and the model of one prompt, where they differ from the sandbox's. */
+export type PromptChoice = Pick<PromptBody, 'agent' | 'model'>
 
 /** The conversation, and which start of the runtime took the prompt. */
 interface Delivery {

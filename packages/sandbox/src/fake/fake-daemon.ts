@@ -12,6 +12,8 @@ export interface FakePrompt {
   promptId: string | null
   /** Text that the service adds. */
   note?: string
+  agent?: string
+  model?: string | null
 }
 
 export interface FakeAttachment {
@@ -84,7 +86,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
   }
 
   async function prompt(body: Record<string, unknown>): Promise<unknown> {
-    const { text, prompt_id: promptId, note } = body
+    const { text, prompt_id: promptId, note, agent, model } = body
     if (typeof text !== 'string' || text.trim() === '')
       throw new Refusal(400, 'invalid', '"text" must be a non-empty string.')
     if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
@@ -93,6 +95,8 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     const given = {
       ...{ sandboxId: spec.sandboxId, text, promptId: id },
       ...(typeof note === 'string' ? { note } : {}),
+      ...(typeof agent === 'string' ? { agent } : {}),
+      ...(typeof model === 'string' || model === null ? { model } : {}),
     }
     const refusal = input.options().refuse?.(given) ?? null
     if (refusal !== null) throw new Refusal(409, refusal.code, refusal.message)

@@ -823,6 +823,8 @@ export interface Schema {
     error_code: string | null
     settled_at: Timestamp | null
     delivery_generation: number | null
+    agent_name: string | null
+    model: string | null
   }
   session_questions: {
     question_id: string

@@ -5,6 +5,7 @@ import {
   type DaemonHealth,
   type EnvBody,
   type EnvReply,
+  type PromptBody,
   type PromptReply,
   type RefreshBody,
   type RefreshReply,
@@ -109,12 +110,7 @@ function command<Body extends object, Reply>(
   }
 }
 
-export const sendPrompt = command<{ text: string; prompt_id: string; note?: string }, PromptReply>(
-  '/svc/prompt',
-  controlMs,
-  promptReply,
-  { wakes: true },
-)
+export const sendPrompt = command<PromptBody, PromptReply>('/svc/prompt', controlMs, promptReply, { wakes: true })
 export const sendAttachment = command<AttachmentBody, { ok: true }>('/svc/attachment', controlMs, ok)
 export const abortRun = command<Record<string, never>, { ok: true }>('/svc/abort', controlMs, ok, { wakes: true })
 /** Moves a warm sandbox to that commit of the default branch. The first time it clones. */

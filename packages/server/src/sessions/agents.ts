@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { modelInFrontMatter } from '@svc/contract/manifest/front-matter'
 import { listTree, readFileAt, type Repository } from '@svc/git'
+import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
@@ -37,6 +38,21 @@ export async function requireAgent(
       detail: { agents, issues: [{ path: 'agent_name', message: 'is not known' }] },
     },
   )
+}
+
+/** Throws when the agent that a prompt chooses is not on the default branch. */
+export async function requireAgentOf(
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
+  session: Pick<SessionWithSandbox, 'project_id'>,
+  agentName: string,
+): Promise<void> {
+  if (builtIn.has(agentName)) return
+  const project = await getProject(deps.db, session.project_id)
+  if (project === null) throw notFound('session')
+  const repository = await openRepository(deps, project)
+  const sha = await baseTip(repository, project.default_branch)
+  const { runtime } = await readManifestAt(repository, sha)
+  await requireAgent(repository, { sha, configDir: runtime.config_dir, agentName })
 }
 
 /**

@@ -133,7 +133,8 @@ function conversationRoutes(deps: Deps): Mounted[] {
   return [
     onSession(promptSessionRoute, async ({ session, body, caller, request }) => {
       const attachments = readAttachments(deps, body.attachments ?? [])
-      return promptSession(deps, { session, caller, promptId: request.resourceId, text: body.text, attachments })
+      const { text, agent, model } = body
+      return promptSession(deps, { session, caller, promptId: request.resourceId, text, attachments, agent, model })
     }),
     onSession(getAttachmentRoute, async ({ project, session, params, caller }) => {
       const { session_id: sessionId } = session

@@ -5,7 +5,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import { isAtHome } from '../db/home.ts'
 import { isServerDead } from '../db/live-instance.ts'
 import { type PageQuery, readPage } from '../db/read-page.ts'
-import { type Changes, findRow, firstRow, listRows, takeRow, updateRow, updateRows } from '../db/rows.ts'
+import { type Changes, findRow, firstRow, listRows, takeRow, updateRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { SandboxRow } from '../sandboxes/store.ts'
 import { isWaiting } from './questions/store.ts'
@@ -137,8 +137,8 @@ export async function countLiveLocked(db: DbOrTransaction, accountId: string) {
   return { active: Number(active), plan: account.plan }
 }
 
-export async function updateSession(db: DbOrTransaction, sessionId: string, set: Changes<'project_sessions'>) {
-  await updateRows(db, 'project_sessions', { session_id: sessionId }, { ...set, updated_at: new Date() })
+export function updateSession(db: DbOrTransaction, sessionId: string, set: Changes<'project_sessions'>) {
+  return updateRow(db, 'project_sessions', { session_id: sessionId }, { ...set, updated_at: new Date() })
 }
 
 /** Changes the status while the session has the given generation and one of the given statuses. Needs a transaction. */

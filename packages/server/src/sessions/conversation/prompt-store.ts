@@ -25,6 +25,9 @@ export interface AcceptedPrompt {
 }
 
 interface UndeliveredPrompt extends AcceptedPrompt {
+  /** Null for a prompt of an older server, which runs with the agent and the model of the sandbox. */
+  agent_name: string | null
+  model: string | null
   /** The generation of the sandbox whose agent may have it, since a server began to deliver it. */
   delivery_generation: number | null
 }
@@ -33,7 +36,8 @@ interface UndeliveredPrompt extends AcceptedPrompt {
 export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): Promise<UndeliveredPrompt[]> {
   return db
     .selectFrom('session_prompts')
-    .select(['prompt_id', 'text', 'created_at', 'delivery_generation', attachmentsOfPrompt.as('attachments')])
+    .select(['prompt_id', 'text', 'created_at', 'agent_name', 'model', 'delivery_generation'])
+    .select(attachmentsOfPrompt.as('attachments'))
     .where((eb) => eb.and({ session_id: sessionId, status: 'accepted' }))
     .orderBy('created_at')
     .orderBy('prompt_id')

@@ -4,16 +4,17 @@ import type { Caller } from '../../auth/actor.ts'
 import { notFound } from '../../auth/allow.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
-import { requireModel } from '../../model-catalog/require-model.ts'
+import { requireModel, requireModelChoice } from '../../model-catalog/require-model.ts'
 import { getProject, type ProjectRow } from '../../projects/store.ts'
 import { redactorOfPrompts } from '../../secrets/redactor-for.ts'
-import { requireAgentToStart } from '../agents.ts'
+import { requireAgentOf, requireAgentToStart } from '../agents.ts'
 import { auditOf } from '../audit.ts'
 import { requireAttachmentQuota, requireAttachmentQuotaOfSession } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { abortRun } from '../../sandboxes/daemon-client.ts'
 import { insertPrompt, outcomeOfPrompt, type PromptError } from './prompt-store.ts'
 import { startAgain } from '../lifecycle/stop.ts'
+import { presentSession } from '../present.ts'
 import { getSessionById, lockSession, type SessionWithSandbox, updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
@@ -29,6 +30,10 @@ interface PromptInput {
   promptId: string
   text: string
   attachments?: StoredAttachment[]
+  /** From this prompt on. */
+  agent?: string | undefined
+  /** From this prompt on; null is the default model. */
+  model?: string | null | undefined
   /** Runs in the transaction of the prompt and records its own audit event instead of the default one. */
   instead?: (trx: DbOrTransaction) => Promise<void>
 }
@@ -38,8 +43,8 @@ export async function promptSession(
   deps: PromptDeps,
   input: PromptInput,
 ): Promise<{ prompt_id: string; status: 'accepted' | 'delivered' | 'failed'; error?: PromptError }> {
-  const { session, caller, promptId } = input
-  await requireModel(deps, session.model)
+  const { session, promptId } = input
+  await requireChoice(deps, input)
   if (input.attachments?.length) {
     const project = await projectOf(deps.db, session)
     await requireAttachmentQuota(deps, project, session.session_id, input.attachments)
@@ -48,7 +53,7 @@ export async function promptSession(
   // Published before the write, so that no reader takes the end of the previous turn for the end of this one.
   deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
   try {
-    await accept(deps, { session, caller }, write)
+    await accept(deps, input, write)
   } catch (error) {
     if (deps.sessions.turnOf(session.session_id) === 'idle')
       deps.feed.publish(session.session_id, { type: 'turn', status: 'idle', error: null })
@@ -56,6 +61,7 @@ export async function promptSession(
     if (!(error instanceof ServiceError) || error.code !== 'agent_not_found' || input.instead !== undefined) throw error
     return refuse(deps, input, error)
   }
+  await publishChoice(deps, input)
   await deps.sessions.deliverPrompts(session.session_id)
   deps.sessions.enqueue(session.session_id)
   const outcome = await outcomeOfPrompt(deps.db, promptId)
@@ -64,15 +70,36 @@ export async function promptSession(
   return { prompt_id: promptId, status, ...(status === 'failed' && outcome?.error ? { error: outcome.error } : {}) }
 }
 
+/** Throws unless the agent and the model of the prompt are there. */
+async function requireChoice(deps: PromptDeps, { session, agent, model = session.model }: PromptInput): Promise<void> {
+  if (model === session.model) await requireModel(deps, model)
+  else await requireModelChoice(deps, { model, from: 'the prompt', needed: true })
+  if (agent !== undefined && agent !== session.agent_name) await requireAgentOf(deps, session, agent)
+}
+
+/** Other readers of the session learn of another agent or model. */
+async function publishChoice(deps: PromptDeps, { session, agent, model }: PromptInput): Promise<void> {
+  if (agent === undefined && model === undefined) return
+  const now = await getSessionById(deps.db, session.session_id)
+  if (now !== null) deps.feed.publish(now.session_id, { type: 'session', session: presentSession(deps.config, now) })
+}
+
 /** `refusal`: why the prompt is not delivered. The transaction holds the lock of the session. */
 async function writePrompt(
   deps: Pick<Deps, 'now' | 'config'>,
   trx: DbOrTransaction,
-  { session, caller, promptId, text, attachments = [], instead }: PromptInput,
+  { session, caller, promptId, text, attachments = [], instead, agent, model }: PromptInput,
   refusal: { error: PromptError; at: Date; text: string } | null,
 ): Promise<void> {
+  const current = await updateSession(trx, session.session_id, {
+    last_active_at: deps.now().toISOString(),
+    ...(agent === undefined ? {} : { agent_name: agent }),
+    ...(model === undefined ? {} : { model }),
+  })
   const isNew = await insertPrompt(trx, {
     prompt_id: promptId,
+    agent_name: current?.agent_name ?? null,
+    model: current?.model ?? null,
     session_id: session.session_id,
     text: refusal?.text ?? text,
     status: refusal === null ? 'accepted' : 'failed',
@@ -87,7 +114,6 @@ async function writePrompt(
     await requireAttachmentQuotaOfSession(deps, trx, await projectOf(trx, session), { sessionId, attachments })
     await insertAttachments(trx, { session_id: sessionId, prompt_id: promptId }, attachments)
   }
-  await updateSession(trx, session.session_id, { last_active_at: deps.now().toISOString() })
   if (instead !== undefined) return instead(trx)
   await recordAudit(trx, caller, auditOf(session, 'prompt', { after: { prompt_id: promptId } }))
 }
@@ -142,7 +168,7 @@ const triesMax = 5
 /** Writes the prompt while the session is live, or in the transaction of its next start, so that no stop in between loses it. */
 async function accept(
   deps: PromptDeps,
-  { session, caller }: { session: SessionWithSandbox; caller: Caller },
+  { session, caller, agent }: Pick<PromptInput, 'session' | 'caller' | 'agent'>,
   write: (trx: DbOrTransaction) => Promise<void>,
 ): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
@@ -157,7 +183,7 @@ async function accept(
     const stopped = await getSessionById(deps.db, session.session_id)
     if (stopped === null) throw notFound('session')
     if (stopped.desired !== 'stopped') continue
-    await requireAgentToStart(deps, stopped, stopped.agent_name)
+    await requireAgentToStart(deps, stopped, agent ?? stopped.agent_name)
     if (await startAgain(deps, { session: stopped, caller }, write)) return
   }
   throw new ServiceError('unavailable', 'Other requests keep stopping and starting this session.', {

@@ -64,8 +64,12 @@ export async function deliverPrompts(
   }
 }
 
-async function deliver(deps: Pick<Deps, 'db'>, { daemon, knowsEarlier }: AttachedSandbox, prompt: AcceptedPrompt) {
-  const { prompt_id, text, attachments } = prompt
+async function deliver(
+  deps: Pick<Deps, 'db'>,
+  { daemon, knowsEarlier }: AttachedSandbox,
+  prompt: Awaited<ReturnType<typeof acceptedPrompts>>[number],
+) {
+  const { prompt_id, text, attachments, agent_name: agent, model } = prompt
   const earlier = knowsEarlier ? null : await readEarlierConversation(deps, daemon)
   const files = [...(earlier?.attachments ?? []), ...attachments]
   const notSent = await sendAttachments(deps, daemon, { attachments: files })
@@ -73,7 +77,8 @@ async function deliver(deps: Pick<Deps, 'db'>, { daemon, knowsEarlier }: Attache
   const notes = attachments.length === 0 ? [] : [attachmentsNote(attachments)]
   // Readers of the note look for the files of the prompt in its first paragraph, which may be empty.
   if (earlier !== null) notes.push(...(notes.length === 0 ? [''] : []), earlier.note)
-  return sendPrompt(daemon, { text, prompt_id, ...(notes.length === 0 ? {} : { note: notes.join('\n\n') }) })
+  const choice = agent === null ? {} : { agent, model }
+  return sendPrompt(daemon, { text, prompt_id, ...choice, ...(notes.length === 0 ? {} : { note: notes.join('\n\n') }) })
 }
 
 /** The daemon may take the prompt all the same. It runs once, because the next server delivers it under the same id. */

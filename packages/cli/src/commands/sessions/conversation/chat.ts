@@ -30,6 +30,12 @@ export const chat = command({
   flags: {
     prompt: { kind: 'text', summary: 'Send one prompt; - reads stdin', value: 'text' },
     attach: attachFlag,
+    agent: { kind: 'text', summary: 'Agent from this prompt on, with --prompt', value: 'name' },
+    model: {
+      kind: 'text',
+      summary: 'Model from this prompt on, with --prompt; `default` is the default',
+      value: 'name',
+    },
     new: { kind: 'switch', summary: 'Start a new session' },
   },
   examples: [
@@ -46,6 +52,10 @@ export const chat = command({
       })
     const prompt = flags.prompt === undefined ? null : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
     if (prompt !== null && prompt.trim() === '') throw new UsageError('--prompt is empty')
+    if (prompt === null && (flags.agent ?? flags.model) !== undefined)
+      throw new UsageError('--agent and --model need --prompt', {
+        next: [`svc sessions chat ${args.id ?? '<id>'} --prompt "<text>" --agent <name>`],
+      })
     const files = await readAttachments(ctx.io, flags.attach)
     const session = flags.new ? await startSession(ctx, {}) : await chooseSession(ctx, args.id)
     const at = ctx.project.session(session.session_id)
@@ -59,12 +69,19 @@ export const chat = command({
     const printer = printConversation(ctx, { sessionId: session.session_id })
     const release = abortOnInterrupt(ctx, at, printer)
     try {
-      await followTurn(ctx, at, { text: prompt, ...files }, printer)
+      await followTurn(ctx, at, { text: prompt, ...choiceOf(flags.agent, flags.model), ...files }, printer)
     } finally {
       release()
     }
   },
 })
+
+function choiceOf(agent: string | undefined, model: string | undefined) {
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model: model === 'default' ? null : model }),
+  }
+}
 
 async function chooseSession(ctx: Context, given: string | undefined): Promise<Session> {
   const { project } = ctx

@@ -5,18 +5,20 @@ import { pathOf, promptsKey, type Session } from '../queries.ts'
 import { Button, Form } from '../../../ui/form.tsx'
 import { AttachButton, ChosenList } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
+import { AgentAndModel } from './agent-and-model.tsx'
 import type { Draft } from './use-draft.ts'
 
 export function PromptBox({ session, busy, draft }: { session: Session; busy: boolean; draft: Draft }) {
-  const { text, setText, chosen } = draft
+  const { text, setText, chosen, choice, setChoice } = draft
   const path = pathOf(session)
   const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-    request: async (text: string) => ({ path, body: { text, ...(await chosen.read()) } }),
+    request: async (text: string) => ({ path, body: { text, ...choice, ...(await chosen.read()) } }),
     once: true,
     // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
     onSuccess: ({ status }) => {
       if (status === 'failed') return
       setText('')
+      setChoice({})
       chosen.clear()
     },
     refetch: [promptsKey(session)],
@@ -49,10 +51,9 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
         />
         <ChosenList chosen={chosen} />
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
+          <AgentAndModel session={session} choice={choice} onChoose={setChoice} refusal={roleRefusal} />
           <AttachButton chosen={chosen} />
-          <span className="min-w-0 flex-1 truncate text-sm text-faint">
-            {effect === '' ? agentOf(session) : sentence(effect)}
-          </span>
+          <span className="min-w-0 flex-1 truncate text-sm text-faint">{effect !== '' && sentence(effect)}</span>
           {busy && <Button action={abort}>Stop the agent</Button>}
           <span className="flex gap-0.5 max-md:hidden" aria-hidden>
             <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
@@ -68,8 +69,6 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
 }
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
-
-const agentOf = ({ agent_name: agent, model }: Session) => (model === null ? agent : `${agent} · ${model}`)
 
 /** What a prompt does besides. */
 function effectOf({ status, asleep_since: asleepSince }: Session): string {

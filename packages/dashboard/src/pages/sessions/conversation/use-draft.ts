@@ -1,7 +1,13 @@
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
 import type { Prompt, Session } from '../queries.ts'
 import { useChosenFiles } from './attach-files.tsx'
+
+export interface Choice {
+  agent?: string
+  /** Null is the default model. */
+  model?: string | null
+}
 
 export type Draft = ReturnType<typeof useDraft>
 
@@ -9,11 +15,15 @@ export type Draft = ReturnType<typeof useDraft>
 export function useDraft({ project_id: projectId, session_id: sessionId }: Session) {
   const [text, setText] = useStored(`svc-prompt-${sessionId}`, '')
   const chosen = useChosenFiles()
+  /** The agent and the model from the next prompt on, where they change. */
+  const [choice, setChoice] = useState<Choice>({})
   const field = useRef<HTMLTextAreaElement>(null)
   return {
     text,
     setText,
     chosen,
+    choice,
+    setChoice,
     /** The element of the text. */
     field,
     /** Puts a cancelled prompt with its files behind what is written already. */
