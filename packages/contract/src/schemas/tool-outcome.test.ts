@@ -23,6 +23,8 @@ test('a call without a result was interrupted once its turn is over', () => {
 test.each([
   ['Runs the tests', '{"command":"npm test"}', 'Runs the tests'],
   ['', '{"description":"Runs the tests","command":"npm test"}', 'npm test'],
+  ['', '{"command":"(cd src && npm test\\n)"}', 'cd src && npm test'],
+  ['(cd src; npm test)', '{}', '(cd src; npm test)'],
   ['', '{"offset":3,"filePath":"src/a.ts"}', 'src/a.ts'],
   ['', '{"todos":[]}', '{"todos":[]}'],
   ['', '{}', ''],

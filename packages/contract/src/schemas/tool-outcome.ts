@@ -32,12 +32,17 @@ const targets = ['command', 'filePath', 'path', 'pattern', 'url', 'query', 'desc
 
 /** The command or the target of a call. The runtime names most calls only when they end. */
 export function toolTarget({ title, input }: Pick<ToolPart, 'title' | 'input'>): string {
-  if (title !== '') return title
+  if (title !== '') return withoutSubshell(title)
   const given = parseJson(input)
   if (!isRecord(given)) return input
   const target = targets.map((name) => given[name]).find((value) => typeof value === 'string' && value !== '')
-  if (typeof target === 'string') return target
+  if (typeof target === 'string') return withoutSubshell(target)
   return Object.keys(given).length === 0 ? '' : input
+}
+
+/** A subshell around all of a command says nothing about it. */
+export function withoutSubshell(command: string): string {
+  return command.replace(/^\(([^]*)\n\)$/, '$1')
 }
 
 export interface PlanItem {

@@ -51,7 +51,7 @@ export function TwoPane({
       <aside
         aria-label={label}
         tabIndex={0}
-        className="border-t lg:col-start-2 lg:row-span-2 lg:row-start-1 border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
+        className="border-t lg:col-start-2 lg:row-span-2 lg:row-start-1 border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
       >
         {panel}
       </aside>

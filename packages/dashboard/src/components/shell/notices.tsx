@@ -1,4 +1,5 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
 import { useSend } from '../requests.tsx'
 import { notices, type SecurityNotice } from '../../pages/account/queries.ts'
 import { Button } from '../../ui/form.tsx'
@@ -8,7 +9,7 @@ import { Time } from '../../ui/text.tsx'
 /** Tokens, links, and invitations created in the user's name since they last dismissed this notice. */
 export function Notices() {
   const queries = useQueryClient()
-  const { data } = useQuery(notices)
+  const { data } = useQuery({ ...notices, enabled: useIsRested() })
   const dismiss = useSend('POST', '/v1/accounts/notices/dismiss', {
     onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }),
   })
@@ -38,6 +39,18 @@ export function Notices() {
       </Notice>
     </div>
   )
+}
+
+/** The page has its first answers. What it shows comes before what happened since the last visit. */
+function useIsRested(): boolean {
+  const isFetching = useIsFetching() > 0
+  const hasBegun = useRef(false)
+  const [isRested, setRested] = useState(false)
+  useEffect(() => {
+    if (isFetching) hasBegun.current = true
+    else if (hasBegun.current) setRested(true)
+  }, [isFetching])
+  return isRested
 }
 
 function sentence({ action, name }: SecurityNotice): string {

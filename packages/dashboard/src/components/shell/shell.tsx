@@ -60,12 +60,12 @@ export function Shell() {
             <div className="sticky top-0 z-20 flex min-h-bar flex-wrap items-center gap-x-2 gap-y-1 border-b border-line bg-ground px-4 py-1 md:px-6">
               <MenuButton onClick={() => setMenuOpen(true)} />
               <Breadcrumbs />
-              <div ref={heading} className="min-w-0 flex-1" />
+              <div ref={heading} className="min-w-36 flex-1 sm:min-w-0" />
               <div ref={actions} className="flex flex-wrap items-center gap-2" />
             </div>
           )}
         >
-          <div className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
+          <div ref={aboveThePage} className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
             <Reconnecting />
             <Held />
             <Notices />
@@ -81,6 +81,15 @@ export function Shell() {
       </Suspense>
     </div>
   )
+}
+
+/** Pages that fill the screen leave room for what is above them. */
+function aboveThePage(element: HTMLElement | null): (() => void) | undefined {
+  if (element === null) return undefined
+  const { style } = document.documentElement
+  const resized = new ResizeObserver(() => style.setProperty('--spacing-notices', `${element.offsetHeight}px`))
+  resized.observe(element)
+  return () => resized.disconnect()
 }
 
 function MenuButton({ onClick }: { onClick: () => void }) {

@@ -60,7 +60,7 @@ function LiveSession({ initial }: { initial: Session }) {
         label="What comes of it"
         panel={<SessionPanel session={now} messages={conversation.messages} busy={busy} />}
       >
-        <div className="flex min-h-[calc(100dvh-var(--spacing-bar))] flex-col">
+        <div className="flex min-h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] flex-col">
           <div className="flex flex-1 flex-col gap-4 px-4 py-4 md:px-6">
             <SessionActions session={now} />
             {!isReconnecting && <Banner session={now} busy={busy} />}

@@ -1,6 +1,6 @@
 /** One tool call as a compact row. What it printed is folded, except for the end of a failure. */
 import { isRecord, parseJson } from '@svc/contract/json'
-import { durationText, planIn, toolOutcome, toolTarget } from '@svc/contract/schemas/tool-outcome'
+import { durationText, planIn, toolOutcome, toolTarget, withoutSubshell } from '@svc/contract/schemas/tool-outcome'
 import { Check, LoaderCircle, X } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { Stat } from '../../../ui/stat.tsx'
@@ -81,14 +81,10 @@ function Target({ part }: { part: ToolPart }) {
 function commandOf(part: ToolPart): string {
   const input = parseJson(part.input)
   const given = (name: string) => (isRecord(input) && typeof input[name] === 'string' ? input[name] : '')
-  const command = given('command') || toolTarget(part)
+  const command = withoutSubshell(given('command')) || toolTarget(part)
   const description = given('description')
   const telling = description !== '' && command.includes(description) ? description : command
-  // The parenthesis of a subshell that ends on a later line.
-  return telling
-    .trim()
-    .split('\n')[0]!
-    .replace(/^\((?=[^)]*$)/, '')
+  return telling.trim().split('\n')[0]!
 }
 
 function planText(part: ToolPart): string {
@@ -159,7 +155,11 @@ function Block({ label, children }: { label: string; children: ReactNode }) {
 function inputText(input: string): string {
   const given = parseJson(input)
   if (!isRecord(given)) return input
-  return typeof given['command'] === 'string' ? given['command'] : Object.keys(given).length === 0 ? '' : input
+  return typeof given['command'] === 'string'
+    ? withoutSubshell(given['command'])
+    : Object.keys(given).length === 0
+      ? ''
+      : input
 }
 
 function tailOf(output: string): string {

@@ -20,7 +20,10 @@ export function Shell({ projectId, sessionId, ...ends }: Ends & { projectId: str
     return () => shell.close()
   }, [projectId, sessionId])
   return (
-    <div ref={place} className="h-[calc(100dvh-16rem)] min-h-72 overflow-hidden rounded-lg border border-line p-2" />
+    <div
+      ref={place}
+      className="h-[calc(100dvh-16rem)] min-h-72 overflow-hidden rounded-lg border border-line bg-panel p-2"
+    />
   )
 }
 
@@ -98,18 +101,28 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
 const couldNotOpen =
   "Couldn't open the terminal. Check that the session is running and that you can write to the project."
 
-/** The page's colors, so that colored output is readable on them. */
+/** The tokens of the page as colors that the terminal reads: `light-dark()` is resolved by the element that uses it. */
 function themeOf(place: HTMLElement): ITheme {
-  const style = getComputedStyle(place)
-  const isDark = matchesDark()
-  return {
-    background: style.backgroundColor === 'rgba(0, 0, 0, 0)' ? (isDark ? '#0f1215' : '#ffffff') : style.backgroundColor,
-    foreground: isDark ? '#e8ebef' : '#171b21',
-    cursor: isDark ? '#9db2ff' : '#3451d1',
-    selectionBackground: isDark ? '#3a4664' : '#c8d2ff',
-    ...(isDark ? {} : lightColors),
+  const probe = document.createElement('span')
+  place.append(probe)
+  const color = (token: string) => {
+    probe.style.color = `var(--color-${token})`
+    return getComputedStyle(probe).color
   }
+  const theme = Object.fromEntries(Object.entries(tokens).map(([name, token]) => [name, color(token)]))
+  probe.remove()
+  return theme
 }
+
+/** Every color has enough contrast on the background in both themes. */
+const tokens = {
+  ...{ background: 'panel', foreground: 'text', cursor: 'accent', cursorAccent: 'panel' },
+  ...{ selectionBackground: 'selected', selectionInactiveBackground: 'hover' },
+  ...{ black: 'dim', brightBlack: 'faint', white: 'text', brightWhite: 'text' },
+  ...{ red: 'bad', brightRed: 'bad', green: 'good', brightGreen: 'good', yellow: 'warn', brightYellow: 'warn' },
+  ...{ blue: 'accent', brightBlue: 'accent', magenta: 'merged', brightMagenta: 'merged' },
+  ...{ cyan: 'info', brightCyan: 'info' },
+} as const
 
 /** The theme changes with the system's, or when the user chooses another one. */
 function followTheme(onChange: () => void): () => void {
@@ -121,27 +134,4 @@ function followTheme(onChange: () => void): () => void {
     system.removeEventListener('change', onChange)
     chosen.disconnect()
   }
-}
-
-function matchesDark(): boolean {
-  const { theme } = document.documentElement.dataset
-  return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
-}
-
-/** The default colors are made for black. On white they must be darker. */
-const lightColors: ITheme = {
-  green: '#18703a',
-  brightGreen: '#18703a',
-  yellow: '#8a5300',
-  brightYellow: '#8a5300',
-  cyan: '#0b6a75',
-  brightCyan: '#0b6a75',
-  blue: '#3451d1',
-  brightBlue: '#3451d1',
-  magenta: '#6d3fb8',
-  brightMagenta: '#6d3fb8',
-  red: '#b3261e',
-  brightRed: '#b3261e',
-  white: '#555d69',
-  brightWhite: '#171b21',
 }
