@@ -27,7 +27,7 @@ async function startSession(prompt: string): Promise<void> {
   const { page } = story
   await page.getByLabel(/Task/).fill(prompt)
   await page.getByText('Agent, branch, and model').click()
-  await page.getByLabel('Model').fill('svc-scripted-demo')
+  await page.getByRole('combobox', { name: /^Model/ }).fill('svc-scripted-demo')
   await page.getByRole('button', { name: 'Start' }).click()
 }
 
@@ -40,7 +40,8 @@ test.skipIf(!browserPath)(
     await page.screenshot({ path: join(pictures, 'first-visit-1280.png') })
     await page.getByLabel('Name').fill('Garden')
     await page.getByRole('button', { name: 'Create project' }).click()
-    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.getByText('This repository is empty').waitFor()
+    await page.screenshot({ path: join(pictures, 'first-visit-empty-1280.png') })
     const [project] = await server.json<{ project_id: string; slug: string }[]>(['projects', 'ls'])
     const seed = await mkdtemp(join(server.dir, 'seed-'))
     await git(seed, 'init', '--quiet', '--initial-branch=main')
@@ -49,6 +50,8 @@ test.skipIf(!browserPath)(
     await git(seed, 'commit', '--quiet', '-m', 'The plan')
     await git(seed, 'push', '--quiet', gatewayOf(server, project!), 'main')
 
+    await page.getByLabel(/Task/).waitFor()
+    await page.screenshot({ path: join(pictures, 'first-visit-task-1280.png') })
     await startSession(
       script(
         "sed -i 's/beans/peas/' plan.md && git commit -qam 'Peas, not beans' && git push -q origin HEAD",

@@ -1,9 +1,7 @@
 import { Empty } from '../ui/layout.tsx'
-import { useProject } from './shell/project-shell.tsx'
 
 /** A managed repository before its first push, which creates the default branch. */
-export function EmptyRepository() {
-  const { slug } = useProject()
+export function EmptyRepository({ slug }: { slug: string }) {
   return (
     <Empty command={`svc projects link ${slug}\nsvc ship`}>
       This repository is empty, and a session needs a branch to start from. Commit your work, then run this in its

@@ -78,12 +78,12 @@ interface Result {
 }
 
 function Content({ result, at, path, view }: { result: Result; at: string; path: string; view: View | undefined }) {
-  const { default_branch } = useProject()
+  const { slug, default_branch } = useProject()
   const { data, error, refetch } = result
   if (error instanceof ApiError && error.code === 'ref_not_found' && at === default_branch && path === '')
     return (
       <Card>
-        <EmptyRepository />
+        <EmptyRepository slug={slug} />
       </Card>
     )
   if (data === undefined && error !== null && error !== undefined)

@@ -1,14 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Card, Page } from '../../ui/layout.tsx'
+import { EmptyRepository } from '../../components/empty-repository.tsx'
+import { paths } from '../../paths.ts'
+import { Card, Loading, Page } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
 import { DeletedProjects } from '../projects/deleted.tsx'
 import { NewProjectForm } from '../projects/new.tsx'
+import { branches, type Project } from '../projects/queries.ts'
+import { NewSession } from '../sessions/new-session.tsx'
 import { ModelEditor } from '../settings/model.tsx'
 import { models, modelUpstream } from '../settings/queries.ts'
 
 /** From nothing to a running session: each step is done on the page. */
-export default function FirstVisit() {
+export default function FirstVisit({
+  project,
+}: {
+  /** The one that the second step made. */
+  project: Project | undefined
+}) {
   const { data } = useQuery(models)
   return (
     <Page narrow title="Merge your first change in three steps">
@@ -20,24 +30,52 @@ export default function FirstVisit() {
             data !== undefined && <p className="text-dim">Agents use {data.map(({ name }) => name).join(', ')}.</p>
           )}
         </Step>
-        <Step number={2} title="Connect a repository" isDone={false}>
-          <Card>
-            <NewProjectForm />
-          </Card>
+        <Step number={2} title="Connect a repository" isDone={project !== undefined}>
+          {project === undefined ? (
+            <Card>
+              <NewProjectForm stays />
+            </Card>
+          ) : (
+            <p className="text-dim">
+              The project is{' '}
+              <Link to={paths.settings} params={{ project: project.slug }} className="text-accent underline">
+                {project.name}
+              </Link>
+              .
+            </p>
+          )}
         </Step>
         <Step number={3} title="Describe a task" isDone={false}>
           <p className="text-dim">
-            The page of the new project starts its first session. The agent opens a change request, which you review and
-            merge here.
+            The agent works on its own branch and opens a change request, which you review and merge here.
           </p>
+          {project !== undefined && <FirstTask project={project} />}
         </Step>
       </ol>
-      <div className="flex flex-col gap-2 text-dim">
-        <p>To see the whole workflow first, with a scripted model instead of an AI, take the tour of the client:</p>
-        <Command>svc tour</Command>
-      </div>
+      {project === undefined && (
+        <div className="flex flex-col gap-2 text-dim">
+          <p>To see the whole workflow first, with a scripted model instead of an AI, take the tour of the client:</p>
+          <Command>svc tour</Command>
+        </div>
+      )}
       <DeletedProjects account={undefined} />
     </Page>
+  )
+}
+
+const firstCommitMs = 3_000
+
+function FirstTask({ project }: { project: Project }) {
+  const { data } = useQuery({
+    ...branches(project.project_id),
+    refetchInterval: ({ state }) => (state.data?.branches.length === 0 ? firstCommitMs : false),
+  })
+  if (data === undefined) return <Loading what="the branches" />
+  if (data.branches.length > 0) return <NewSession project={project} />
+  return (
+    <Card>
+      <EmptyRepository slug={project.slug} />
+    </Card>
   )
 }
 

@@ -31,10 +31,13 @@ export function InboxPage() {
     ...inbox(view, filter?.project_id ?? null, each),
     enabled: named === undefined || all.data !== undefined,
   })
-  if (all.data?.length === 0)
+  // It stays when its second step has made the first project.
+  const [isFirst, setFirst] = useState(false)
+  if (all.data?.length === 0 && !isFirst) setFirst(true)
+  if (isFirst)
     return (
       <Suspense fallback={<Skeleton what="the first steps" rows={3} />}>
-        <FirstVisit />
+        <FirstVisit project={all.data?.[0]} />
       </Suspense>
     )
   const error = all.data === undefined ? all.error : found.data === undefined ? found.error : null

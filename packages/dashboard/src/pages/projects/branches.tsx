@@ -23,7 +23,7 @@ export function BranchesPage() {
       <Card>
         <Read query={branches(project_id)} what="branches">
           {({ branches }) => (
-            <Rows label="Branches" empty={<EmptyRepository />}>
+            <Rows label="Branches" empty={<EmptyRepository slug={slug} />}>
               {branches.map((branch) => (
                 <Row key={branch.name}>
                   <span className="min-w-0 flex-1 basis-60">

@@ -26,8 +26,8 @@ export function NewProjectPage() {
   )
 }
 
-/** Goes to the sessions of the new project, where its first one starts. */
-export function NewProjectForm() {
+/** Goes to the sessions of the new project, where its first one starts, unless the page itself goes on. */
+export function NewProjectForm({ stays = false }: { stays?: boolean }) {
   const { values, field } = useFields<Values>(nothing)
   const { address, name, credential, branch, keySource } = values
   const isSsh = sshAddress.test(address.trim())
@@ -41,7 +41,7 @@ export function NewProjectForm() {
     onSuccess: ({ slug }) => {
       // The settings show the key, which the git host needs first.
       if (hasNewKey) void navigate({ to: paths.settings, params: { project: slug } })
-      else void navigate({ to: paths.sessions, params: { project: slug }, search: {} })
+      else if (!stays) void navigate({ to: paths.sessions, params: { project: slug }, search: {} })
     },
   })
   const submit = () =>

@@ -14,12 +14,13 @@ import { buttonClass } from '../../ui/form.tsx'
 const route = getRouteApi('/shell/projects/$project/sessions')
 
 export function SessionsPage() {
-  const { project_id, slug } = useProject()
+  const project = useProject()
+  const { project_id, slug } = project
   const { cursor = null } = route.useSearch()
   const { data: open = [] } = useQuery(changeRequests(project_id, 'open'))
   return (
     <Page title="Sessions">
-      <NewSession />
+      <NewSession project={project} />
       <Read query={sessionPage(project_id, cursor)} what="sessions">
         {({ data: list, cursor: next }) => (
           <Card>
@@ -39,12 +40,8 @@ export function SessionsPage() {
 function NoSessions() {
   const { project_id, slug } = useProject()
   const found = useQuery(branches(project_id))
-  if (found.data?.branches.length === 0) return <EmptyRepository />
-  return (
-    <Empty command={`svc sessions new --prompt "<task>" --project ${slug}`}>
-      No sessions yet. A session is one conversation with an agent on its own branch. Start one above, or in a terminal:
-    </Empty>
-  )
+  if (found.data?.branches.length === 0) return <EmptyRepository slug={slug} />
+  return <Empty>No sessions yet. A session is one conversation with an agent on its own branch. Start one above.</Empty>
 }
 
 function Older({ cursor, next }: { cursor: string | null; next: string | null }) {

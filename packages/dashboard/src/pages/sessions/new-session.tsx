@@ -5,16 +5,16 @@ import { ApiError } from '../../api.ts'
 import { SendForm, useSend } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { NoModel } from '../../components/no-model.tsx'
-import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
+import type { Project } from '../projects/queries.ts'
 import { models } from '../settings/queries.ts'
 import { Card } from '../../ui/layout.tsx'
 import { Input, sideBySide, TextArea, useFields } from '../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './conversation/attach-files.tsx'
 
-export function NewSession() {
-  const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = useProject()
+export function NewSession({ project }: { project: Project }) {
+  const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = project
   const { values, field } = useFields({ prompt: '', agent: '', base: '', model: '' })
   const { prompt } = values
   const [agent, base, model] = [values.agent.trim(), values.base.trim(), values.model.trim()]
@@ -71,7 +71,9 @@ export function NewSession() {
         </details>
         <AttachButton chosen={chosen} />
       </SendForm>
-      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && <EmptyRepository />}
+      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && (
+        <EmptyRepository slug={slug} />
+      )}
     </Card>
   )
 }
