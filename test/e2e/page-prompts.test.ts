@@ -93,7 +93,7 @@ test.skipIf(!browserPath)(
     await page.setViewportSize({ width: 1280, height: 800 })
     await expectItFits(page)
 
-    await page.getByLabel('Agent').selectOption('plan')
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('plan')
     await page.getByRole('button', { name: 'Restart session' }).first().click()
     await until(
       'it to run with the other agent',
