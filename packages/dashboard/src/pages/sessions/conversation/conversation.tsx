@@ -40,10 +40,9 @@ export function Conversation({
   /** Takes a prompt that was cancelled to be written anew. */
   onEdit: (prompt: Prompt) => Promise<void>
 }) {
-  const { messages, earlier } = conversation
-  const { state, load } = earlier
+  const { messages } = conversation
+  const { state, load } = conversation.earlier
   const authorOf = useAuthors(session, messages)
-  const isTurnOver = isLoaded && !busy
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
   const onShown = useCallback(
     (first: number) => {
@@ -54,13 +53,7 @@ export function Conversation({
   const place = usePlace(session, { target, conversation, isLoaded })
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
-      {session.transcript_deleted_at != null && state === 'none' && (
-        <p className="text-center text-sm text-faint">
-          Earlier messages were deleted <Time at={session.transcript_deleted_at} />, as old as this server keeps them.
-        </p>
-      )}
-      {messages.length > 0 && <Beginning state={state} load={load} />}
-      {earlier.error !== null && <Failure error={earlier.error} retry={load} />}
+      <Earlier of={conversation} deletedAt={session.transcript_deleted_at ?? null} />
       <PlaceContext value={place}>
         <LongList
           label="Messages"
@@ -78,7 +71,7 @@ export function Conversation({
               message={message}
               {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
               address={address}
-              isOver={isTurnOver || at !== lastAnswer}
+              isOver={(isLoaded && !busy) || at !== lastAnswer}
             />
           )}
         </LongList>
@@ -92,6 +85,21 @@ export function Conversation({
       />
       <AgentLine session={session} busy={busy} isReconnecting={isReconnecting} />
     </section>
+  )
+}
+
+function Earlier({ of: { messages, earlier }, deletedAt }: { of: Loaded; deletedAt: string | null }) {
+  const { state, load, error } = earlier
+  return (
+    <>
+      {deletedAt !== null && state === 'none' && (
+        <p className="text-center text-sm text-faint">
+          Earlier messages were deleted <Time at={deletedAt} />, as old as this server keeps them.
+        </p>
+      )}
+      {messages.length > 0 && <Beginning state={state} load={load} />}
+      {error !== null && <Failure error={error} retry={load} />}
+    </>
   )
 }
 
