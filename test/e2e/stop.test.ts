@@ -57,7 +57,7 @@ test('stop --sessions of a stopped server saves what agents did since, and says 
     ])
     const info = () => server.json<Info>(['sessions', 'info', id, '--project', project])
     await until('the session to run', async () => (await info()).session.status === 'running')
-    const [record = ''] = readdirSync(join(runDir, 'sandboxes/run')).filter((name) => name.endsWith('.json'))
+    const record = readdirSync(join(runDir, 'sandboxes/run')).find((name) => name.endsWith('.json')) ?? ''
     const { pid } = (await Bun.file(join(runDir, 'sandboxes/run', record)).json()) as { pid: number }
     await until('the agent to work', () => existsSync(`/proc/${pid}/root/tmp/begun`))
     expect(await server.kill('SIGTERM')).toBe(0)
