@@ -124,6 +124,14 @@ export interface RepositoryReplicas {
   recorded(project: CopiedProject, store: CopiedStore, changes: { ref: string; new: string | null }[]): void
   /** What is known of the copy may be wrong. */
   forget(projectId: string): void
+  /**
+   * Branches and tags that moved here without a record, as when the database or this server ended in the middle of a push,
+   * with their recorded values. Empty once `allRecorded` was called, until `unrecorded`.
+   */
+  missing(project: CopiedProject, store: CopiedStore): Promise<{ ref: string; old: string | null }[]>
+  allRecorded(project: CopiedProject): void
+  /** A ref may have moved that could not be recorded. */
+  unrecorded(projectId: string): void
   /** A job: makes the copies that are missing, and sends what they lack. */
   tend(signal: AbortSignal): Promise<'again' | null>
 }

@@ -6,6 +6,7 @@ import { parseCommandLine } from './parse-command-line.ts'
 import { findCommand } from '../run.ts'
 import { elsewhere } from '../testing/calls.ts'
 import { aChangeRequest, aProject, ids, sha, startService, svc, temporaryFolder } from '../testing.ts'
+import { aReview, aSuggestion } from '../testing/browse.ts'
 import { aUsage } from '../testing/usage.ts'
 
 const root = join(import.meta.dir, '../../../..')
@@ -150,7 +151,14 @@ const isComplete = (line: string) =>
 
 /** Ids in examples, and their counterparts in the test service. */
 const exampleId: Record<string, Record<string, string>> = {
-  sessions: { '8f3a1c20': ids.session, '8f3a': ids.session, '3f2a': ids.session, '1c5f09aa': '99999999' },
+  sessions: {
+    '8f3a1c20': ids.session,
+    '8f3a': ids.session,
+    '3f2a': ids.session,
+    '1c5f09aa': '99999999',
+    '7d2e41b0': '77777777',
+    '7d2e': '7777',
+  },
   tokens: { '8f3a1c20': ids.cr },
   browsers: { '8f3a1c20': ids.cr },
   webhooks: { '0a1b2c3d': 'aaaa', '4e5f6a7b': 'bbbb' },
@@ -185,6 +193,7 @@ test.each(complete)('the suggested command succeeds: %s', async (line) => {
         sessions_limit_bytes: 2,
       },
     }),
+    listReviews: () => ({ reviews: [aReview({ comments: [aSuggestion({ comment_id: ids.token })] })] }),
     capAccountUsage: () => ({ model_tokens_per_month: 20_000_000 }),
     listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: 'work' })] }),
   })

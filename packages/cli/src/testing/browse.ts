@@ -37,6 +37,13 @@ export const aReview = (changes: object = {}) => ({
   ...changes,
 })
 
+/** A comment on a line that suggests another one; with a refusal, it cannot be applied. */
+export const aSuggestion = (changes: object = {}, refusal: string | null = null) => ({
+  ...{ path: 'a.ts', side: 'new', line: 4, start_line: null, quote: '', text: 'So:\n```suggestion\nx\n```' },
+  ...{ outdated: refusal !== null, current: null, suggestion: { lines: ['x'], refusal } },
+  ...aThread(changes),
+})
+
 export const browseAnswers: Answers = {
   editChangeRequest: ({ body }) => aChangeRequest(body as object),
   compareRefs: () => aComparison(),

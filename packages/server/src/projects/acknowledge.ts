@@ -38,7 +38,7 @@ export async function acknowledge<T>(
       return write(trx)
     })
   // In turn: the log then ends with the value that the ref has, whoever moved it first.
-  return deps.localLocks.run(`refs ${project.project_id}`, async () => {
+  const recording = deps.localLocks.run(`refs ${project.project_id}`, async () => {
     const changes = await Promise.all(
       refs.map(async ({ ref, old }) => ({ ref, old, new: await readRefValue(store, ref) })),
     )
@@ -67,6 +67,23 @@ export async function acknowledge<T>(
       return outcome.written
     }
   })
+  return recording.catch((error: unknown) => {
+    replicas.unrecorded(project.project_id)
+    throw error
+  })
+}
+
+/**
+ * Before a pusher sees the branches: git takes one that has its commit already for pushed, so what moved without a record
+ * is recorded first. Otherwise a take-over of this home would go back to the recorded value.
+ */
+export async function recordMissing(
+  deps: AcknowledgeDeps,
+  { project, store }: Pick<Changed, 'project' | 'store'>,
+): Promise<void> {
+  const refs = await deps.replicas.missing(project, store)
+  if (refs.length > 0) await acknowledge(deps, { project, store, refs }, async () => {})
+  deps.replicas.allRecorded(project)
 }
 
 /** The job that tends copies sends it. */

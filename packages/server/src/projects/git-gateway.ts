@@ -25,7 +25,7 @@ import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
-import { acknowledge } from './acknowledge.ts'
+import { acknowledge, recordMissing } from './acknowledge.ts'
 import { requireHome } from './home-store.ts'
 import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
 import { requestPoll } from './poll-store.ts'
@@ -74,6 +74,8 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
   const quota =
     path === 'git-receive-pack' ? pushQuota(deps, project, await parts.unfinishedBytes(project.project_id)) : null
   if (quota !== null) await refuseBeforehand(deps, c, { project, repository, quota })
+  if (pushes && path === 'info/refs' && repository.remote === null && deps.home !== null)
+    await recordMissing(deps, { project, store: repository })
   return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
     inspect: parts.inspect(project, repository, boundSession(actor)),
     landed: () =>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { aCommit, aComparison, aReview, aThread } from '../../testing/browse.ts'
+import { aCommit, aComparison, aReview, aSuggestion, aThread } from '../../testing/browse.ts'
 import { aChangeRequest, aProject, ids, now, sha, startService, svc, temporaryFolder } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -127,11 +127,7 @@ test('cr review sends to the session, cr comment only stores, and cr show prints
 })
 
 describe('svc cr apply', () => {
-  const suggesting = (id: string, refusal: string | null) => ({
-    ...{ path: 'a.ts', side: 'new', line: 4, start_line: null, quote: '', text: 'So:\n```suggestion\nx\n```' },
-    ...{ outdated: refusal !== null, current: null, suggestion: { lines: ['x'], refusal } },
-    ...aThread({ comment_id: id }),
-  })
+  const suggesting = (comment_id: string, refusal: string | null) => aSuggestion({ comment_id }, refusal)
   const listed = {
     listReviews: () => ({
       reviews: [

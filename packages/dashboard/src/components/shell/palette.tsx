@@ -1,6 +1,5 @@
 /** Jump to any page, project, change request, or session by name. It knows what the pages have loaded, and sends no request. */
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { Dialog } from '@base-ui/react/dialog'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -8,6 +7,14 @@ import { changeRequests } from '../../pages/change-requests/queries.ts'
 import type { Project } from '../../pages/projects/queries.ts'
 import { sessions } from '../../pages/sessions/queries.ts'
 import { paths } from '../../paths.ts'
+import {
+  SearchDialog,
+  SearchInput,
+  SearchItem,
+  SearchList,
+  searchOptions,
+  SearchRoot,
+} from '../../ui/search-dialog.tsx'
 import { useCurrentProject } from './current-project.ts'
 import { accountPages, projectPages } from './rooms.ts'
 
@@ -35,55 +42,35 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     void navigate({ to, params })
   }
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40" />
-        <Dialog.Popup
-          aria-label="Search or jump to"
-          className="fixed top-[12vh] left-1/2 z-50 flex max-h-[min(28rem,76dvh)] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-edge bg-raised shadow-float outline-none"
-        >
-          <Autocomplete.Root
-            open
-            inline
-            items={groups}
-            autoHighlight="always"
-            keepHighlight
-            itemToStringValue={({ label, where }: Target) => `${label} ${where}`}
-          >
-            <Autocomplete.Input
-              aria-label="Search or jump to"
-              placeholder="Search or jump to…"
-              className="h-11 flex-none border-b border-line bg-transparent px-4 text-lg outline-none placeholder:text-faint"
-            />
-            <Autocomplete.Empty>
-              <p className="p-4 text-sm text-dim">Nothing found.</p>
-            </Autocomplete.Empty>
-            <Autocomplete.List className="min-h-0 overflow-y-auto overscroll-contain p-1 empty:hidden">
-              {(group: Group) => (
-                <Autocomplete.Group key={group.value} items={group.items}>
-                  <Autocomplete.GroupLabel className="px-3 pt-3 pb-1 text-xs font-semibold text-faint">
-                    {group.value}
-                  </Autocomplete.GroupLabel>
-                  <Autocomplete.Collection>
-                    {(target: Target) => (
-                      <Autocomplete.Item
-                        key={target.value}
-                        value={target}
-                        onClick={() => go(target)}
-                        className="flex min-h-8 cursor-pointer items-center gap-3 rounded-md px-3 text-base outline-none data-highlighted:bg-hover"
-                      >
-                        <span className="min-w-0 flex-1 truncate">{target.label}</span>
-                        <span className="max-w-40 truncate text-xs text-dim">{target.where}</span>
-                      </Autocomplete.Item>
-                    )}
-                  </Autocomplete.Collection>
-                </Autocomplete.Group>
-              )}
-            </Autocomplete.List>
-          </Autocomplete.Root>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <SearchDialog label="Search or jump to" onClose={onClose}>
+      <SearchRoot
+        {...searchOptions}
+        items={groups}
+        itemToStringValue={({ label, where }: Target) => `${label} ${where}`}
+      >
+        <SearchInput label="Search or jump to" placeholder="Search or jump to…" />
+        <Autocomplete.Empty>
+          <p className="p-4 text-sm text-dim">Nothing found.</p>
+        </Autocomplete.Empty>
+        <SearchList>
+          {(group: Group) => (
+            <Autocomplete.Group key={group.value} items={group.items}>
+              <Autocomplete.GroupLabel className="px-3 pt-3 pb-1 text-xs font-semibold text-faint">
+                {group.value}
+              </Autocomplete.GroupLabel>
+              <Autocomplete.Collection>
+                {(target: Target) => (
+                  <SearchItem key={target.value} value={target} onClick={() => go(target)}>
+                    <span className="min-w-0 flex-1 truncate">{target.label}</span>
+                    <span className="max-w-40 truncate text-xs text-dim">{target.where}</span>
+                  </SearchItem>
+                )}
+              </Autocomplete.Collection>
+            </Autocomplete.Group>
+          )}
+        </SearchList>
+      </SearchRoot>
+    </SearchDialog>
   )
 }
 

@@ -1,6 +1,4 @@
 /** Finds a file by a part of its path, or leads to the search in the text of all files. */
-import { Autocomplete } from '@base-ui/react/autocomplete'
-import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +6,14 @@ import { Failure } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths as pages } from '../../paths.ts'
 import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
+import {
+  SearchDialog,
+  SearchInput,
+  SearchItem,
+  SearchList,
+  searchOptions,
+  SearchRoot,
+} from '../../ui/search-dialog.tsx'
 import { paths } from './queries.ts'
 
 const shownMax = 50
@@ -32,56 +38,36 @@ export default function FindFile({ at, onClose }: { at: string; onClose: () => v
     void navigate({ to: kind === 'file' ? pages.files : pages.searchFiles, params: { project: slug }, search })
   }
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40" />
-        <Dialog.Popup
-          aria-label="Find a file"
-          className="fixed top-[12vh] left-1/2 z-50 flex max-h-[min(28rem,76dvh)] w-[min(40rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-edge bg-raised shadow-float outline-none"
-        >
-          <Autocomplete.Root
-            open
-            inline
-            autoHighlight="always"
-            keepHighlight
-            items={targets}
-            filter={null}
-            value={text}
-            itemToStringValue={(target: Target) => target.value}
-            onValueChange={(next, { reason }) => reason !== 'item-press' && setText(next)}
-          >
-            <Autocomplete.Input
-              aria-label="Part of the path"
-              placeholder="Find a file, or text in all files"
-              className="h-11 flex-none border-b border-line bg-transparent px-4 text-lg outline-none placeholder:text-faint"
-            />
-            {error !== null && <Failure error={error} />}
-            {data === undefined && error === null && <p className="p-4 text-sm text-dim">Loading the paths…</p>}
-            <Autocomplete.List className="min-h-0 overflow-y-auto overscroll-contain p-1 empty:hidden">
-              {(target: Target) => (
-                <Autocomplete.Item
-                  key={`${target.kind} ${target.value}`}
-                  value={target}
-                  onClick={() => open(target)}
-                  className="flex min-h-8 cursor-pointer items-center gap-3 rounded-md px-3 text-sm outline-none data-highlighted:bg-hover"
-                >
-                  {target.kind === 'file' ? (
-                    <span className="min-w-0 flex-1 font-mono wrap-anywhere">{visibleName(target.value)}</span>
-                  ) : (
-                    <span className="min-w-0 flex-1 truncate">Search all files for “{visibleName(target.value)}”</span>
-                  )}
-                </Autocomplete.Item>
+    <SearchDialog label="Find a file" onClose={onClose}>
+      <SearchRoot
+        {...searchOptions}
+        items={targets}
+        filter={null}
+        value={text}
+        itemToStringValue={(target: Target) => target.value}
+        onValueChange={(next, { reason }) => reason !== 'item-press' && setText(next)}
+      >
+        <SearchInput label="Part of the path" placeholder="Find a file, or text in all files" />
+        {error !== null && <Failure error={error} />}
+        {data === undefined && error === null && <p className="p-4 text-sm text-dim">Loading the paths…</p>}
+        <SearchList>
+          {(target: Target) => (
+            <SearchItem key={`${target.kind} ${target.value}`} value={target} onClick={() => open(target)}>
+              {target.kind === 'file' ? (
+                <span className="min-w-0 flex-1 font-mono text-sm wrap-anywhere">{visibleName(target.value)}</span>
+              ) : (
+                <span className="min-w-0 flex-1 truncate">Search all files for “{visibleName(target.value)}”</span>
               )}
-            </Autocomplete.List>
-            {data?.truncated === true && (
-              <p className="border-t border-line px-4 py-2 text-sm text-dim">
-                The repository has too many files to search all paths.
-              </p>
-            )}
-          </Autocomplete.Root>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+            </SearchItem>
+          )}
+        </SearchList>
+        {data?.truncated === true && (
+          <p className="border-t border-line px-4 py-2 text-sm text-dim">
+            The repository has too many files to search all paths.
+          </p>
+        )}
+      </SearchRoot>
+    </SearchDialog>
   )
 }
 

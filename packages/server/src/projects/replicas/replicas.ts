@@ -76,6 +76,8 @@ export class Replicas implements RepositoryReplicas {
   readonly #deps: ReplicasDeps
   readonly #copies = new LRUCache<string, Copy>({ max: 5_000 })
   readonly #silentSince = new Map<string, number>()
+  /** The epochs of projects whose every ref is known to be recorded. Empty at the start: the server before may have been killed. */
+  readonly #complete = new LRUCache<string, number>({ max: 5_000 })
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps
@@ -121,6 +123,25 @@ export class Replicas implements RepositoryReplicas {
 
   forget(projectId: string): void {
     this.#copies.delete(projectId)
+  }
+
+  async missing(project: Homed, store: Store): Promise<{ ref: string; old: string | null }[]> {
+    const { project_id, home_epoch } = project
+    if (this.mode !== 'sync' || this.#complete.get(project_id) === home_epoch) return []
+    const copy = await this.#copyOf(project).catch(whenUncopied)
+    if (copy === null) return []
+    const refs = new Map((await listAllRefs(store.dir, 'refs/')).map(({ ref, sha }) => [ref, sha]))
+    return [...new Set([...refs.keys(), ...copy.tips.keys()])]
+      .filter((ref) => /^refs\/(heads|tags)\//.test(ref) && refs.get(ref) !== copy.tips.get(ref))
+      .map((ref) => ({ ref, old: copy.tips.get(ref) ?? null }))
+  }
+
+  allRecorded({ project_id, home_epoch }: Homed): void {
+    this.#complete.set(project_id, home_epoch)
+  }
+
+  unrecorded(projectId: string): void {
+    this.#complete.delete(projectId)
   }
 
   async tend(signal: AbortSignal): Promise<'again' | null> {
@@ -332,6 +353,11 @@ function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null 
   for (const { ref, new_sha } of changes)
     if (new_sha === null) tips.delete(ref)
     else tips.set(ref, new_sha)
+}
+
+/** The pusher tries again: whether its branch is recorded cannot be known now. */
+function whenUncopied(error: unknown): never {
+  throw error instanceof PeerFailure || error instanceof Uncopied ? noCopy(error) : error
 }
 
 /** The server has no such copy, or one of another home. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { createBranch, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
-import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
+import { acknowledge, type AcknowledgeDeps, recordMissing } from '../../projects/acknowledge.ts'
 import type { Homed } from '../../projects/home-store.ts'
 import { unreachable } from '../../projects/repository.ts'
 
@@ -37,7 +37,11 @@ export async function ensureSessionBranch(
 ): Promise<void> {
   const tips = await readTips(repository, [session.branch_name], {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
-  if (tips.tips.has(session.branch_name)) return
+  if (tips.tips.has(session.branch_name)) {
+    // An earlier try may have made it without a record.
+    if (repository.remote === null) await recordMissing(deps, { project, store: repository })
+    return
+  }
   const sha = await baseTip(repository, session.base_ref)
   await cutSessionBranch(deps, { project, repository }, { branch: session.branch_name, sha })
 }

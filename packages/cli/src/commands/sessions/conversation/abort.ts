@@ -5,7 +5,7 @@ import { sessionArg, shortId } from '../labels.ts'
 
 export const abort = command({
   summary: 'Abort the current turn of a session; the session keeps running',
-  about: ['Also cancels queued prompts; `svc sessions cancel` cancels one alone. Changes stay in the work tree.'],
+  about: ['Also cancels queued prompts; svc sessions cancel takes back one alone. Changes stay in the work tree.'],
   scope: 'project',
   args: { id: sessionArg },
   examples: ['svc sessions abort 8f3a1c20', 'svc sessions abort 8f3a1c20 --json'],

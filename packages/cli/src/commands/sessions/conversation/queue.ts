@@ -33,13 +33,13 @@ export const queue = command({
 
 export const cancel = command({
   summary: 'Cancel one prompt that waits for the agent of a session',
-  about: ['Once the agent has it, `svc sessions abort` ends its turn.'],
+  about: ['Once the agent has it, only the end of its turn stops it: svc sessions abort.'],
   scope: 'project',
   args: {
     id: sessionArg,
     prompt: { summary: 'Id of the prompt or its first characters (default: the only one that waits)', optional: true },
   },
-  examples: ['svc sessions cancel 8f3a1c20', 'svc sessions cancel 8f3a1c20 1c5f09aa'],
+  examples: ['svc sessions cancel 8f3a1c20', 'svc sessions cancel 8f3a1c20 7d2e41b0'],
   async run(ctx, { args }) {
     const at = await sessionAt(ctx, args.id)
     const { prompt_id: promptId } = await waitingPrompt(at, args.prompt)
