@@ -193,7 +193,7 @@ test.each(complete)('the suggested command succeeds: %s', async (line) => {
         sessions_limit_bytes: 2,
       },
     }),
-    listReviews: () => ({ reviews: [aReview({ comments: [aSuggestion({ comment_id: ids.token })] })] }),
+    listReviews: () => ({ reviews: [aReview({ thread: null, comments: [aSuggestion({ comment_id: ids.token })] })] }),
     capAccountUsage: () => ({ model_tokens_per_month: 20_000_000 }),
     listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: 'work' })] }),
   })

@@ -54,6 +54,7 @@ export const apply = command({
     })
     const { out } = ctx
     const what = chosen.length === 1 ? '1 suggestion' : `${chosen.length} suggestions`
+    if (out.json) return out.document(applied)
     out.done(applied, `Applied ${what} in `, bold(applied.commit.slice(0, 10)))
     for (const { thread, place } of chosen) out.line(dim(`  ${shortId(thread.comment_id)}  ${place ?? ''}`))
   },
