@@ -43,7 +43,8 @@ export async function keepLooseObjects(repo: Repository, from: string, tip: Sha)
   const to = join(repo.dir, 'objects')
   const last = `${tip.slice(0, 2)}/${tip.slice(2)}`
   await Promise.all(files.filter((file) => file !== last).map((file) => moveInto(join(from, file), join(to, file))))
-  await moveInto(join(from, last), join(to, last))
+  // git does not write an object again that the repository has: an earlier try made the same commit in the same second.
+  if (files.includes(last)) await moveInto(join(from, last), join(to, last))
   // Keeps the folder small for later lookups. Not awaited.
   for (const folder of folders) rmdir(join(from, folder)).catch(folderInUse)
   return files.map((file) => file.replace('/', ''))

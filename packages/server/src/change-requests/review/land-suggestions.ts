@@ -37,7 +37,8 @@ export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit
   const objects = await made.keep()
   if (repository.remote === null) {
     const files = { commits: [made.sha], read: () => looseFiles(repository.dir, objects) }
-    await deps.replicas.send(project, repository, [made.sha], { files })
+    // Without the commit they are not all that the copy needs: an earlier try kept the rest.
+    await deps.replicas.send(project, repository, [made.sha], objects.includes(made.sha) ? { files } : {})
   }
   const outcome = await landMerge(repository, { baseRef: cr.head_ref, baseSha: expected, resultSha: made.sha })
   switch (outcome.kind) {
