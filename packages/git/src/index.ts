@@ -99,7 +99,7 @@ export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions
 export { type EditedCommit, editLines, type EditRefusal, type LineEdit } from './merge/edit-lines.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
-export { commitFileOnBranch } from './hosts/commit-file.ts'
+export { commitFileOnBranch, isFilePath } from './hosts/commit-file.ts'
 export { branchRules, openPullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'

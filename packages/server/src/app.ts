@@ -31,6 +31,7 @@ import { methodsOf } from './http/known-paths.ts'
 import { refuseInSandbox } from './http/admission/inside-sandbox.ts'
 import { type App, mount } from './http/mount.ts'
 import { type Answered, replyError } from './http/reply-error.ts'
+import { withoutBodies } from './http/head-requests.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { inboxRoutes } from './inbox/routes.ts'
@@ -61,6 +62,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
+  app.use(withoutBodies())
   peerGitRoutes(app, deps)
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())

@@ -55,6 +55,16 @@ describe('committing one file', () => {
     await repo.remove()
   })
 
+  test('changes no other file whose name ends like it, after a tab', async () => {
+    const repo = await makeRepo({ main: { 'a\tbar': 'tab\n', bar: 'bar\n' } })
+    const text = async (...args: string[]) => (await git(repo.dir, args)).stdout.toString()
+    const parent = (await text('rev-parse', 'refs/heads/main')).trim()
+    await commitFileOnBranch(repo, { parent, message: 'm', author, at, branch: 'edit', path: 'bar', content: 'b\n' })
+    expect(await text('diff', '--name-status', 'main', 'edit')).toBe('M\tbar\n')
+    await git(repo.dir, ['fsck', '--strict'])
+    await repo.remove()
+  })
+
   test.each(['', '/x', 'a//b', '../x', 'a/.git/config', '.'])('refuses the path %j', async (path) => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const parent = (await git(repo.dir, ['rev-parse', 'refs/heads/main'])).stdout.toString().trim()

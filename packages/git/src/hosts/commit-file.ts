@@ -52,11 +52,16 @@ export async function commitFileOnBranch(
   return { ...outcome, sha: cut.sha }
 }
 
+const splitPath = (path: string) => pathBytes(path).toString('latin1').split('/')
+const isName = (name: string) => !/^(?:|\.|\.\.|\.git)$/i.test(name) && !name.includes('\0')
+
+/** Whether git can have a file there. */
+export const isFilePath = (path: string): boolean => splitPath(path).every(isName)
+
 /** The bytes of each name, as latin1 text. */
 function namesOf(path: string): string[] {
-  const names = pathBytes(path).toString('latin1').split('/')
-  if (names.some((name) => /^(?:|\.|\.\.|\.git)$/i.test(name) || name.includes('\0')))
-    throw new TypeError(`Not a path of a file: ${JSON.stringify(path)}`)
+  const names = splitPath(path)
+  if (!names.every(isName)) throw new TypeError(`Not a path of a file: ${JSON.stringify(path)}`)
   return names
 }
 
@@ -68,7 +73,8 @@ async function treeWith(
 ): Promise<Sha> {
   const listed = tree === null ? '' : (await git(repo.dir, ['ls-tree', '-z', tree], write)).stdout.toString('latin1')
   const entries = listed.split('\0').filter((entry) => entry !== '')
-  const known = entries.find((entry) => entry.endsWith(`\t${name}`))
+  // A name may have a tab, too.
+  const known = entries.find((entry) => entry.slice(entry.indexOf('\t') + 1) === name)
   const [mode = '', type, id = ''] = known?.split(/[ \t]/) ?? []
   const folder = type === 'tree' ? requireSha(id) : null
   const made =

@@ -17,10 +17,12 @@ export async function examineModel(deps: Pick<Deps, 'config' | 'db'>): Promise<F
     return missing('model', 'none is set, so no agent can work', 'Set one under Settings, Model, in the dashboard.')
   const listed = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '')
   const failure = await reach(new URL(url))
-  if (failure === null) return good('model', `${listed} at ${url}, which can be reached`)
+  // Its other parts may have a credential.
+  const shown = new URL(url).origin + new URL(url).pathname
+  if (failure === null) return good('model', `${listed} at ${shown}, which can be reached`)
   return missing(
     'model',
-    `${url} cannot be reached: ${failure}`,
+    `${shown} cannot be reached: ${failure}`,
     'Check the address, the network and a proxy in between.',
   )
 }

@@ -10,7 +10,7 @@ import { freePort } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { examineCertificate } from './examine-reach.ts'
-import { examineService } from './examine-service.ts'
+import { examineService, group } from './examine-service.ts'
 
 let app: SessionApp
 beforeAll(async () => {
@@ -68,6 +68,15 @@ test('a certificate that ends soon is found before it has ended', async () => {
   })
   expect(await examineCertificate({ publicUrl: 'http://127.0.0.1:8420' })).toBeNull()
   await rm(dir, { recursive: true })
+})
+
+test('a part that cannot be examined is a finding, and no credential of an address is shown', async () => {
+  const model = { ...app.deps.config.model!, url: 'http://ada:secret-1@127.0.0.1:9/v1?key=secret-2' }
+  const groups = await examineService({ config: { ...app.deps.config, model }, db: app.deps.db })
+  const found = findingsIn([await group('sandboxes', [Promise.reject(new Error('No engine.'))])])
+  expect(found.get('sandboxes sandboxes')).toMatchObject({ state: 'missing', mend: 'No engine.' })
+  expect(findingsIn(groups).get('reach model')!.says).toContain('http://127.0.0.1:9/v1 cannot be reached')
+  expect(JSON.stringify(groups)).not.toContain('secret-')
 })
 
 test('work that waits for long is found', async () => {

@@ -33,7 +33,8 @@ export async function examineService({
 
 type Found = Finding | Finding[] | null
 
-async function group(name: string, parts: (Found | Promise<Found>)[]): Promise<ExaminedGroup> {
+/** What cannot be examined is a finding of its own. */
+export async function group(name: string, parts: (Found | Promise<Found>)[]): Promise<ExaminedGroup> {
   const findings = await Promise.all(
     parts.map(async (part) => {
       try {

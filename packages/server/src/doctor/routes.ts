@@ -3,7 +3,7 @@ import { requireInstanceOwner } from '../accounts/change.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
-import { examineService } from './examine-service.ts'
+import { examineService, group } from './examine-service.ts'
 
 export function doctorRoutes(deps: Deps): Mounted[] {
   const { db, config, serverName } = deps
@@ -22,5 +22,5 @@ export function doctorRoutes(deps: Deps): Mounted[] {
 
 async function sandboxGroup({ sandboxes }: Pick<Deps, 'sandboxes'>) {
   if (sandboxes === null) return []
-  return [{ name: `sandboxes: ${sandboxes.name}`, findings: await sandboxes.examine() }]
+  return [await group(`sandboxes: ${sandboxes.name}`, [sandboxes.examine()])]
 }

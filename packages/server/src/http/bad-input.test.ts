@@ -138,7 +138,12 @@ describe('invalid ids', () => {
         // A client resolves this path to `…/events` or `…/usage` of the project, or to `/v1/invitations`, which exist.
         if (['streamSessionEvents', 'sessionUsage', 'listInvitations'].includes(route.name) && id === '%2e%2e') continue
         const body = route.body === null ? undefined : await validBody(route)
-        const reply = await send(route, { [param]: id }, body === undefined ? {} : { body })
+        const query = needed[route.name]?.slice(1)
+        const reply = await send(
+          route,
+          { [param]: id },
+          { ...(body === undefined ? {} : { body }), ...(query === undefined ? {} : { query }) },
+        )
         // The service key of a sandbox belongs to one project and reveals nothing about others.
         const wanted = route.access === 'sandbox' && id !== '%2e%2e' ? 403 : 404
         expect([route.name, param, id, reply.status, flawOf(reply)]).toEqual([route.name, param, id, wanted, null])
@@ -268,13 +273,17 @@ const oddQueries: [string, string][] = [
 
 /** Without it these would refuse every query for the missing parameter. */
 const needed: Record<string, string> = {
-  ...{ getFile: '&path=README.md', blameFile: '&path=README.md' },
+  ...{ getFile: '&path=README.md', blameFile: '&path=README.md', getChangeRequestOrigins: '&path=README.md' },
   ...{ searchFiles: '&text=a', compareRefs: '&head=work' },
 }
 
 /** This session's upstream has no work to return. */
 const answerOf = (route: Route) =>
-  ['bundleUnfinishedWork', 'getAttachment', 'readAppLogs', 'readCheckLog'].includes(route.name) ? 404 : 200
+  ['bundleUnfinishedWork', 'getAttachment', 'getChangeRequestOrigins', 'readAppLogs', 'readCheckLog'].includes(
+    route.name,
+  )
+    ? 404
+    : 200
 
 describe('invalid queries', () => {
   test.each(byName(withQuery))('%s refuses an invalid query', async (_, route) => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ChangeRequest } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { updateRows } from '../../db/rows.ts'
 import { makeTestApp, projectPath, type TestApp } from '../../test-app.ts'
 import { auditOfObject, gitText, type Refusal, testProject } from '../testing.ts'
 
@@ -26,6 +27,28 @@ describe.each(['managed', 'external'] as const)('an edit of a file in a project 
     }
   }
 
+  test('refuses a path that is none, and a file that is no text in UTF-8', async () => {
+    const at = await makeProject()
+    const { blob_sha } = await at.read('other.txt')
+    for (const path of ['/other.txt', 'other.txt/', 'docs/../other.txt', '.git/config'])
+      expect([path, (await at.propose({ path, blob_sha, content: 'x\n' })).status]).toEqual([path, 400])
+    await commit(at.repo, 'main', { 'latin.txt': Buffer.from('caf\u00e9\n', 'latin1') as unknown as string }, {})
+    const latin = await at.read('latin.txt')
+    const refused = await at.propose<Refusal>({ path: 'latin.txt', blob_sha: latin.blob_sha, content: 'x\n' })
+    expect([refused.status, refused.body.error]).toEqual([422, expect.stringContaining('not text in UTF-8')])
+  })
+
+  test.each(['.', '<>', ',', ''])('is committed for a person whose name is %j', async (name) => {
+    const at = await makeProject()
+    const member = await app.makeUser('member')
+    await updateRows(app.deps.db, 'users', { user_id: member.user_id }, { name, email: null })
+    const { blob_sha } = await at.read('other.txt')
+    const made = await at.propose({ path: 'other.txt', blob_sha, content: 'x\n' }, member.token)
+    expect(made.status).toBe(201)
+    const who = `${member.user_id} <${member.user_id}>`
+    expect(await gitText(at.repo, 'log', '-1', '--format=%an <%ae>', made.body.head_ref)).toBe(who)
+  })
+
   test('is committed as the person on a new branch, byte by byte, and opens a change request', async () => {
     const at = await makeProject()
     const member = await app.makeUser('member')
@@ -48,7 +71,7 @@ describe.each(['managed', 'external'] as const)('an edit of a file in a project 
       .select(['name', 'email'])
       .where('user_id', '=', member.user_id)
       .executeTakeFirstOrThrow()
-    const who = `${name} <${email ?? 'noreply@svc.invalid'}>`
+    const who = `${name} <${email ?? member.user_id}>`
     expect(await gitText(at.repo, 'log', '-1', '--format=%an <%ae>%n%B', body.head_ref)).toBe(
       `${who}\nEdit docs/guide.md\n\nShorter.`,
     )

@@ -1,6 +1,8 @@
 /** A person's edit of one text file, as a change request. */
+import { isUtf8 } from 'node:buffer'
 import { type BodyOf, type proposeFileRoute, ServiceError } from '@svc/contract'
-import { overBeforehand, readFileAt, readTips, type Repository } from '@svc/git'
+import { isFilePath, overBeforehand, readFileAt, readTips, type Repository } from '@svc/git'
+import { commitAuthor } from '../../accounts/commit-author.ts'
 import { getUser } from '../../accounts/store.ts'
 import { boundSession, type Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
@@ -22,14 +24,15 @@ type ProposeFile = BodyOf<typeof proposeFileRoute> & {
   signal: AbortSignal
 }
 
-/** git requires an address. It is reserved, so no mail can reach anyone. */
-const noEmail = 'noreply@svc.invalid'
-
 type ProposeDeps = Parameters<typeof openWithFile>[0] & Pick<Deps, 'disk' | 'redaction'>
 
 export async function proposeFile(deps: ProposeDeps, input: ProposeFile): Promise<ChangeRequestRow> {
   const { project, caller, crId, path, content, signal } = input
   refuseAgents(caller)
+  if (!isFilePath(path))
+    throw new ServiceError('invalid', `${JSON.stringify(path)} is no path of a file in a repository.`, {
+      detail: { issues: [{ path: 'path', message: 'must name a file, without empty parts, . and ..' }] },
+    })
   const [earlier] = await getChangeRequests(deps.db, project.project_id, [crId])
   if (earlier !== undefined) return earlier
   const base = input.ref ?? project.default_branch
@@ -44,7 +47,7 @@ export async function proposeFile(deps: ProposeDeps, input: ProposeFile): Promis
     file: {
       ...{ repository, parent, path, content, branch: `svc/edit-${crId.slice(0, 8)}` },
       message: `${title}\n${input.description === '' ? '' : `\n${input.description}\n`}`,
-      author: { name: user.name, email: user.email ?? noEmail },
+      author: commitAuthor(user),
       inspect: (sha) => refuseSecrets(deps, { project, repository, base, parent, sha, signal }),
     },
   })
@@ -89,6 +92,14 @@ async function requireUnchanged(
   if (found.sha !== blob) throw changed('changed', found.sha)
   if (found.mode === '120000')
     throw new ServiceError('unprocessable', `${path} is a symbolic link.`, { hint: 'Edit the file that it points to.' })
+  if (!isUtf8(Buffer.from(found.content)))
+    throw new ServiceError(
+      'unprocessable',
+      `${path} is not text in UTF-8, so an edit would change other bytes of it.`,
+      {
+        hint: 'Commit the change with git.',
+      },
+    )
   if (Buffer.from(content).equals(Buffer.from(found.content)))
     throw new ServiceError('invalid', 'There is nothing to propose: the file is unchanged.', {
       detail: { issues: [{ path: 'content', message: 'is the content of the file' }] },

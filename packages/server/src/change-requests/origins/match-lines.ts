@@ -36,7 +36,7 @@ export function matchAdded(lines: readonly AddedLine[], written: WrittenLines, c
   )
   for (const [text, places] of wanted) {
     const [writer, ...others] = written.writersOf(text)
-    if (writer === undefined || !isTelling(text)) continue
+    if (writer === undefined || !isTelling(text) || written.isUnsure(text)) continue
     if (others.some((other) => other !== writer) || others.length + 1 < places.length) continue
     for (const { at } of places) if (isInTime(calls[writer]!, lines[at]!)) claim(at, writer)
   }
@@ -45,6 +45,7 @@ export function matchAdded(lines: readonly AddedLine[], written: WrittenLines, c
     const [line, neighbor] = [lines[at]!, lines[beside]]
     const call = found[beside]
     if (found[at] !== null || call === null || call === undefined || !line.byAgent) return
+    if (written.isUnsure(line.text)) return
     if (Math.abs(line.line - neighbor!.line) !== 1 || !isInTime(calls[call]!, line)) return
     if ((countsOf(line.text).get(call) ?? 0) > (used.get(`${call} ${line.text}`) ?? 0)) claim(at, call)
   }

@@ -12,13 +12,17 @@ export class WrittenLines {
   /** The call of each occurrence of a line, oldest first. */
   #live = new Map<string, number[]>()
   readonly #removedBy = new Map<string, number>()
+  /** One of several calls that wrote this line had its occurrence removed, and which is not known. */
+  readonly #unsure = new Set<string>()
   readonly #wholes: { call: number; lines: Set<string> }[] = []
 
   /** `call` grows with time. */
   apply(call: number, { kind, removed, added }: Pick<FileWrite, 'kind' | 'removed' | 'added'>): void {
     if (kind === 'whole') return this.#replace(call, added)
     for (const line of removed) {
-      this.#live.get(line)?.pop()
+      const writers = this.#live.get(line)
+      if (writers !== undefined && writers.at(0) !== writers.at(-1)) this.#unsure.add(line)
+      writers?.pop()
       this.#removedBy.set(line, call)
     }
     for (const line of added) this.#push(line, call)
@@ -28,8 +32,18 @@ export class WrittenLines {
   #replace(call: number, lines: string[]): void {
     const before = this.#live
     this.#live = new Map()
-    for (const line of lines) this.#push(line, before.get(line)?.shift() ?? call)
-    for (const [line, left] of before) if (left.length > 0) this.#removedBy.set(line, call)
+    const kept = new Map<string, number>()
+    for (const line of lines) {
+      const at = kept.get(line) ?? 0
+      kept.set(line, at + 1)
+      this.#push(line, before.get(line)?.[at] ?? call)
+    }
+    for (const [line, writers] of before) {
+      const left = kept.get(line) ?? 0
+      if (left >= writers.length) continue
+      this.#removedBy.set(line, call)
+      if (left > 0 && writers.at(0) !== writers.at(-1)) this.#unsure.add(line)
+    }
     if (this.#wholes.length < wholesMax) this.#wholes.push({ call, lines: new Set(lines) })
   }
 
@@ -42,6 +56,11 @@ export class WrittenLines {
   /** The calls whose occurrences of this line are still there. */
   writersOf(line: string): readonly number[] {
     return this.#live.get(line) ?? []
+  }
+
+  /** Which of its writers the line that is left belongs to is not known. */
+  isUnsure(line: string): boolean {
+    return this.#unsure.has(line)
   }
 
   /** The last call that removed this line, or the first that wrote the whole file without it. Null while the line is there. */

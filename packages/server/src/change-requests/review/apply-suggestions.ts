@@ -1,6 +1,7 @@
 /** Commits suggestions of reviews to the head branch, for a person. */
 import { type applySuggestionsRoute, type BodyOf, ServiceError } from '@svc/contract'
 import { type EditedCommit, editLines, type EditRefusal, listCommits, type Repository, treeOf } from '@svc/git'
+import { commitAuthor } from '../../accounts/commit-author.ts'
 import { getUser } from '../../accounts/store.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { ProjectRow } from '../../projects/store.ts'
@@ -57,13 +58,15 @@ async function apply(deps: LandDeps, input: Apply, cr: ChangeRequestRow): Promis
   const expected = input.expected_head_sha
   const { pair, edits } = await withinTime(input.signal, async (signal) => {
     const pair = await commitPair(deps, { project, cr, signal })
-    if (pair.headSha !== expected && (await treeOf(pair.repository, expected)) === null)
+    // The tree of a tree is itself.
+    const tree = pair.headSha === expected ? null : await treeOf(pair.repository, expected)
+    if (pair.headSha !== expected && (tree === null || tree === expected))
       throw headMoved(cr, { expected, headSha: pair.headSha })
     return { pair, edits: await editsAt(pair.repository, chosen, { headSha: expected, signal }) }
   })
   const { repository, headSha } = pair
   const message = await messageOf(deps, { cr, chosen, given: input.message, userId: user.user_id })
-  const author = { name: nameOf(user) || user.user_id, email: user.email ?? user.user_id }
+  const author = commitAuthor(user)
   const commit = { parent: expected, edits, message, author, committer, at: deps.now() }
   const at = { project, cr, repository, expected, headSha }
   const edited = await editLines(repository, commit, (made) => land(deps, at, made, chosen))
@@ -145,8 +148,6 @@ async function messageOf(
       : `Apply ${chosen.length} suggestions from the review of #${cr.number}`)
   const others = new Set(chosen.flatMap(({ reviewer }) => (reviewer === null || reviewer === userId ? [] : [reviewer])))
   const users = await Promise.all([...others].map((id) => getUser(deps.db, id)))
-  const trailers = users.map((user) => `Suggested-by: ${nameOf(user)} <${user.user_id}>\n`)
+  const trailers = users.map((user) => `Suggested-by: ${commitAuthor(user).name} <${user.user_id}>\n`)
   return trailers.length === 0 ? `${text}\n` : `${text}\n\n${trailers.join('')}`
 }
-
-const nameOf = ({ name }: { name: string }) => oneLine(name.replace(/[<>]/g, ' '))
