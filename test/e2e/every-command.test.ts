@@ -197,6 +197,12 @@ const good: Record<string, () => Call | Promise<Call>> = {
     const { comments } = await server.json<{ comments: { comment_id: string }[] }>(comment)
     return { args: [comments[0]!.comment_id, '--cr', number] }
   },
+  'cr origin': async () => {
+    const number = await openOne()
+    const { files } = await server.json<{ files: { path: string }[] }>(['cr', 'diff', number, '--project', project])
+    return { args: [number, `${files[0]!.path}:1`] }
+  },
+  inbox: () => ({ args: [] }),
   'cr checkout': () => ({ args: [openOne()] }),
   'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
@@ -411,6 +417,7 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'cr review': { args: ['1', '--body', 'x'] },
     'cr answer': { args: ['x', '--cr', '1', '--decline', 'x'] },
     'cr apply': { args: ['x', '--cr', '1'] },
+    'cr origin': { args: ['1', 'a.txt:1'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },
