@@ -90,7 +90,7 @@ test.skipIf(!browserPath)('the pages of a restored server say that it is read-on
     const refused = await copy.api('/v1/accounts/tokens', { method: 'POST', token: server.token })
     expect([refused.status, await refused.json()]).toMatchObject([503, { held: true }])
     const doctor = await run([program, 'self-host', 'doctor', '--json'], { env, cwd: dir })
-    expect(dataFindings(doctor.stdout)).toMatchObject([{ name: 'held', state: 'weak' }])
+    expect(dataFindings(doctor.stdout)).toMatchObject([{ name: 'backups' }, { name: 'held', state: 'weak' }])
 
     const resumed = await run([program, 'self-host', 'resume'], { env, cwd: dir })
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('✓ Resumed')])

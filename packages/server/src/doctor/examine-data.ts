@@ -9,10 +9,14 @@ import type { DbOrTransaction } from '../db/schema.ts'
 const lateFactor = 2
 const hourMs = 3_600_000
 
-/** Null: the server makes none by itself. */
-export async function examineBackups({ backups }: Config, now: Date): Promise<Finding | null> {
-  if (backups === null) return null
+export async function examineBackups({ backups }: Config, now: Date): Promise<Finding> {
   const name = 'backups'
+  if (backups === null)
+    return weak(
+      name,
+      'this server makes none by itself',
+      'Set SVC_BACKUP_DIR, or schedule: svc self-host backup <folder>',
+    )
   const newest = await newestBackup(backups.dir).catch((error: Error) => error)
   if (newest instanceof Error)
     return { name, state: 'missing', says: `${backups.dir} cannot be read`, mend: newest.message }

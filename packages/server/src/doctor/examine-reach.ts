@@ -14,7 +14,7 @@ const renewDays = 14
 export async function examineModel(deps: Pick<Deps, 'config' | 'db'>): Promise<Finding> {
   const { source, url, names } = await modelCatalog(deps)
   if (source === 'none' || url === null)
-    return missing('model', 'none is set, so no agent can work', 'Set one under Settings, Model, in the dashboard.')
+    return missing('model', 'none is set, so no agent can work', 'Set one in the dashboard: Model in the account menu.')
   const listed = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '')
   const failure = await reach(new URL(url))
   // Its other parts may have a credential.

@@ -100,7 +100,7 @@ test('a full disk is missing, and without a database the rest is still examined'
     state: 'missing',
     mend: expect.stringContaining('svc self-host storage'),
   })
-  expect(groups.map(({ name }) => name)).toEqual(['machine'])
+  expect(groups.map(({ name }) => name)).toEqual(['machine', 'data'])
 })
 
 test('only an owner of the instance may ask', async () => {

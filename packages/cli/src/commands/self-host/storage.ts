@@ -33,7 +33,7 @@ export const storage = command({
     out.line()
     out.table(kept, [
       { title: 'KIND', of: ({ kind }) => kind },
-      { title: 'KEPT FOR', of: ({ keep_days: days }) => (days === null ? 'ever' : `${days} days`) },
+      { title: 'KEPT', of: ({ keep_days: days }) => (days === null ? 'forever' : `${days} days`) },
       { title: 'ROWS', of: ({ rows }) => String(rows) },
       { title: 'SIZE', of: ({ bytes }) => sizeText(bytes) },
       { title: 'OLDEST', of: ({ oldest_at }) => (oldest_at === null ? '' : out.time(oldest_at)) },

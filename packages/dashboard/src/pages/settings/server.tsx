@@ -90,10 +90,10 @@ function StorageCards({ of: { disk, database_bytes: database, kept, projects } }
         </div>
         <Table
           label="How long rows are kept"
-          columns={['Kind', 'Kept for', 'Rows', 'Size', 'Oldest', 'Setting']}
+          columns={['Kind', 'Kept', 'Rows', 'Size', 'Oldest', 'Setting']}
           rows={kept.map((row) => [
             row.kind,
-            row.keep_days === null ? 'ever' : `${row.keep_days} days`,
+            row.keep_days === null ? 'forever' : `${row.keep_days} days`,
             row.rows.toLocaleString('en'),
             sizeText(row.bytes),
             row.oldest_at === null ? '' : <Time key="oldest" at={row.oldest_at} />,
