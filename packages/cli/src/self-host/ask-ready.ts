@@ -5,6 +5,8 @@ const askMs = 3000
 export interface Ready {
   version: string
   model: string
+  /** After a restore, until `svc self-host resume`. Servers of earlier versions do not send it. */
+  held?: { backup_created_at: string } | null
   providers: { apps: string; connectors: string }
   sandbox: { driver: string; ready: boolean; problem: string | null }
 }

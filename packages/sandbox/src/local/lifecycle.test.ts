@@ -48,15 +48,32 @@ function groupsOf(stateDir: string): { folders: string[]; pids: number[] } {
     .filter((line) => / - cgroup2? /.test(line))
     .map((line) => line.split(' ')[4]!)
   const found = new Bun.Glob(`**/${name}/*`)
+  const scan = (root: string): string[] => {
+    try {
+      return [...found.scanSync({ cwd: root, onlyFiles: false, dot: true })]
+    } catch (error) {
+      // A group of another test ended during the scan, which then starts anew.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return scan(root)
+    }
+  }
   const folders = roots.flatMap((root) =>
-    [...found.scanSync({ cwd: root, onlyFiles: false, dot: true })]
+    scan(root)
       .map((path) => join(root, path))
       .filter((path) => existsSync(join(path, 'cgroup.procs'))),
   )
-  const pids = folders.flatMap((path) =>
-    readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number),
-  )
+  const pids = folders.flatMap((path) => processesIn(path))
   return { folders, pids: [...new Set(pids)] }
+}
+
+/** None once the group is gone. */
+function processesIn(group: string): number[] {
+  try {
+    return readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+  } catch (error) {
+    if (!['ENOENT', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    return []
+  }
 }
 
 async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<Record<string, unknown>> {

@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts'
 import { knownHosts } from '../../config/hosts.ts'
 import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
+import { askReady } from '../../self-host/ask-ready.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
@@ -44,10 +45,18 @@ export const start = command({
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
     const { state, ownerLink } = await launchServer(ctx)
-    await register(ctx, state.url)
+    const held = (await askReady(state))?.held ?? null
+    // A restored copy may run beside its original, whose host stays.
+    if (held === null) await register(ctx, state.url)
     const unkept = await unkeptSettings(ctx)
     if (out.json) return out.document({ ...state, started: true, owner_link: ownerLink })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
+    if (held !== null) {
+      out.warn(
+        `Restored from a backup of ${out.time(held.backup_created_at)}: it answers reads only, and nothing acts. Once its original is off: svc self-host resume`,
+      )
+      return out.note('Next: svc self-host check · svc self-host resume · svc self-host stop')
+    }
     if (ownerLink !== null) {
       out.line()
       out.line('Open this link once, within 24 hours, to sign in:')
