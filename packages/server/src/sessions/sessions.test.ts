@@ -201,7 +201,7 @@ describe('sending a prompt', () => {
     const session = await app.running()
     const { status, body } = await prompt(session.session_id, 'hello there')
     expect([status, body.status]).toEqual([202, 'delivered'])
-    expect(promptsOf(session)).toEqual([
+    expect(promptsOf(session)).toMatchObject([
       { sandboxId: session.sandbox!.sandbox_id, text: 'hello there', promptId: body.prompt_id },
     ])
     const kept = await until('the answer is kept', async () => {
