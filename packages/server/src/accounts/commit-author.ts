@@ -9,10 +9,6 @@ export function commitAuthor({ user_id, name, email }: Pick<Row<'users'>, 'user_
   name: string
   email: string
 } {
-  const plain = name
-    // eslint-disable-next-line no-control-regex
-    .replace(/[\u0000-\u001f\u007f<>]/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+  const plain = name.replace(/[\s\p{Cc}<>]+/gu, ' ').trim()
   return { name: hasName.test(plain) ? plain : user_id, email: email ?? user_id }
 }

@@ -1,17 +1,15 @@
 import { existsSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { sizeText } from '@svc/contract'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
-import { minFreeBytesOf } from '../storage/disk-watch.ts'
+import { measureFileSystem, minFreeBytesOf } from '../storage/disk-watch.ts'
 
 /** Space for this many times the least is plenty. */
 const plenty = 2
 
 export async function examineDisk(config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>): Promise<Finding> {
-  const { bavail, blocks, bsize } = await statfs(existing(config.dataDir))
-  const [free, total] = [bavail * bsize, blocks * bsize]
+  const { freeBytes: free, totalBytes: total } = await measureFileSystem(existing(config.dataDir))
   const least = minFreeBytesOf(config, total)
   const says = `${sizeText(free)} of ${sizeText(total)} free at ${config.dataDir}; below ${sizeText(least)} no new work starts`
   const mend = '`svc self-host storage` shows what uses it. Delete projects or sessions, or give the disk more space.'

@@ -2,7 +2,6 @@
 import { cloneCredentialPrefix, type ErrorBody, readCredentialPrefix, ServiceError } from '@svc/contract'
 import {
   allowOnlyBranch,
-  overBeforehand,
   packsOfPush,
   type PushGate,
   type PushInspector,
@@ -27,7 +26,7 @@ import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { acknowledge, recordMissing } from './acknowledge.ts'
 import { requireHome } from './home-store.ts'
-import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
+import { pushQuota, requireFit } from './quotas.ts'
 import { requestPoll } from './poll-store.ts'
 import { openRepository } from './repository.ts'
 import { getProject } from './store.ts'
@@ -127,9 +126,7 @@ async function refuseBeforehand(
   { project, repository, quota }: { project: AuthorizedProject; repository: Repository; quota: PushQuota },
 ): Promise<void> {
   if (c.req.header('accept')?.includes('git-receive-pack-result')) return
-  const over = await overBeforehand(repository, quota, Number(c.req.header('content-length') ?? 0))
-  if (over?.kind === 'disk') throw new ServiceError('unavailable', quota.refusal(over))
-  if (over !== null) throw quotaExceeded(over, quotasOf(deps.config, project))
+  await requireFit(deps, { project, repository, quota, bytes: Number(c.req.header('content-length') ?? 0) })
 }
 
 function gitRequest(c: AppContext, path: keyof typeof services, url: URL) {

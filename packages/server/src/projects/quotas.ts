@@ -1,6 +1,6 @@
 /** The quotas of a project, and the refusal of a push that exceeds one. */
 import { type Quotas, quotaSettings, type QuotaSetting, ServiceError, sizeText } from '@svc/contract'
-import type { OverQuota, PushQuota } from '@svc/git'
+import { overBeforehand, type OverQuota, type PushQuota, type Repository } from '@svc/git'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from './store.ts'
@@ -63,15 +63,25 @@ function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas,
   }
 }
 
-export const diskLow =
+const diskLow =
   'The disk of this server is almost full, so it accepts no new work. Nothing was changed; try again when its operator has freed space.'
 
-/** For a push whose headers tell its size, and a client that reads HTTP answers. */
-export function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
+/** For clients that read HTTP answers. */
+function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
   return new ServiceError('quota_exceeded', refusalOf(over, quotas).replace(/^quota_exceeded: t/, 'T'), {
     detail: {
       used_bytes: over.usedBytes,
       limit_bytes: over.kind === 'push' ? quotas.pushBytes : quotas.repositoryBytes,
     },
   })
+}
+
+/** Throws before anything is written when so many bytes cannot fit. */
+export async function requireFit(
+  { config }: Pick<Deps, 'config'>,
+  of: { project: Pick<ProjectRow, 'settings'>; repository: Repository; quota: PushQuota; bytes: number },
+): Promise<void> {
+  const over = await overBeforehand(of.repository, of.quota, of.bytes)
+  if (over?.kind === 'disk') throw new ServiceError('unavailable', diskLow)
+  if (over !== null) throw quotaExceeded(over, quotasOf(config, of.project))
 }

@@ -1,8 +1,7 @@
 /** SQL on how much is kept of each kind, and since when. */
 import { invariant, type KeptRows, type RetentionKind, retentionKinds } from '@svc/contract'
 import { sql } from 'kysely'
-import type { KeepDays } from '../config/retention.ts'
-import { retentionSetting } from '../config/retention.ts'
+import { type KeepDays, retentionSetting } from '../config/retention.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { rowBytes } from '../sessions/conversation/message-store.ts'
 
@@ -53,7 +52,7 @@ export interface ProjectRows {
   check_logs: number
 }
 
-/** What the database has of each project, in bytes. Unfinished work is on the disk of its home. */
+/** The bytes of each project in the database. Unfinished work is on the disk of its home. */
 export async function bytesOfProjects(db: DbOrTransaction): Promise<ProjectRows[]> {
   const { rows } = await sql<ProjectRows>`
     with messages as (

@@ -69,7 +69,7 @@ export function minFreeBytesOf({ diskFreeBytesMin }: Pick<Config, 'diskFreeBytes
   return diskFreeBytesMin ?? Math.max(leastBytesMin, Math.round(totalBytes * partMin))
 }
 
-async function measureFileSystem(dir: string): Promise<DiskSpace> {
+export async function measureFileSystem(dir: string): Promise<DiskSpace> {
   const { bavail, blocks, bsize } = await statfs(dir)
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }

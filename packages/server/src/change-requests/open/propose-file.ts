@@ -1,18 +1,17 @@
 /** A person's edit of one text file, as a change request. */
 import { isUtf8 } from 'node:buffer'
 import { type BodyOf, type proposeFileRoute, ServiceError } from '@svc/contract'
-import { isFilePath, overBeforehand, readFileAt, readTips, type Repository } from '@svc/git'
+import { isFilePath, readFileAt, readTips, type Repository } from '@svc/git'
 import { commitAuthor } from '../../accounts/commit-author.ts'
 import { getUser } from '../../accounts/store.ts'
 import { boundSession, type Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
-import { pushQuota, quotaExceeded, quotasOf } from '../../projects/quotas.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { findAddedSecrets, findingLabel } from '../../secrets/find-added.ts'
-import { unfinishedBytesOf } from '../../sessions/unfinished-work/snapshot-store.ts'
 import { commitsNotServed } from '../preview/commit-pair.ts'
+import { requireRoom } from '../require-room.ts'
 import { type ChangeRequestRow, getChangeRequests } from '../store.ts'
 import { openWithFile } from './open-with-file.ts'
 
@@ -104,17 +103,6 @@ async function requireUnchanged(
     throw new ServiceError('invalid', 'There is nothing to propose: the file is unchanged.', {
       detail: { issues: [{ path: 'content', message: 'is the content of the file' }] },
     })
-}
-
-/** A push of the same commit would be refused too. */
-async function requireRoom(
-  deps: Pick<Deps, 'config' | 'db' | 'disk'>,
-  { project, repository, bytes }: { project: ProjectRow; repository: Repository; bytes: number },
-): Promise<void> {
-  const quota = pushQuota(deps, project, await unfinishedBytesOf(deps.db, project.project_id))
-  const over = await overBeforehand(repository, quota, bytes)
-  if (over?.kind === 'disk') throw new ServiceError('unavailable', quota.refusal(over))
-  if (over !== null) throw quotaExceeded(over, quotasOf(deps.config, project))
 }
 
 async function refuseSecrets(

@@ -14,7 +14,7 @@ export interface Window {
 const reading =
   /^\s*(?:cat|ls|less|head|tail|wc|grep|rg|file|stat|git\s+(?:diff|status|log|show|blame|grep))\b[^|;&<>`$]*$/
 
-/** What a call has to do with the file, read once for all windows. */
+/** A call that may have to do with the file. It is read once for all windows. */
 export interface Suspect {
   call: StoredToolCall
   reason: 'sub_agent' | 'names_file' | 'ran_before_commit'

@@ -74,15 +74,9 @@ function addedOrigins({ hunks, commitOf }: Change, writes: Transcript['writes'],
   )
   const starts = writes.map(({ call }) => ({ startedAt: call.started_at.getTime() }))
   const found = matchAdded(lines, written, starts)
-  const ofText = new Map<string, number[]>()
-  const writersOf = (text: string) => {
-    const writers = ofText.get(text) ?? [...new Set(written.writersOf(text))]
-    ofText.set(text, writers)
-    return writers
-  }
   return lines.map(({ line, text, commit, committedAt }, at) => {
     const call = found[at] ?? null
-    const writers = call === null && isTelling(text) ? writersOf(text) : []
+    const writers = call === null && isTelling(text) ? [...written.countsOf(text).keys()] : []
     const others = writers.filter((each) => isInTime(starts[each]!, { committedAt }))
     const candidates = newest(
       others.map((each) => writes[each]!.call),

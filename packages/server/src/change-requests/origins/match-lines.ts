@@ -23,13 +23,6 @@ export function matchAdded(lines: readonly AddedLine[], written: WrittenLines, c
     const key = `${call} ${lines[at]!.text}`
     used.set(key, (used.get(key) ?? 0) + 1)
   }
-  const counts = new Map<string, Map<number, number>>()
-  const countsOf = (text: string) => {
-    const known = counts.get(text) ?? new Map<number, number>()
-    if (!counts.has(text)) for (const call of written.writersOf(text)) known.set(call, (known.get(call) ?? 0) + 1)
-    counts.set(text, known)
-    return known
-  }
   const wanted = Map.groupBy(
     lines.map(({ text, byAgent }, at) => ({ at, text, byAgent })).filter(({ byAgent }) => byAgent),
     ({ text }) => text,
@@ -47,7 +40,7 @@ export function matchAdded(lines: readonly AddedLine[], written: WrittenLines, c
     if (found[at] !== null || call === null || call === undefined || !line.byAgent) return
     if (written.isUnsure(line.text)) return
     if (Math.abs(line.line - neighbor!.line) !== 1 || !isInTime(calls[call]!, line)) return
-    if ((countsOf(line.text).get(call) ?? 0) > (used.get(`${call} ${line.text}`) ?? 0)) claim(at, call)
+    if ((written.countsOf(line.text).get(call) ?? 0) > (used.get(`${call} ${line.text}`) ?? 0)) claim(at, call)
   }
   for (let at = 1; at < lines.length; at++) fromNeighbor(at, at - 1)
   for (let at = lines.length - 2; at >= 0; at--) fromNeighbor(at, at + 1)

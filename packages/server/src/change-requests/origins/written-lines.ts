@@ -14,10 +14,13 @@ export class WrittenLines {
   readonly #removedBy = new Map<string, number>()
   /** One of several calls that wrote this line had its occurrence removed, and which is not known. */
   readonly #unsure = new Set<string>()
+  /** Until the next call. */
+  readonly #counts = new Map<string, Map<number, number>>()
   readonly #wholes: { call: number; lines: Set<string> }[] = []
 
   /** `call` grows with time. */
   apply(call: number, { kind, removed, added }: Pick<FileWrite, 'kind' | 'removed' | 'added'>): void {
+    this.#counts.clear()
     if (kind === 'whole') return this.#replace(call, added)
     for (const line of removed) {
       const writers = this.#live.get(line)
@@ -56,6 +59,17 @@ export class WrittenLines {
   /** The calls whose occurrences of this line are still there. */
   writersOf(line: string): readonly number[] {
     return this.#live.get(line) ?? []
+  }
+
+  /** How many of those occurrences each call has. Known once per line, as a file may have one line twenty thousand times. */
+  countsOf(line: string): ReadonlyMap<number, number> {
+    let counts = this.#counts.get(line)
+    if (counts === undefined) {
+      counts = new Map<number, number>()
+      for (const call of this.writersOf(line)) counts.set(call, (counts.get(call) ?? 0) + 1)
+      this.#counts.set(line, counts)
+    }
+    return counts
   }
 
   /** Which of its writers the line that is left belongs to is not known. */

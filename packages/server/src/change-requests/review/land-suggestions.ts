@@ -1,6 +1,6 @@
 /** Moves the head branch to the commit of suggestions, under the rules of a push, and records it. */
 import { ServiceError } from '@svc/contract'
-import { type EditedCommit, landMerge, looseFiles, overBeforehand, type Repository } from '@svc/git'
+import { type EditedCommit, landMerge, looseFiles, type Repository } from '@svc/git'
 import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -8,14 +8,13 @@ import type { Deps } from '../../deps.ts'
 import { acknowledge } from '../../projects/acknowledge.ts'
 import { writeAtHome } from '../../projects/home-store.ts'
 import { requestPoll } from '../../projects/poll-store.ts'
-import { diskLow, pushQuota, quotaExceeded, quotasOf } from '../../projects/quotas.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { findAddedSecrets, findingLabel } from '../../secrets/find-added.ts'
-import { unfinishedBytesOf } from '../../sessions/unfinished-work/snapshot-store.ts'
 import { auditOf } from '../audit.ts'
 import { type RecordDeps, withinTransaction } from '../merge/record.ts'
 import type { PairDeps } from '../preview/commit-pair.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
+import { requireRoom } from '../require-room.ts'
 import type { ChangeRequestRow } from '../store.ts'
 import { insertReply, recordAnswer, resolve } from './thread-store.ts'
 
@@ -33,7 +32,7 @@ interface At {
 export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit): Promise<string> {
   const { project, cr, repository, expected } = at
   await refuseSecrets(deps, at, made)
-  await refuseOverQuota(deps, at, made)
+  await requireRoom(deps, { project, repository, bytes: made.bytes + treesBytes })
   const objects = await made.keep()
   if (repository.remote === null) {
     const files = { commits: [made.sha], read: () => looseFiles(repository.dir, objects) }
@@ -103,13 +102,6 @@ async function refuseSecrets(
 
 /** A tree has entries for all files of its folder. */
 const treesBytes = 64 * 1024
-
-async function refuseOverQuota(deps: LandDeps, { project, repository }: At, { bytes }: EditedCommit): Promise<void> {
-  const quota = pushQuota(deps, project, await unfinishedBytesOf(deps.db, project.project_id))
-  const over = await overBeforehand(repository, quota, bytes + treesBytes)
-  if (over?.kind === 'disk') throw new ServiceError('unavailable', diskLow)
-  if (over !== null) throw quotaExceeded(over, quotasOf(deps.config, project))
-}
 
 /** Answers and resolves the comments in the transaction that acknowledges the new head. */
 export async function recordApplied(
