@@ -1,5 +1,5 @@
 /**
- * What a person waits for at first: the code of the first page, the requests before the first paint, and that paint. With
+ * Measures a first visit: the code of the first page, the requests before the first paint, and that paint. With
  * `BENCH_BEFORE=<dist/svc of another commit>` the first paints of both versions are compared, measured alternately.
  */
 import { gzipSync } from 'node:zlib'
@@ -44,7 +44,7 @@ const pages = (version: Version) =>
     ['a change request', `${version.url}/projects/${version.project.slug}/change-requests/1`],
   ] as const
 
-/** What the browser compiles for the home page, as the service sends it. */
+/** Counts the code that the browser compiles for the home page, as the service sends it. */
 async function codeFigure(page: Page, { url }: Version): Promise<Figure> {
   const bodies: Promise<Buffer>[] = []
   const take = (response: { url(): string; body(): Promise<Buffer> }) => {

@@ -1,4 +1,4 @@
-/** Who wrote the changed lines of a file: the tool calls and prompts of the sessions behind a change request, and its commits. */
+/** The authors of a file's changed lines: tool calls and prompts of the sessions behind a change request, and its commits. */
 import { z } from 'zod'
 import { repositoryErrors } from '../route-errors.ts'
 import { named, route, timestamp, uuid } from '../route.ts'

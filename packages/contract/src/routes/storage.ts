@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { named, route, timestamp, uuid } from '../route.ts'
 
-/** What the server deletes when it is old, in the order in which operators see it. */
+/** The server deletes old rows of these kinds. Operators see them in this order. */
 export const retentionKinds = ['events', 'deliveries', 'checks', 'deploys', 'firings', 'transcripts', 'audit'] as const
 export type RetentionKind = (typeof retentionKinds)[number]
 

@@ -1,4 +1,4 @@
-/** What a stored tool call wrote into which files. Loads no zod: the server and the pages use it. */
+/** Reads from a stored tool call which lines it wrote into which files. Loads no zod: the server and the pages use it. */
 import type { MessagePart } from '../api.gen.ts'
 import { isRecord, parseJson } from '../json.ts'
 

@@ -5,7 +5,7 @@ import type { ComponentProps, ReactNode } from 'react'
 
 export const SearchRoot = Autocomplete.Root
 
-/** What every search dialog gives its `SearchRoot`. */
+/** Every search dialog passes these options to its `SearchRoot`. */
 export const searchOptions = { open: true, inline: true, autoHighlight: 'always', keepHighlight: true } as const
 
 export function SearchDialog({

@@ -16,7 +16,7 @@ export interface DoctorReport {
   driver: string | null
   ready: boolean
   drivers: { name: string; findings: Finding[] }[]
-  /** What a server has besides sandboxes. Without a running database, less. */
+  /** The other parts of a server. Without a running database they are fewer. */
   groups: ExaminedGroup[]
 }
 

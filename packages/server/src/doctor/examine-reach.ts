@@ -42,7 +42,7 @@ export async function examineHosts({ db }: Pick<Deps, 'db'>): Promise<Finding[]>
   )
 }
 
-/** Null when the address of the pages has no TLS: a proxy may end it elsewhere, or nobody does. */
+/** Null when the address of the pages has no TLS. */
 export async function examineCertificate({ publicUrl }: Pick<Config, 'publicUrl'>): Promise<Finding | null> {
   const url = new URL(publicUrl)
   if (url.protocol !== 'https:') return null

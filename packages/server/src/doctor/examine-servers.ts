@@ -1,4 +1,4 @@
-/** What the doctor says where several servers share a database. */
+/** The doctor's findings about several servers on one database. */
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** What the doctor says of a server and what it needs, apart from its sandboxes: the same for its page and its command. */
+/** The doctor's findings about a server without its sandboxes. Its page and its command share them. */
 import type { ExaminedGroup } from '@svc/contract'
 import { gitVersion } from '@svc/git'
 import { type Finding, good, missing } from '@svc/sandbox'
@@ -33,7 +33,7 @@ export async function examineService({
 
 type Found = Finding | Finding[] | null
 
-/** What cannot be examined is a finding of its own. */
+/** A part that cannot be examined becomes a finding. */
 export async function group(name: string, parts: (Found | Promise<Found>)[]): Promise<ExaminedGroup> {
   const findings = await Promise.all(
     parts.map(async (part) => {

@@ -1,4 +1,4 @@
-/** What uses the disk and the database, for the operator. */
+/** Shows the operator how the disk and the database are used. */
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'

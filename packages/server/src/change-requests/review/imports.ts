@@ -1,6 +1,6 @@
-/** What a file imports from the other files of a change, by simple patterns: it reads no configuration and no packages. */
+/** Finds the imports of a file among the other files of a change by simple patterns. It reads no configuration and no packages. */
 
-/** Of a longer file only this much is searched; imports are at its beginning. */
+/** A longer file is searched up to here only; imports are at its beginning. */
 const searchedMax = 200_000
 
 const script = /\.(?:[cm]?[jt]sx?|vue|svelte)$/

@@ -1,4 +1,4 @@
-/** What a binary file is, by the end of its name. */
+/** Names the type of a binary file by the end of its name. */
 import { sizeText } from '@svc/contract/schemas/quotas'
 
 const images = 'png jpg jpeg gif webp avif bmp ico tiff heic psd'

@@ -116,7 +116,7 @@ function Told({ origins, ...shown }: Shown & { origins: Origins }) {
   )
 }
 
-/** What the server could read, where that leaves something out. */
+/** Says what the server left out. */
 function Coverage({
   origins: { head_sha, sessions, withheld, truncated },
   story,

@@ -35,7 +35,7 @@ export function Conversation({
   /** The stream has sent the current state. */
   isLoaded: boolean
   isReconnecting: boolean
-  /** What a link led to. */
+  /** The message or call of the link that was followed. */
   target: Target | null
   /** Takes a prompt that was cancelled to be written anew. */
   onEdit: (prompt: Prompt) => Promise<void>

@@ -11,7 +11,7 @@ interface Place {
   projectId: string
   /** The branch of the session. */
   branch: string
-  /** What a link led to. */
+  /** The message or call of the link that was followed. */
   target: Target | null
   /** The target was shown once, so that it does not catch a reader who scrolled on. */
   isShown: RefObject<boolean>
