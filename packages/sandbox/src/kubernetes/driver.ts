@@ -87,7 +87,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
   const lifecycle = createLifecycle<Own>({
     runRoot,
     bootMs: options.bootMs ?? 60_000,
-    pollMs: 20,
+    pollMs: 4,
     leaseSeconds: lease,
     log: options.log,
     blank: () => ({ pod: null, claim: null, link: null, memoryKills: 0 }),
