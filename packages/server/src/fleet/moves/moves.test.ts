@@ -258,3 +258,17 @@ test('a move that waits for a merge can be cancelled, or forced by a second requ
   await rm(atMerge)
   expect((await merging).status).toBe(503)
 })
+
+test('a move waits while its target does not answer at the address that it names, and says so', async () => {
+  const { project, main } = await projectAtAda()
+  await fleet.query(`update server_instances set peer_url = 'http://127.0.0.1:9' where server_name = 'bob'`)
+  await project.move(ada, bob)
+  await until(
+    'the move waits',
+    async () => (await project.lastMove()).waits_for?.startsWith('bob does not answer at http://127.0.0.1:9,') === true,
+  )
+  expect(await project.lastMove()).toMatchObject({ phase: 'copied', home: 'ada', home_state: 'open' })
+  expect((await project.push(ada, await project.commit(main), 'meanwhile')).code).toBe(0)
+  await fleet.query(`update server_instances set peer_url = $1 where server_name = 'bob'`, [bob.url])
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+})

@@ -6,6 +6,7 @@ import { setHomeState } from '../../projects/home-store.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { reconcileSessions } from '../../sessions/jobs.ts'
 import { runningSessionsOf, type SessionWithSandbox } from '../../sessions/store.ts'
+import { isAnswering } from '../reachable.ts'
 import { livePeer } from '../store.ts'
 import { undoMove, waitFor } from './end-move.ts'
 import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
@@ -31,7 +32,11 @@ export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
     return ms
   }
   const to = { serverName: move.to_server, deadAfterSeconds: deps.heartbeat.deadAfterSeconds() }
-  if ((await livePeer(deps.db, to)) === null) return wait(`${move.to_server} is not running.`, restMs.look)
+  const target = await livePeer(deps.db, to)
+  if (target === null) return wait(`${move.to_server} is not running.`, restMs.look)
+  // It takes the project over by itself, but no request would reach it there.
+  if (!(await isAnswering(deps.peerTls, target)))
+    return wait(`${move.to_server} does not answer at ${target.peer_url}, its SVC_PEER_URL.`, restMs.look)
   const busy = await whyBusy(deps, move)
   if (busy !== null) return wait(busy, restMs.look)
   // Long saves happen while requests are still answered.

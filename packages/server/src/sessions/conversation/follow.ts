@@ -9,9 +9,10 @@ import type { Redactor } from '../../redaction/redaction.ts'
 import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
+import { Publisher } from './publisher.ts'
 import { Rest } from './rest.ts'
 import { type RuntimeEvents, statusOfRuntime } from './runtime-events.ts'
-import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
+import { TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
@@ -21,14 +22,11 @@ import { TranscriptQuota } from './transcript-quota.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
 
-const feedMs = 40
-/** Slightly longer than the quiet time, so that one pass releases the text. */
-const releaseMs = quietMs + 10
 const storeMs = 1_000
 const activityMs = 10_000
 const reconnectMs = 100
 const reconnectMsMax = 2_000
-/** A prompt waits this long for what happened while no server followed, so that its turn is not mixed with an earlier one. */
+/** A prompt waits this long for what happened while no server followed, so that its turn is not mixed with an earlier one; so does a sandbox that ends. */
 const catchUpMsMax = 3_000
 const runtimeEnded: TurnFailure = {
   code: 'runtime_ended',
@@ -52,12 +50,8 @@ export class Follower {
   readonly #userId: string
   readonly #conversation: Conversation
   readonly #stop = new AbortController()
-  readonly #unpublished = new Set<string>()
+  readonly #publisher: Publisher
   readonly #unstored = new Set<string>()
-  #feedTimer: NodeJS.Timeout | null = null
-  /** Messages whose last characters are held back until more text or silence follows. */
-  readonly #heldBack = new Set<string>()
-  #releaseTimer: NodeJS.Timeout | null = null
   #storeTimer: NodeJS.Timeout | null = null
   #storing: Promise<void> = Promise.resolve()
   readonly #on: RuntimeEvents
@@ -75,6 +69,8 @@ export class Follower {
   #turnBeganAt = 0
   #storedBusy = false
   #followed: Promise<void> = Promise.resolve()
+  /** The latest end of a turn that is being stored. */
+  #ending: Promise<void> = Promise.resolve()
   /** A turn may have begun or ended while no server followed. */
   #mayHaveMoved = false
   #quota: TranscriptQuota | null = null
@@ -105,10 +101,16 @@ export class Follower {
     this.#daemon = daemon
     this.#userId = input.userId
     this.#conversation = new Conversation(input.runtimeSessionId, new TranscriptRedactor(input.redactor, deps.now))
+    this.#publisher = new Publisher(deps.feed, {
+      sessionId: daemon.sessionId,
+      conversation: this.#conversation,
+      changed: (messageId) => this.#touch(messageId),
+      signal: this.#stop.signal,
+    })
     this.questions = new AgentQuestions(deps, daemon, {
       ...input,
       signal: this.#stop.signal,
-      shown: () => this.#shown(),
+      shown: () => this.#publisher.shown(),
     })
     this.turn = input.turn
     this.#rest = new Rest(deps, input.on.sleepChanged)
@@ -179,6 +181,23 @@ export class Follower {
     this.#setTurn('error', failure)
   }
 
+  /**
+   * The sandbox is about to end. Events of the turn may be late, so what the runtime has of it is read first. A prompt that
+   * the runtime did not take yet begins its turn again in the next sandbox.
+   */
+  async interruptTurn(failure: TurnFailure): Promise<void> {
+    const isUnderWay = () => this.turn === 'busy' && !this.#isUndelivered
+    const read = async () => {
+      await this.#loadHistory()
+      await this.#ending
+    }
+    if (isUnderWay()) await withDeadline(read(), catchUpMsMax, () => {}).catch(this.#unread)
+    if (isUnderWay()) this.failTurn(failure)
+  }
+
+  readonly #unread = (error: unknown): void =>
+    this.#deps.log.debug({ err: error, session_id: this.#daemon.sessionId }, 'the end of a conversation was not read')
+
   /** Ends the turn of a prompt that was cancelled before the runtime took it. */
   cancelTurn({ prompt_id: id }: Pick<AcceptedPrompt, 'prompt_id'>, reason: string): void {
     if (this.#isUndelivered && this.#prompt?.prompt_id === id) this.failTurn({ code: abortedCode, message: reason })
@@ -193,7 +212,7 @@ export class Follower {
   async failPrompt(prompt: AcceptedPrompt, reason: string): Promise<void> {
     this.#conversation.failPrompt(prompt, reason)
     this.#touch(prompt.prompt_id)
-    this.#publish()
+    this.#publisher.publish()
     await this.#store()
   }
 
@@ -226,14 +245,10 @@ export class Follower {
     this.#rest.end()
     await this.#followed
     await this.questions.finished()
-    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
-    if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
     if (this.#storeTimer !== null) clearTimeout(this.#storeTimer)
-    for (const messageId of isOver ? this.#conversation.end() : []) {
-      this.#unpublished.add(messageId)
-      this.#unstored.add(messageId)
-    }
-    this.#publish()
+    const unfinished = isOver ? this.#conversation.end() : []
+    for (const messageId of unfinished) this.#unstored.add(messageId)
+    this.#publisher.stop(unfinished)
     await this.#store()
   }
 
@@ -367,13 +382,13 @@ export class Follower {
     }
     // An idle agent waits for no answer, so its open questions were withdrawn.
     this.questions.sync()
-    void this.#endTurn()
+    this.#ending = this.#endTurn()
   }
 
   async #endTurn(begun = this.#turnsBegun): Promise<void> {
     try {
       // Stored before the end is published, so that readers find the whole turn in the transcript.
-      this.#publish()
+      this.#publisher.publish()
       await this.#store()
       // A waiting prompt begins the next turn at once, so the agent stays busy.
       const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
@@ -400,7 +415,7 @@ export class Follower {
     if (turn === 'idle') this.#ended.push(error)
     if (error !== null && error.code !== abortedCode) this.#showFailure(error)
     // The messages of the turn are published before its end.
-    this.#publish()
+    this.#publisher.publish()
     this.#storeSoon()
     this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error: error?.message ?? null })
   }
@@ -417,37 +432,9 @@ export class Follower {
   }
 
   #touch(messageId: string): void {
-    this.#unpublished.add(messageId)
+    this.#publisher.touch(messageId)
     this.#unstored.add(messageId)
-    this.#feedTimer ??= setTimeout(() => this.#publish(), feedMs)
     this.#storeTimer ??= setTimeout(() => this.#storeSoon(), storeMs)
-  }
-
-  #publish(): void {
-    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
-    this.#feedTimer = null
-    for (const messageId of this.#unpublished) {
-      const message = this.#conversation.message(messageId)
-      if (message !== null) this.#deps.feed.publish(this.#daemon.sessionId, { type: 'message', message })
-      if (this.#conversation.holdsBack(messageId)) this.#heldBack.add(messageId)
-    }
-    this.#unpublished.clear()
-    if (this.#heldBack.size > 0 && !this.#stop.signal.aborted)
-      this.#releaseTimer ??= setTimeout(() => this.#release(), releaseMs)
-  }
-
-  /** Resolves once all text so far was published, including text that is held back. */
-  async #shown(): Promise<void> {
-    if (this.#unpublished.size > 0) this.#publish()
-    if (this.#heldBack.size > 0) await pause(releaseMs + 2 * feedMs, this.#stop.signal)
-  }
-
-  /** Publishes text that silence releases. Text that grew meanwhile is held back again. */
-  #release(): void {
-    this.#releaseTimer = null
-    const messageIds = [...this.#heldBack]
-    this.#heldBack.clear()
-    for (const messageId of messageIds) if (this.#conversation.holdsBack(messageId)) this.#touch(messageId)
   }
 
   #storeSoon(): void {

@@ -172,8 +172,7 @@ export class SessionReconciler implements SessionRunner {
       const session = await getSessionById(this.#deps.db, sessionId)
       if (session === null || session.desired !== 'running') return
       if (session.status !== 'provisioning' && session.status !== 'running') return
-      const follower = this.followerOf(sessionId)
-      if (follower?.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message: movedReason })
+      await this.#attached.get(sessionId)?.follower.interruptTurn({ code: 'sandbox_ended', message: movedReason })
       await this.#beginAgain(session, movedReason, 'stopped')
     })
   }

@@ -1,0 +1,55 @@
+/** What the conversation shows when its project moves to another server in the middle of a turn. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import type { Message, Prompt } from '@svc/contract'
+import { makeSessionApp, type SessionApp, until } from '../testing.ts'
+
+let app: SessionApp
+beforeAll(async () => {
+  app = await makeSessionApp()
+})
+afterAll(() => app.close())
+beforeEach(() => void delete app.driver.options.around)
+
+const messagesOf = async (sessionId: string) =>
+  (await app.request<{ messages: Message[] }>('GET', app.path(sessionId, 'transcript'))).body.messages
+const textOf = ({ role, error, parts }: Message) => [
+  role,
+  parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+  error,
+]
+const prompted = (sessionId: string, text: string) =>
+  app.request<{ prompt_id: string }>('POST', app.path(sessionId, 'prompt'), { body: { text } })
+const promptOf = async (sessionId: string, promptId: string) =>
+  (await app.request<{ prompts: Prompt[] }>('GET', app.path(sessionId, 'prompts'))).body.prompts.find(
+    ({ prompt_id }) => prompt_id === promptId,
+  )
+
+test('a turn whose events are late is there once, with its answer', async () => {
+  const silent = new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } })
+  app.driver.options.around = async (path, answer) => (path === '/event' ? silent.clone() : answer())
+  const { session_id: sessionId } = await app.running()
+  const { body } = await prompted(sessionId, 'Go on')
+  await until('the agent has it', async () => (await promptOf(sessionId, body.prompt_id))?.status === 'delivered')
+  expect(app.deps.sessions.turnOf(sessionId)).toBe('busy')
+  await app.deps.sessions.moveAway(sessionId)
+  expect((await messagesOf(sessionId)).map(textOf)).toEqual([
+    ['user', 'Go on', null],
+    ['assistant', 'Go on', null],
+  ])
+})
+
+test('a prompt that the agent did not get waits for the next sandbox, and no failure is shown', async () => {
+  const { session_id: sessionId } = await app.running()
+  app.driver.options.around = async (path, answer) =>
+    path === '/svc/prompt' ? new Promise<Response>(() => {}) : answer()
+  const sent = prompted(sessionId, 'Later')
+  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  await app.deps.sessions.moveAway(sessionId)
+  expect(await messagesOf(sessionId)).toEqual([])
+  delete app.driver.options.around
+  await app.deps.sessions.reconcile(sessionId)
+  await app.reaches(sessionId, 'running')
+  await until('it was answered', async () => (await messagesOf(sessionId)).length === 2)
+  expect((await messagesOf(sessionId)).map(textOf)[0]).toEqual(['user', 'Later', null])
+  expect((await promptOf(sessionId, (await sent).body.prompt_id))?.status).toBe('delivered')
+})
