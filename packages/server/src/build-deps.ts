@@ -19,6 +19,7 @@ import { EventNotifier } from './events/notifier.ts'
 import { PeerTls } from './fleet/peer-tls.ts'
 import { Replicas } from './projects/replicas/replicas.ts'
 import { HomeGate } from './fleet/home-gate.ts'
+import { endProcess, guardName } from './fleet/own-name.ts'
 import { registerServer } from './fleet/register.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
@@ -64,7 +65,8 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
     await refuseEmptyDatabase(config)
     await migrate(url)
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
-    const registered = await registerServer({ db: opened.db, config, log }, folderId)
+    const registered = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
+    guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({
       folder: join(runDir, 'egress'),

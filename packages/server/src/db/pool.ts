@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
+import { callbackify } from 'node:util'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { limitAnswers } from './limit-answers.ts'
@@ -25,8 +26,12 @@ export interface Database {
   locks: pg.Pool
   /** Both, by their names in GET /metrics. */
   pools: Record<'queries' | 'locks', pg.Pool>
+  /** From now on each new connection of both pools is used only if `check` does not throw. */
+  guard(check: CheckConnection): void
   close(): Promise<void>
 }
+
+type CheckConnection = (connection: Pick<pg.ClientBase, 'query'>) => Promise<void>
 
 export interface DatabaseOptions {
   /** By which others find the connections of this server. */
@@ -47,6 +52,11 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
   const { answerMsMax = statementMsMax + 5_000 } = options
   let lostAt = Number.NEGATIVE_INFINITY
   let isClosing = false
+  let check: CheckConnection | null = null
+  const verify = (client: pg.PoolClient, done: (error?: unknown) => void) => {
+    if (check === null || isClosing) done()
+    else callbackify(check)(client, done)
+  }
   const make = (max: number, limits: string) => {
     const pool = new pg.Pool({
       connectionString: url,
@@ -56,6 +66,8 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
       connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
       options: `-c timezone=UTC ${limits} -c idle_in_transaction_session_timeout=30000`,
+      // The types of the pool lack this option.
+      ...({ verify } as object),
     })
     // The pool replaces an idle connection that died (a restarted database); without a listener its error would end
     // the process.
@@ -82,6 +94,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     db,
     locks,
     pools: { queries: pool, locks },
+    guard: (given) => void (check = given),
     async close() {
       isClosing = true
       await Promise.all([db.destroy(), locks.end()])

@@ -777,6 +777,7 @@ export interface Schema {
     keeps_replicas: Generated<boolean>
     taken_over_at: Timestamp | null
     last_seen_at: Timestamp | null
+    instance_id: string | null
   }
   session_attachments: {
     attachment_id: string

@@ -1,18 +1,29 @@
 /** Enters this server into the list of servers before it does anything, and gives it the projects that are its own. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'
+import type { Db, DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { addressOf } from './pass.ts'
 import { keepServerName, readServerName } from './server-name.ts'
-import { findServer, hasOtherServers, liveOthers, recordServer } from './store.ts'
+import {
+  endEarlier,
+  endLonely,
+  findServer,
+  hasOtherServers,
+  liveOthers,
+  livesOnFolder,
+  lockNames,
+  recordServer,
+} from './store.ts'
 
 /** Its own heartbeat does not run yet. */
 const deadAfterSeconds = 20
 
-type RegisterDeps = Pick<Deps, 'db' | 'log'> & { config: Config }
+type RegisterDeps = Pick<Deps, 'log'> & { config: Config; db: Db }
 
 export interface Registered {
   serverName: string
@@ -20,10 +31,57 @@ export interface Registered {
   home: string | null
 }
 
+interface Process {
+  instanceId: string
+  folderId: string
+}
+
 /** Throws one line for the operator when the name, the folder and the other servers do not fit together. */
-export async function registerServer(deps: RegisterDeps, folderId: string): Promise<Registered> {
+export async function registerServer(deps: RegisterDeps, own: Process): Promise<Registered> {
   const { config, db, log } = deps
-  const others = await liveOthers(db, { folderId, deadAfterSeconds })
+  await untilEarlierEnded(deps, own)
+  const stored = config.roles.worker
+    ? [...(await storedProjects(deps, 'repositories')), ...(await storedProjects(deps, 'mirrors'))]
+    : []
+  return db.transaction().execute(async (trx) => {
+    await lockNames(trx)
+    const others = await liveOthers(trx, { folderId: own.folderId, deadAfterSeconds })
+    const { serverName, named } = await requireName({ config, db: trx }, { folderId: own.folderId, others })
+    if (named !== null && named.data_folder !== own.folderId)
+      log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
+    keepServerName(config, serverName)
+    if (named?.taken_over_at != null)
+      log.warn(
+        { server_name: serverName, at: named.taken_over_at },
+        'the projects of this server were taken over by others; it starts without them',
+      )
+    await recordServer(trx, {
+      server_name: serverName,
+      data_folder: own.folderId,
+      instance_id: own.instanceId,
+      peer_url: config.peerUrl,
+      keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
+    })
+    await endEarlier(trx, named?.instance_id ?? null)
+    if (config.peerUrl !== null) await endLonely(trx, { serverName, deadAfterSeconds })
+    if (config.roles.worker) {
+      const taken = await takeProjects(trx, {
+        serverName,
+        stored,
+        isAlone: config.peerUrl === null && others.length === 0,
+        isOnlyName: !(await hasOtherServers(trx, serverName)),
+      })
+      if (taken > 0) log.info({ projects: taken, server_name: serverName }, 'this server is the home of more projects')
+    }
+    return { serverName, home: config.peerUrl === null ? null : serverName }
+  })
+}
+
+type Others = Awaited<ReturnType<typeof liveOthers>>
+type NameDeps = { config: Config; db: DbOrTransaction }
+
+async function requireName(deps: NameDeps, { folderId, others }: { folderId: string; others: Others }) {
+  const { config, db } = deps
   const owned = await findServer(db, { data_folder: folderId })
   const serverName = readServerName(
     { ...config, serverName: config.serverName ?? owned?.server_name ?? null },
@@ -43,35 +101,32 @@ export async function registerServer(deps: RegisterDeps, folderId: string): Prom
     refuseUnreachable(others)
     refuseSameAddress(config.peerUrl, others)
   }
-  const named = await findServer(db, { server_name: serverName })
-  if (named !== null && named.data_folder !== folderId)
-    log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
-  keepServerName(config, serverName)
-  if (named?.taken_over_at != null)
-    log.warn(
-      { server_name: serverName, at: named.taken_over_at },
-      'the projects of this server were taken over by others; it starts without them',
-    )
-  await recordServer(db, {
-    server_name: serverName,
-    data_folder: folderId,
-    peer_url: config.peerUrl,
-    keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
-  })
-  if (config.roles.worker) {
-    const taken = await takeProjects(db, {
-      serverName,
-      stored: [...(await storedProjects(deps, 'repositories')), ...(await storedProjects(deps, 'mirrors'))],
-      isAlone: config.peerUrl === null && others.length === 0,
-      isOnlyName: !(await hasOtherServers(db, serverName)),
-    })
-    if (taken > 0) log.info({ projects: taken, server_name: serverName }, 'this server is the home of more projects')
+  return { serverName, named: await findServer(db, { server_name: serverName }) }
+}
+
+const lookEveryMs = 250
+
+/**
+ * An earlier process of this folder that was killed has lost its lock, as a rule. After a failure of the database only
+ * its heartbeat tells. One that goes on shows that the folder was copied.
+ */
+async function untilEarlierEnded({ config, db, log }: RegisterDeps, { folderId }: Process): Promise<void> {
+  // The embedded database is part of the folder.
+  if (config.databaseUrl === null) return
+  const find = () => livesOnFolder(db, { folderId, deadAfterSeconds })
+  const first = await find()
+  if (first !== null) log.info({ server_name: first.server_name }, 'waiting until an earlier process has ended')
+  for (let found = first; found !== null; found = await find()) {
+    if (found.heartbeat_at !== first!.heartbeat_at)
+      throw new StartupError(
+        `The data folder ${config.dataDir} is a copy of that of the server ${found.server_name ?? 'without a name'}, which is running. Stop that server first; for a server of its own, use an empty SVC_DATA_DIR.`,
+      )
+    await delay(lookEveryMs)
   }
-  return { serverName, home: config.peerUrl === null ? null : serverName }
 }
 
 /** Others would find its projects nowhere, and no job would work on them. */
-async function refuseWithProjects({ db, config }: RegisterDeps, serverName: string): Promise<void> {
+async function refuseWithProjects({ db, config }: NameDeps, serverName: string): Promise<void> {
   const { length } = config.peerUrl === null ? [] : await projectsAt(db, serverName)
   if (length === 0) return
   throw new StartupError(
@@ -79,7 +134,7 @@ async function refuseWithProjects({ db, config }: RegisterDeps, serverName: stri
   )
 }
 
-async function refuseAlone({ db }: RegisterDeps, serverName: string): Promise<void> {
+async function refuseAlone({ db }: NameDeps, serverName: string): Promise<void> {
   const count = await countHomedAtPeers(db, serverName)
   if (count === 0) return
   throw new StartupError(

@@ -1,7 +1,7 @@
 /** SQL on the servers of a database, and on what leads from a request to its project. */
 import { sql } from 'kysely'
 import { serverNamePattern } from '../config/fleet.ts'
-import { isRecent } from '../db/live-instance.ts'
+import { hasFreeLock, isRecent } from '../db/live-instance.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 
@@ -19,9 +19,33 @@ export async function findServer(
   return findRow(db, 'servers', where)
 }
 
+/** Held until the end of the transaction: of servers that start together, one looks at the names after the other. */
+export async function lockNames(trx: DbOrTransaction): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('svc server names', 0))`.execute(trx)
+}
+
+/**
+ * The heartbeat of another process on a data folder with this id: of an earlier one that did not end properly, or of the
+ * original, when the folder is a copy. Null: there is none that may live.
+ */
+export function livesOnFolder(
+  db: DbOrTransaction,
+  { folderId, deadAfterSeconds }: { folderId: string; deadAfterSeconds: number },
+): Promise<{ server_name: string | null; heartbeat_at: string } | null> {
+  return firstRow(
+    db
+      .selectFrom('server_instances')
+      .select(['server_name', 'heartbeat_at'])
+      .where('data_folder', '=', folderId)
+      .where(isRecent(deadAfterSeconds))
+      .where(sql<boolean>`not ${hasFreeLock}`)
+      .orderBy('heartbeat_at', 'desc'),
+  )
+}
+
 export async function recordServer(
   db: DbOrTransaction,
-  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url' | 'keeps_replicas'>,
+  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url' | 'keeps_replicas' | 'instance_id'>,
 ): Promise<void> {
   const { server_name: _, ...facts } = row
   await db
@@ -103,6 +127,23 @@ export async function endConnections(db: DbOrTransaction, serverName: string): P
   await sql`select pg_terminate_backend(a.pid) from pg_stat_activity a
     join server_instances i on a.application_name = 'svc ' || i.instance_id::text
     where i.server_name = ${serverName} and a.pid <> pg_backend_pid() and a.datname = current_database()`.execute(db)
+}
+
+/** Ends the connections of the process that had the name before, wherever it is: it may be paused, and wake. */
+export async function endEarlier(db: DbOrTransaction, earlier: string | null): Promise<void> {
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = ${`svc ${earlier}`} and pid <> pg_backend_pid() and datname = current_database()`.execute(
+    db,
+  )
+}
+
+/** Ends those of servers that ran alone and do not seem to run: one that wakes sees that it is not alone any more. */
+export async function endLonely(db: DbOrTransaction, input: { serverName: string; deadAfterSeconds: number }) {
+  await sql`select pg_terminate_backend(a.pid) from servers s
+    join pg_stat_activity a on a.application_name = 'svc ' || s.instance_id::text and a.datname = current_database()
+    where s.peer_url is null and s.server_name <> ${input.serverName} and a.pid <> pg_backend_pid()
+      and not exists (select from server_instances i where i.server_name = s.server_name
+        and ${isRecent(input.deadAfterSeconds)})`.execute(db)
 }
 
 /** When that server was last seen. Null: it never ran. */
