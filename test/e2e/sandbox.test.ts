@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { DaemonHealth } from '@svc/contract/daemon/control'
+import { promptIdInPart } from '@svc/contract/daemon/prompt-part'
 import { attachmentsDir } from '@svc/contract/schemas/attachments'
 import * as contract from '@svc/contract/daemon/control'
 import { createLocalDriver, type Sandbox, type SandboxDriver } from '@svc/sandbox'
@@ -218,16 +219,17 @@ test('the agent can read but not run an attached file, and no commit contains it
 
 test('a prompt delivered twice under one id runs once', async () => {
   const before = relay.asked.length
-  const [first, second] = await Promise.all([
-    post('/svc/prompt', { text: 'Once.', prompt_id: 'p2' }),
-    post('/svc/prompt', { text: 'Once.', prompt_id: 'p2' }),
-  ])
+  const body = { text: 'Once.', prompt_id: crypto.randomUUID() }
+  const [first, second] = await Promise.all([post('/svc/prompt', body), post('/svc/prompt', body)])
   const ids = (await Promise.all([first.json(), second.json()])) as { runtime_session_id: string }[]
   expect(ids[0]).toEqual(ids[1]!)
   await until('the model to be asked', () => relay.asked.length > before)
   const messages = await untilIdle(ids[0]!.runtime_session_id)
   const said = messages.filter((message) => message.parts.some((part) => part['text'] === 'Once.'))
   expect(said.length).toBe(1)
+  // The runtime keeps the id of the part, which names the prompt.
+  const part = said[0]!.parts.find(({ text }) => text === 'Once.')!
+  expect(promptIdInPart(String(part['id']))).toBe(body.prompt_id)
 })
 
 test('changed secrets reach the next command', async () => {

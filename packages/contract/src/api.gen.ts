@@ -3507,6 +3507,10 @@ export interface components {
             /** @description When the prompt was delivered, refused or cancelled. */
             settled_at: string | null;
             attachments: components["schemas"]["Attachment"][];
+            /** @description The agent that the prompt is for. Null where the server does not know it, such as for the first prompt. */
+            agent_name: string | null;
+            /** @description The model that the prompt is for, where `agent_name` is set; null is the default one. */
+            model: string | null;
         };
         Attachment: {
             /** Format: uuid */
@@ -3608,6 +3612,11 @@ export interface components {
             message_id: string;
             /** @enum {string} */
             role: "user" | "assistant";
+            /**
+             * Format: uuid
+             * @description The prompt that a message of role `user` delivers. Absent for an answer, for a message that the agent runtime added, and for messages of a sandbox that an earlier version started.
+             */
+            prompt_id?: string;
             /** Format: date-time */
             created_at: string;
             completed_at: string | null;

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { promptIdInPart } from '@svc/contract/daemon/prompt-part'
 import { serveHttpBackend } from '@svc/git/testing'
 import { $ } from 'bun'
 
@@ -202,14 +203,19 @@ describe('supervising the runtime', () => {
   test('sends a prompt again that the runtime accepted without an answer, and the new turn replaces the first', async () => {
     const under = await start()
     await under.daemon.booted
-    const body = { text: 'die once', note: 'a note', prompt_id: 'p2' }
+    const promptId = crypto.randomUUID()
+    const body = { text: 'die once', note: 'a note', prompt_id: promptId }
     expect(new Set(await sendUntilTaken(under, body))).toEqual(new Set(['runtime_booting']))
     const lines = readFileSync(join(under.folder, 'workspace/taken.jsonl'), 'utf8').trim().split('\n')
     expect(lines).toHaveLength(2)
     expect(lines[0]).toBe(lines[1])
     const prompt = JSON.parse(lines[0]!) as { messageID: string; parts: { id: string }[] }
     expect(prompt.messageID).toMatch(/^msg_[0-9a-f]{12}[0-9A-Za-z]{14}$/)
-    expect(prompt.parts.map(({ id }) => id)).toEqual([expect.stringMatching(/^prt_/), expect.stringMatching(/^prt_/)])
+    const [text, note] = prompt.parts as [{ id: string }, { id: string }]
+    expect(promptIdInPart(text.id)).toBe(promptId)
+    expect(note.id).toMatch(/^prt_[0-9a-f]{12}[0-9A-Za-z]{14}$/)
+    // The runtime orders the parts of a message by their ids.
+    expect(note.id > text.id).toBeTrue()
     expect((await call(under, '/svc/prompt', { ...body, prompt_id: 'p3' })).status).toBe(200)
     const [, , third] = readFileSync(join(under.folder, 'workspace/taken.jsonl'), 'utf8').split('\n')
     const other = JSON.parse(third!) as { messageID: string }

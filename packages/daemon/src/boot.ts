@@ -222,7 +222,8 @@ export async function startDaemon(options: DaemonOptions) {
       await timeline.step('prompt', () =>
         onceRestarted(session.runtime, async () => {
           if (text === null) await conversation.open()
-          else await conversation.prompt(text, 'svc-initial-prompt', null)
+          // The first prompt has the id of the session.
+          else await conversation.prompt(text, config.sessionId, null)
         }),
       )
     status = 'ready'

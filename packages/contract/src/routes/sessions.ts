@@ -274,6 +274,16 @@ export const prompt = named('Prompt', {
   created_at: timestamp,
   settled_at: timestamp.nullable().describe('When the prompt was delivered, refused or cancelled.'),
   attachments: z.array(attachment),
+  agent_name: z
+    .string()
+    .nullable()
+    .describe(
+      'The agent that the prompt is for. Null where the server does not know it, such as for the first prompt.',
+    ),
+  model: z
+    .string()
+    .nullable()
+    .describe('The model that the prompt is for, where `agent_name` is set; null is the default one.'),
 })
 export type Prompt = z.infer<typeof prompt>
 
@@ -352,6 +362,11 @@ export type MessagePart = z.infer<typeof messagePart>
 export const message = named('Message', {
   message_id: z.string(),
   role: z.enum(['user', 'assistant']),
+  prompt_id: uuid
+    .optional()
+    .describe(
+      'The prompt that a message of role `user` delivers. Absent for an answer, for a message that the agent runtime added, and for messages of a sandbox that an earlier version started.',
+    ),
   created_at: timestamp,
   completed_at: timestamp.nullable(),
   error: z.string().nullable(),

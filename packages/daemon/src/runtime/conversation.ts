@@ -2,6 +2,7 @@
 import { bareModelName, modelProvider } from '@svc/contract/schemas/model-names'
 
 import type { PromptBody } from '@svc/contract/daemon/control'
+import { endOfPromptPart } from '@svc/contract/daemon/prompt-part'
 import type { AgentRuntime } from './agent-runtime.ts'
 import { ControlError, runtimeBooting } from '../http/reply.ts'
 import { runtimeId } from './runtime-id.ts'
@@ -138,7 +139,7 @@ export function createConversation(options: {
     note: string | null,
     choice: PromptChoice,
   ): Promise<Delivery> {
-    const ids = unconfirmed.get(promptId) ?? newIds()
+    const ids = unconfirmed.get(promptId) ?? newIds(promptId)
     unconfirmed.set(promptId, ids)
     const delivery = await deliver(text, note, ids, choice)
     unconfirmed.delete(promptId)
@@ -155,7 +156,7 @@ export function createConversation(options: {
      * ended with the runtime.
      */
     prompt(text: string, promptId: string | null, note: string | null, choice: PromptChoice = {}): Promise<Delivery> {
-      if (promptId === null) return deliver(text, note, newIds(), choice)
+      if (promptId === null) return deliver(text, note, newIds(null), choice)
       const before = delivered.get(promptId)
       if (before !== undefined) return before
       const now = deliverOnce(promptId, text, note, choice)
@@ -215,4 +216,9 @@ interface PromptIds {
   note: string
 }
 
-const newIds = (): PromptIds => ({ message: runtimeId('msg'), text: runtimeId('prt'), note: runtimeId('prt') })
+/** The runtime orders the parts of a message by their ids, too. */
+const newIds = (promptId: string | null): PromptIds => ({
+  message: runtimeId('msg'),
+  text: runtimeId('prt', promptId === null ? null : endOfPromptPart(promptId)),
+  note: runtimeId('prt'),
+})

@@ -226,7 +226,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     while (!booted() && !stopped) await Bun.sleep(5)
     const text = env['SVC_INITIAL_PROMPT']
     if (stopped) return
-    if (text) await deliver({ sandboxId: spec.sandboxId, text, promptId: null })
+    if (text) await deliver({ sandboxId: spec.sandboxId, text, promptId: env['SVC_SESSION_ID'] ?? null })
     else runtime.open()
   }
 
@@ -285,7 +285,7 @@ function createFakeRuntime() {
   }
 
   function part(of: Message, fields: Record<string, unknown>): void {
-    const made = { ...fields, id: newId('prt'), messageID: of.info.id, sessionID: sessionId }
+    const made = { id: newId('prt'), ...fields, messageID: of.info.id, sessionID: sessionId }
     of.parts.push(made)
     emit('message.part.updated', { sessionID: sessionId, part: made, time: Date.now() })
   }
@@ -298,9 +298,9 @@ function createFakeRuntime() {
     return turns
   }
 
-  async function run({ text, note }: FakePrompt, reply: Reply): Promise<void> {
+  async function run({ text, note, promptId }: FakePrompt, reply: Reply): Promise<void> {
     const user = message({ role: 'user', time: { created: Date.now() }, agent: 'build', model })
-    part(user, { type: 'text', text })
+    part(user, { type: 'text', text, ...idOfText(promptId) })
     if (note !== undefined) part(user, { type: 'text', text: note, synthetic: true })
     emit('session.status', { sessionID: sessionId, status: { type: 'busy' } })
     const created = Date.now()
@@ -337,6 +337,12 @@ function createFakeRuntime() {
       assistant.info = { ...assistant.info, error, time: { created, completed: Date.now() } }
       emit('message.updated', { sessionID: sessionId, info: assistant.info })
     }
+  }
+
+  /** The part names its prompt, as the real daemon has it. */
+  function idOfText(promptId: string | null): { id?: string } {
+    if (promptId === null || !/^[0-9a-f-]{36}$/.test(promptId)) return {}
+    return { id: `prt_${(++serial).toString(16).padStart(12, '0')}${promptId.replaceAll('-', '')}` }
   }
 
   function stream(assistant: Message, piece: string): void {

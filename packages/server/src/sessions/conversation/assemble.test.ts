@@ -28,6 +28,21 @@ test('is the last message of the turn, also after the runtime sent its messages 
   expect(['msg_1', 'msg_2'].map((id) => conversation.message(id)?.error)).toEqual([null, 'It died.'])
 })
 
+test('names the prompt of a message by its part, and never by an id that no prompt has', () => {
+  const withPart = (messageId: string, partId: string) => {
+    const conversation = begun(info(messageId, 'user'))
+    const part = { id: partId, messageID: messageId, type: 'text', text: 'go' }
+    conversation.apply({ type: 'message.part.updated', properties: { sessionID: 'ses', part } })
+    return conversation.message(messageId)?.prompt_id
+  }
+  const hex = prompt.prompt_id.replaceAll('-', '')
+  expect(withPart('msg_1', `prt_0123456789ab${hex}`)).toBe(prompt.prompt_id)
+  expect(withPart(prompt.prompt_id, 'prt_1')).toBe(prompt.prompt_id)
+  const others = ['prt_0123456789abAbCdEfGhIjKlMn', `prt_0123456789ab${'0'.repeat(32)}`, `prt_${hex}`, 'prt_1']
+  for (const id of others) expect(withPart('msg_1', id)).toBeUndefined()
+  expect(withPart('00000000-0000-0000-0000-00000000000f', 'prt_1')).toBeUndefined()
+})
+
 test('is the prompt when no answer began, and the reason of an answer is its own', () => {
   expect(begun(info('msg_1', 'user')).failTurn('It died.')).toEqual(['msg_1'])
   const error = { name: 'APIError', data: { message: 'No credit.' } }

@@ -11,6 +11,7 @@ import {
 import { toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { z } from 'zod'
 import { storable } from '../../sandboxes/storable.ts'
+import { namePrompt } from './name-prompt.ts'
 import type { AcceptedPrompt } from './prompt-store.ts'
 import type { StoredConversation } from './stored.ts'
 import { SubAgents } from './sub-agents.ts'
@@ -121,7 +122,7 @@ export class Conversation {
       this.#noteAnswer(info)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
       for (const part of parts) this.#subAgents.note(part)
-      ids.push(info.id)
+      if (info.role === 'assistant' || parts.length > 0) ids.push(info.id)
     }
     return ids
   }
@@ -176,7 +177,7 @@ export class Conversation {
     const found = this.#messages.get(messageId)
     if (found === undefined) return null
     const { info, parts } = found
-    return {
+    return namePrompt({
       message_id: info.id,
       role: info.role,
       created_at: new Date(info.time.created).toISOString(),
@@ -190,7 +191,7 @@ export class Conversation {
       parts: [...parts.values()]
         .flatMap((part) => this.#attachedBy(info, part) ?? this.#presentPart(info, part))
         .filter((part) => part !== null),
-    }
+    })
   }
 
   /** Continues a conversation that another server followed. */
@@ -297,6 +298,8 @@ export class Conversation {
     this.#noteAnswer(info)
     if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
     else found.info = info
+    // Its text follows, and names the prompt.
+    if (info.role === 'user' && (found?.parts.size ?? 0) === 0) return nothing
     return { kind: 'message', messageId: info.id }
   }
 

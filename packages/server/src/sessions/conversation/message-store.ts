@@ -4,6 +4,7 @@ import { afterCursor } from '../../db/after-cursor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { hasRow } from '../../db/rows.ts'
 import { cutPage, invalidCursor, readCursor } from '../../http/page.ts'
+import { namePrompt } from './name-prompt.ts'
 
 const messagesMax = 20_000
 
@@ -36,15 +37,17 @@ export async function readTranscript(
   if (page.from === 'start') {
     if (before !== null) throw invalidCursor()
     const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
-    return { messages: rows as unknown as Message[], next: null }
+    return { messages: rows.map(messageOf), next: null }
   }
   const newest = ofSession.orderBy('created_at', 'desc').orderBy('message_id', 'desc')
   const { rows, next } = cutPage(await newest.limit(limit + 1).execute(), limit, (last) => [
     last.created_at,
     last.message_id,
   ])
-  return { messages: rows.reverse() as unknown as Message[], next }
+  return { messages: rows.reverse().map(messageOf), next }
 }
+
+const messageOf = (row: object) => namePrompt(row as Message)
 
 /** Whether the agent answered in this start of the session. */
 export async function hasAnswer(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
@@ -63,7 +66,7 @@ export async function messagesStoredSince(db: DbOrTransaction, sessionId: string
     .orderBy('message_id')
     .limit(messagesMax)
     .execute()
-  return rows.map(({ updated_at: at, ...message }) => ({ message: message as unknown as Message, at: new Date(at) }))
+  return rows.map(({ updated_at: at, ...message }) => ({ message: messageOf(message), at: new Date(at) }))
 }
 
 export async function upsertMessage(

@@ -56,6 +56,14 @@ describe('the agent and the model of a prompt', () => {
     turn.resolve('done')
     await idleAgain(session)
     expect(heard(session).map(([agent]) => agent)).toEqual(['build', 'build', 'plan'])
+    const listed = (await promptsOf(session.session_id)).toReversed()
+    expect(listed.map(({ agent_name: agent, model }) => [agent, model])).toEqual([
+      ...[
+        ['build', null],
+        ['build', null],
+        ['plan', null],
+      ],
+    ])
   })
 
   test.each([

@@ -109,12 +109,12 @@ export async function listPrompts(
   const { rows } = await sql<PromptRow>`
     select * from (
       select prompt_id, text, status::text as status, error, error_code, created_by, created_at,
-        coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments
+        coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments, agent_name, model
       from session_prompts where session_id = ${sessionId}
       union all
       select session_id, initial_prompt,
         case when initial_prompt_delivered_at is null then 'accepted' else 'delivered' end, null, null, created_by,
-        created_at, initial_prompt_delivered_at, '[]'::jsonb
+        created_at, initial_prompt_delivered_at, '[]'::jsonb, null, null
       from project_sessions where session_id = ${sessionId} and initial_prompt is not null
     ) prompts where ${afterCursor(['created_at', 'prompt_id'], 'desc', readIdCursor(page.cursor))}
       and ${status === 'all' ? sql`true` : sql`status = ${status}`}
@@ -131,7 +131,7 @@ export async function listPrompts(
 export async function findPrompt(db: DbOrTransaction, sessionId: string, promptId: string): Promise<Prompt | null> {
   const { rows } = await sql<PromptRow>`
     select prompt_id, text, status, error, error_code, created_by, created_at,
-      coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments
+      coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments, agent_name, model
     from session_prompts where session_id = ${sessionId} and prompt_id = ${promptId}`.execute(db)
   const [row] = rows
   if (row === undefined) return null

@@ -139,6 +139,7 @@ async function refuse(
   const failed: Message = {
     message_id: input.promptId,
     role: 'user',
+    prompt_id: input.promptId,
     created_at: at.toISOString(),
     completed_at: at.toISOString(),
     error: error.message,

@@ -46,13 +46,13 @@ describe('the prompts of a session', () => {
     await idleAgain(session)
     expect(await promptsOf(session.session_id)).toEqual(
       [
-        { prompt_id: sent[1]!.body.prompt_id, text: 'two' },
-        { prompt_id: sent[0]!.body.prompt_id, text: 'one' },
-        { prompt_id: session.session_id, text: 'Begin' },
+        { prompt_id: sent[1]!.body.prompt_id, text: 'two', agent_name: 'build' },
+        { prompt_id: sent[0]!.body.prompt_id, text: 'one', agent_name: 'build' },
+        { prompt_id: session.session_id, text: 'Begin', agent_name: null },
       ].map((each) => ({
         ...each,
         ...{ status: 'delivered', error: null, created_by: app.owner.user_id, attachments: [] },
-        ...{ created_at: expect.any(String), settled_at: expect.any(String) },
+        ...{ model: null, created_at: expect.any(String), settled_at: expect.any(String) },
       })),
     )
     const seen: string[] = []
@@ -63,6 +63,37 @@ describe('the prompts of a session', () => {
     }
     expect(seen).toEqual(['two', 'one', 'Begin'])
     expect((await app.request('GET', `${app.path(session.session_id, 'prompts')}?cursor=x`)).status).toBe(400)
+  })
+
+  test('are named by their messages, live and stored, on every server', async () => {
+    const session = await app.running({ initial_prompt: 'Begin' })
+    const { publicUrl } = app.deps.config
+    const events = readEvents(
+      await buildApp(app.deps).request(publicUrl + app.path(session.session_id, 'events'), {
+        headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
+      }),
+    )
+    const sent = await Promise.all(['same', 'same', 'other'].map((text) => prompt(session.session_id, text)))
+    app.driver.options.refuse = ({ text }) => (text === 'bad' ? { code: 'runtime_failed', message: 'No.' } : null)
+    sent.push(await prompt(session.session_id, 'bad'))
+    await idleAgain(session)
+    const named = (messages: Message[]) =>
+      messages.flatMap(({ role, prompt_id: id }) => (role === 'user' ? [id ?? 'unnamed'] : [])).toSorted()
+    const expected = [session.session_id, ...sent.map(({ body }) => body.prompt_id)].toSorted()
+    expect(named(await messagesOf(session.session_id))).toEqual(expected)
+    const other = await secondServer(app)
+    const elsewhere = await other.request<{ messages: Message[] }>('GET', app.path(session.session_id, 'transcript'))
+    expect(named(elsewhere.body.messages)).toEqual(expected)
+    await other.close()
+    const texts = (await promptsOf(session.session_id)).map(({ prompt_id: id, text }) => [id, text])
+    for (const { prompt_id: id, parts, role } of await messagesOf(session.session_id))
+      if (role === 'user') expect(texts).toContainEqual([id ?? 'unnamed', (parts[0] as { text: string }).text])
+      else expect(id).toBeUndefined()
+    const live = events.seen.flatMap((event) =>
+      event.type === 'message' && event.message.role === 'user' ? [event.message.prompt_id ?? 'unnamed'] : [],
+    )
+    expect([...new Set(live)].toSorted()).toEqual(expected)
+    await events.close()
   })
 
   test('are in the conversation also when the agent took the first one before the server listened', async () => {

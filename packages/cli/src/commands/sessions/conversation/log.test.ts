@@ -20,6 +20,8 @@ const prompt = (changes: Partial<Prompt>): Prompt => ({
   created_at: minute(1),
   settled_at: minute(1),
   attachments: [],
+  agent_name: null,
+  model: null,
   ...changes,
 })
 
