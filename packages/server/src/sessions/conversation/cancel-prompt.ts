@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { redactorOfPrompts } from '../../secrets/redactor-for.ts'
 import { auditOf } from '../audit.ts'
-import { getSessionById, type SessionWithSandbox } from '../store.ts'
+import { lockSession, type SessionWithSandbox } from '../store.ts'
 import { cancelledReason, cancelWaiting, findPrompt } from './prompt-store.ts'
 
 /** Either the agent gets a prompt or this cancels it, never both: a delivery marks the row before it sends. */
@@ -22,9 +22,10 @@ export async function cancelPrompt(
   if (prompt === null) throw notFound('prompt')
   const redactor = await redactorOfPrompts(deps, project, { sessionId, caller })
   if (prompt.status === 'accepted') {
-    const { generation } = (await getSessionById(deps.db, sessionId)) ?? session
     const at = deps.now()
     await deps.db.transaction().execute(async (trx) => {
+      // Under the lock, because a restart begins the next generation, whose sandbox does not have the prompt.
+      const { generation } = (await lockSession(trx, sessionId, 'update')) ?? session
       const isCancelled = await cancelWaiting(trx, promptId, { text: redactor.text(prompt.text), at, generation })
       if (isCancelled)
         await recordAudit(trx, caller, auditOf(session, 'cancel_prompt', { after: { prompt_id: promptId } }))
