@@ -89,7 +89,7 @@ const countOld = async (table: string, age: string) =>
 const vacuum = () => sql`vacuum analyze`.execute(app.deps.db)
 
 test('old rows of each kind are deleted and young ones stay, which the operator sees with their size and age', async () => {
-  const resting = await app.running()
+  const resting = await app.running({ initial_prompt: 'Say who you are.' })
   const young = await app.running()
   await app.request('POST', app.path(resting.session_id, 'prompt'), { body: { text: 'Say hello.' } })
   for (const { session_id } of [resting, young]) {
@@ -135,6 +135,7 @@ test('a session whose transcript is deleted says so, and is otherwise whole', as
   expect(session).toMatchObject({ status: 'stopped', branch_name: expect.any(String) })
   expect(Date.parse(session.transcript_deleted_at!)).toBeGreaterThan(Date.now() - 60_000)
   expect((await app.request('GET', app.path(session.session_id, 'transcript'))).body).toEqual({ messages: [] })
+  expect((await app.request('GET', app.path(session.session_id, 'prompts'))).body).toEqual({ prompts: [] })
   const restarted = await app.request('POST', app.path(session.session_id, 'restart'))
   expect(restarted.status).toBeLessThan(300)
   await app.reaches(session.session_id, 'running')
