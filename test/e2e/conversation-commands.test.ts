@@ -153,6 +153,37 @@ test('a running turn is watched in a pipe and joined in a terminal, while a shel
   expect(screen.raw).toMatch(/\x1b\[\?1049l[^]*\x1b\[\?25h/)
 })
 
+test('three clients that prompt one session at once each print the answer to their own prompt', async () => {
+  const words = ['red', 'green', 'blue']
+  const asked = words.map((word) =>
+    started('sessions', 'chat', 'Helper', '--prompt', script(`Say ${word}.`, `echo "I say ${word}"`)),
+  )
+  const ended = await Promise.all(asked.map((each) => each.ended()))
+  const answers = ended.map(({ code, stdout }) => [code, ...stdout.matchAll(/I say (\w+)/g).map(([, word]) => word)])
+  expect(answers).toEqual(words.map((word) => [0, word]))
+  expect(ended.map(({ stderr }) => stderr).join('')).toMatch(
+    /The prompt waits for (one other prompt|2 other prompts)\./,
+  )
+})
+
+test('a client whose prompt another person cancels while it waits says so and ends', async () => {
+  const busy = started('sessions', 'chat', 'Helper', '--prompt', script('Hold.', 'sleep 600'))
+  await atWork()
+  const waiting = started('sessions', 'chat', 'Helper', '--prompt', script('Never mind.', 'echo never'))
+  const queued = await until('the prompt to wait', async () => {
+    const found = JSON.parse((await svc('sessions', 'queue', 'Helper', '--json')).stdout) as {
+      prompts: { prompt_id: string }[]
+    }
+    return found.prompts[0]
+  })
+  expect((await svc('sessions', 'cancel', 'Helper', queued.prompt_id)).code).toBe(0)
+  const { code, stdout, stderr } = await waiting.ended()
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('error: The prompt was cancelled while it waited, so the agent never got it')
+  expect((await svc('sessions', 'abort', 'Helper')).code).toBe(0)
+  expect((await busy.ended()).code).toBe(1)
+})
+
 test('abort ends the turn for every reader', async () => {
   const busy = started('sessions', 'chat', 'Helper', '--prompt', script('Sleep.', 'echo asleep; sleep 600'))
   const watching = started('sessions', 'watch', 'Helper', '--json')

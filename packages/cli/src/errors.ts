@@ -43,6 +43,7 @@ type RefusalCode =
   | 'session_failed'
   | 'session_stopped'
   | 'prompt_failed'
+  | 'prompt_cancelled'
   | 'turn_failed'
   | 'deploy_failed'
   | 'checks_failed'

@@ -1,4 +1,5 @@
 /** `--attach <file>`: local files sent with a prompt. */
+import type { Message } from '@svc/sdk'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { refuseAttachments } from '@svc/contract/schemas/attachments'
@@ -65,4 +66,9 @@ async function read({ given, path, name, bytes }: Found): Promise<NewAttachment>
 function unreadable(given: string, cause: NodeJS.ErrnoException): UsageError {
   const reason = cause.code === 'ENOENT' ? 'there is no such file' : cause.message
   return new UsageError(`--attach ${given} can't be read: ${reason}`, { cause })
+}
+
+/** The names of the files that a message has. */
+export function filesOf(message: Message): string[] {
+  return message.parts.flatMap((part) => (part.type === 'file' ? [part.name] : []))
 }

@@ -90,6 +90,12 @@ export function printConversation(
       if (session.status === 'provisioning') out.passing('restarting the session…')
       waking.session(session)
     },
+    waits(ahead) {
+      out.progress(
+        `The prompt waits for ${ahead === 1 ? 'one other prompt' : `${ahead} other prompts`}.`,
+        ...(sessionId === undefined ? [] : [dim(`  ${ctx.next(`svc sessions queue ${sessionId.slice(0, 8)}`)}`)]),
+      )
+    },
     turn(turn) {
       if (turn !== 'busy') running = null
       if (turn === 'busy') out.passing(running ?? 'working…')

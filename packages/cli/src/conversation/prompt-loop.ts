@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { abortOnInterrupt } from './abort-on-interrupt.ts'
 import type { Context } from '../context.ts'
-import { followTurn, type NewPrompt } from './turn.ts'
+import type { NewPrompt } from './sending.ts'
+import { followTurn } from './turn.ts'
 import { Refusal } from '../errors.ts'
 import { QuestionPrompts } from './answer-at-prompt.ts'
 import { red } from '../terminal/output.ts'
@@ -36,13 +37,13 @@ export async function converse(
   const question = (asked: Question) => questions.take(asked)
   /** Ctrl-C aborts the running turn. A failed or aborted turn does not end the conversation. */
   const during = async (printer: Printer, turn: (printer: Printer) => Promise<void>): Promise<void> => {
-    const release = abortOnInterrupt(ctx, at, printer)
+    const { release, waiting } = abortOnInterrupt(ctx, at, printer)
     try {
-      await turn({ ...printer, question })
+      await turn({ ...printer, question, waiting })
     } catch (error) {
       if (hasLeft) return
       if (io.signal.aborted) printer.interrupted()
-      if (!(error instanceof Refusal) || (error.code !== 'turn_failed' && error.code !== 'prompt_failed')) throw error
+      if (!(error instanceof Refusal) || !passing.has(error.code)) throw error
       out.progress(red('error: '), error.message)
     } finally {
       release()
@@ -82,6 +83,9 @@ export async function converse(
   }
   out.note(`The session keeps running: ${ctx.next(`svc sessions chat ${at.id.slice(0, 8)}`)}`)
 }
+
+/** The errors of one prompt. The conversation goes on. */
+const passing: ReadonlySet<string> = new Set(['turn_failed', 'prompt_failed', 'prompt_cancelled'])
 
 async function readPrompt(lines: PromptLines): Promise<string | null> {
   for (let text = ''; ;) {

@@ -1,27 +1,26 @@
-/** One turn of a conversation, read from the event stream until the agent waits again. */
+/** One turn of a conversation, read from the event stream until the agent waits again or begins with another prompt. */
 import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
-import type { NewAttachment } from './attachments.ts'
+import { uuid } from '../arguments/find-one.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { endlessEvents, Outage } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
+import { promptCancelled, promptFailed } from './prompt-errors.ts'
+import { isCancelled, watchQueue } from './queue-watch.ts'
 import type { SessionClient } from '../requests.ts'
+import { type NewPrompt, Sending, type Sent } from './sending.ts'
 
 export interface Listener extends MessageListener {
+  /** Every event but the messages of other turns. */
   event?(event: SessionEvent): void
   session?(session: Session): void
   /** A question was asked, answered or expired. */
   question?(question: Question): void
   turn?(status: 'busy' | 'idle' | 'error'): void
-}
-
-export interface NewPrompt {
-  text: string
-  attachments?: NewAttachment[]
-  /** From this prompt on. */
-  agent?: string
-  /** From this prompt on; null is the default model. */
-  model?: string | null
+  /** The prompt waits for so many others. */
+  waits?(ahead: number): void
+  /** The id of the prompt while it waits, and null once the agent has it. */
+  waiting?(promptId: string | null): void
 }
 
 /**
@@ -41,86 +40,78 @@ export async function followTurn(
     hint: () => sending?.hint ?? 'The agent goes on without this client.',
     next: [ctx.next(`svc sessions watch ${at.id.slice(0, 8)}`)],
   })
-  const [known, before] =
-    prompt === null ? [new Set<string>(), null] : await outage.until(() => Promise.all([knownMessages(at), at.get('')]))
-  const turn = new Turn({ known, before, prompted: prompt !== null }, listener)
+  const [earlier, before] =
+    prompt === null ? [[], null] : await outage.until(() => Promise.all([transcriptOf(at), at.get('')]))
+  // The first prompt has the id of the session.
+  const turn = new Turn({ earlier, before, promptId: prompt === null ? at.id : null }, listener)
   const leaving = new AbortController()
   const signal = AbortSignal.any([io.signal, leaving.signal])
+  const leave = (reason: unknown) => leaving.abort(reason)
+  const sent = (answer: Sent) => {
+    try {
+      if (turn.sent(answer)) return leave(isOver)
+    } catch (error) {
+      return leave(error)
+    }
+    if (answer.status === 'accepted') watchQueue(ctx, at, turn.queued(answer.prompt_id), signal).catch(leave)
+  }
   const stream = endlessEvents(ctx, {
     ...{ of: 'the session', after: null, signal, outage },
     async open(headers) {
       const closing = new AbortController()
       const opened = await at.stream('/events', { headers, signal: AbortSignal.any([signal, closing.signal]) })
       // Only now, so that a fast answer is not missed. A prompt that fails ends the stream with its error.
-      sending?.start(turn.sent, (error) => closing.abort(error))
+      sending?.start(sent, (error) => closing.abort(error))
       return opened
     },
   })
   try {
     for await (const { data } of stream) {
-      const event = JSON.parse(data) as SessionEvent
-      listener.event?.(event)
-      if (turn.take(event)) return
+      if (turn.take(JSON.parse(data) as SessionEvent)) return
       if (turn.isStopped) await outage.until(() => requireStarted(at))
       turn.isStopped = false
     }
+  } catch (error) {
+    const reason: unknown = leaving.signal.aborted ? leaving.signal.reason : error
+    if (reason === isOver) return
+    if (reason instanceof UndeliveredPrompt && (await isCancelled(at, reason.promptId, io.signal)))
+      throw promptCancelled(ctx, at.id)
+    throw reason instanceof UndeliveredPrompt ? promptFailed(reason.message) : reason
   } finally {
-    leaving.abort()
+    leave(isOver)
   }
 }
 
-/** A prompt under one idempotency key, so that the agent gets it once however often it is sent. */
-class Sending {
-  #state: 'unsent' | 'underway' | 'sent' = 'unsent'
-  #failed: (error: unknown) => void = () => {}
-  readonly #send: () => Promise<{ prompt_id: string }>
+/** The turn was over before the server named its prompt. */
+const isOver = Symbol('over')
 
-  constructor(at: SessionClient, body: NewPrompt, key: string) {
-    this.#send = async () => {
-      const sent = await at.post('/prompt', { body, headers: { 'Idempotency-Key': key } })
-      if (sent.status === 'failed') throw promptFailed(sent.error?.message ?? null)
-      return sent
-    }
-  }
-
-  get hint(): string {
-    return this.#state === 'sent'
-      ? 'The agent goes on without this client.'
-      : 'The prompt may or may not have arrived. The session shows it if it did.'
-  }
-
-  /** Called for each connection: the newest one learns of a failure. */
-  start(sent: (promptId: string) => void, failed: (error: unknown) => void): void {
-    this.#failed = failed
-    if (this.#state !== 'unsent') return
-    this.#state = 'underway'
-    this.#send()
-      .then(({ prompt_id: id }) => {
-        this.#state = 'sent'
-        sent(id)
-      })
-      .catch((error: unknown) => {
-        if (this.#state === 'underway') this.#state = 'unsent'
-        this.#failed(error)
-      })
+/** The message of our prompt has the reason why the agent never got it. */
+class UndeliveredPrompt extends Error {
+  readonly promptId: string
+  constructor(promptId: string, reason: string) {
+    super(reason)
+    this.promptId = promptId
   }
 }
 
 /** The state of one turn, from the events so far. */
 class Turn {
   /** The prompt's own id, once it was sent. */
-  #promptId: string | null = null
-  /** Prompts that failed before we knew which one is ours, each with its reason. */
-  readonly #failedPrompts = new Map<string, string>()
+  #promptId: string | null
+  /** The newest state of each message and the ends of turns, in order, until the id of our prompt is known. */
+  readonly #held = new Map<string, SessionEvent>()
   /** The stream reported a stopped session; our prompt may have restarted it since. */
   isStopped = false
-  #known: ReadonlySet<string>
+  readonly #known: ReadonlySet<string>
   /** The session before our prompt. */
-  #before: Session | null
+  readonly #before: Session | null
+  #session: Session | null = null
   /** The runtime's message that began the turn. */
-  #ours: string | null = null
-  #listener: Listener
-  #changes: MessageChanges
+  #ours: Message | null = null
+  /** The sandbox names the prompts of its messages. One of an earlier version does not, and the next prompt counts as ours. */
+  #namesPrompts: boolean
+  readonly #listener: Listener
+  readonly #changes: MessageChanges
   /** Whether answers belong to this turn: its prompt was seen, or none is expected. */
   #begun: boolean
   readonly #isPrompted: boolean
@@ -128,34 +119,60 @@ class Turn {
   #answerError: string | null = null
 
   constructor(
-    { known, before, prompted }: { known: ReadonlySet<string>; before: Session | null; prompted: boolean },
+    { earlier, before, promptId }: { earlier: readonly Message[]; before: Session | null; promptId: string | null },
     listener: Listener,
   ) {
-    this.#known = known
+    this.#known = new Set(earlier.map(({ message_id }) => message_id))
+    this.#namesPrompts = earlier.some((message) => isDelivered(message) && message.prompt_id !== undefined)
     this.#before = before
     this.#listener = listener
     this.#changes = new MessageChanges(listener)
-    this.#begun = !prompted
-    this.#isPrompted = prompted
+    this.#isPrompted = promptId === null
+    this.#begun = !this.#isPrompted
+    this.#promptId = promptId
   }
 
-  /** The events of the prompt may come before the answer that names its id. */
-  readonly sent = (promptId: string): void => {
+  /** Takes the events that came before the answer that names our prompt. True once the turn is over. */
+  sent({ prompt_id: promptId }: Sent): boolean {
     this.#promptId = promptId
-    const reason = this.#failedPrompts.get(promptId)
-    if (reason !== undefined) throw promptFailed(reason)
+    const held = [...this.#held.values()]
+    this.#held.clear()
+    return held.some((event) => this.#takeOfTurn(event))
+  }
+
+  queued(promptId: string) {
+    const isWaiting = () => !this.#begun
+    if (isWaiting()) this.#listener.waiting?.(promptId)
+    return {
+      promptId,
+      isWaiting,
+      isAtWork: () => this.#session?.status === 'running' && this.#session.asleep_since == null,
+      waits: (ahead: number) => {
+        if (ahead > 0) this.#listener.waits?.(ahead)
+      },
+    }
   }
 
   /** True once the turn is over. */
   take(event: SessionEvent): boolean {
-    if (event.type === 'session') this.#session(event.session)
-    else if (event.type === 'message') this.#message(event.message)
+    if (event.type === 'session' || event.type === 'question') this.#listener.event?.(event)
+    if (event.type === 'session') this.#takeSession(event.session)
     else if (event.type === 'question') this.#question(event.question)
-    else if (event.type === 'turn') return this.#turn(event.status, event.error)
+    else if (event.type === 'turn') this.#listener.turn?.(event.status)
+    if (event.type !== 'message' && event.type !== 'turn') return false
+    if (this.#promptId !== null) return this.#takeOfTurn(event)
+    this.#held.set(event.type === 'turn' ? `turn ${this.#held.size}` : event.message.message_id, event)
     return false
   }
 
-  #session(session: Session): void {
+  #takeOfTurn(event: SessionEvent): boolean {
+    if (event.type === 'message') return this.#message(event.message)
+    this.#listener.event?.(event)
+    return event.type === 'turn' && this.#turn(event.status, event.error)
+  }
+
+  #takeSession(session: Session): void {
+    this.#session = session
     this.#listener.session?.(session)
     const isAsBefore = this.#before?.status === session.status && this.#before.updated_at === session.updated_at
     this.isStopped = session.status === 'stopped' && !isAsBefore
@@ -172,29 +189,54 @@ class Turn {
     this.#listener.question?.(question)
   }
 
-  #message(message: Message): void {
-    if (this.#known.has(message.message_id)) return
-    if (message.role === 'user') {
-      if (message.message_id === this.#promptId && message.error !== null) throw promptFailed(message.error)
-      if (message.error !== null) this.#failedPrompts.set(message.message_id, message.error)
-      // Another caller's prompt failed. The first turn of a session has only one prompt.
-      if (message.error !== null && message.message_id !== this.#ours && this.#isPrompted) return
-      this.#ours ??= message.message_id
-      this.#answerError = message.error
-      if (message.error !== null) this.#progress = true
-      // The agent is working on the prompt, so waiting again is the end of the turn, also after an early abort.
-      if (!this.#begun) this.#progress = true
-      this.#begun = true
-      return
-    }
-    if (!this.#begun) return
+  /** True when the message begins the next turn. */
+  #message(message: Message): boolean {
+    if (this.#known.has(message.message_id)) return false
+    if (message.role === 'user') return this.#prompt(message)
+    if (!this.#begun || this.#isEarlier(message)) return false
+    this.#listener.event?.({ type: 'message', message })
     this.#answerError = message.error
     if (message.completed_at !== null || message.error !== null) this.#progress = true
     this.#changes.take(message)
+    return false
+  }
+
+  /** A new connection begins with recent messages, also of the turns before. */
+  #isEarlier({ created_at: at }: Message): boolean {
+    return this.#ours !== null && Date.parse(at) < Date.parse(this.#ours.created_at)
+  }
+
+  #prompt(message: Message): boolean {
+    const { message_id: id, error, prompt_id: named } = message
+    if (!isDelivered(message)) {
+      // Another caller's prompt failed. The first turn of a session has only one prompt.
+      if (this.#isPrompted ? id !== this.#promptId : (named ?? this.#promptId) !== this.#promptId) return false
+      if (this.#isPrompted) throw new UndeliveredPrompt(id, error ?? '')
+    } else if (named !== undefined) {
+      this.#namesPrompts = true
+      if (named !== this.#promptId) return this.#endsWith(message)
+    } else if (this.#namesPrompts) return false
+    this.#begin(message)
+    return false
+  }
+
+  #begin(message: Message): void {
+    this.#listener.event?.({ type: 'message', message })
+    if (this.#isPrompted && !this.#begun) this.#listener.waiting?.(null)
+    this.#ours ??= message
+    this.#answerError = message.error
+    // The agent is working on the prompt, so waiting again is the end of the turn, also after an early abort.
+    if (!this.#begun || message.error !== null) this.#progress = true
+    this.#begun = true
+  }
+
+  /** The agent begins with the next prompt without waiting in between. */
+  #endsWith(next: Message): boolean {
+    if (this.#ours === null || this.#isEarlier(next)) return false
+    return this.#end(null)
   }
 
   #turn(status: 'busy' | 'idle' | 'error', error: string | null): boolean {
-    this.#listener.turn?.(status)
     if (!this.#begun) return false
     if (status === 'busy') {
       this.#progress = true
@@ -202,16 +244,24 @@ class Turn {
     }
     // The first event may say that the session waits, because the prompt is still in flight.
     if (!this.#progress && status === 'idle') return false
+    return this.#end(status === 'error' ? (error ?? this.#answerError ?? 'The turn failed') : null)
+  }
+
+  #end(error: string | null): true {
     this.#changes.endText()
-    const failed = status === 'error' ? (error ?? this.#answerError ?? 'The turn failed') : this.#answerError
+    const failed = error ?? this.#answerError
     if (failed !== null) throw new Refusal('turn_failed', failed)
     return true
   }
 }
 
-async function knownMessages(at: SessionClient): Promise<Set<string>> {
-  const { messages } = await at.get('/transcript')
-  return new Set(messages.map((message) => message.message_id))
+/** A prompt that the agent never got is a message with the prompt's id, which no message of the runtime has. */
+function isDelivered({ role, message_id: id, error }: Message): boolean {
+  return role === 'user' && (error === null || !uuid.test(id))
+}
+
+async function transcriptOf(at: SessionClient): Promise<Message[]> {
+  return (await at.get('/transcript')).messages
 }
 
 async function requireStarted(at: SessionClient): Promise<void> {
@@ -220,11 +270,4 @@ async function requireStarted(at: SessionClient): Promise<void> {
     detail: { session_id: at.id },
     next: [`svc sessions info ${at.id}`, `svc sessions restart ${at.id}`],
   })
-}
-
-const promptFailed = (reason: string | null) =>
-  new Refusal('prompt_failed', reason ?? 'The agent did not accept the prompt')
-
-export function filesOf(message: Message): string[] {
-  return message.parts.flatMap((part) => (part.type === 'file' ? [part.name] : []))
 }

@@ -2,7 +2,7 @@
 import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
 import { uuid } from '../arguments/find-one.ts'
 import type { Context } from '../context.ts'
-import { filesOf } from './turn.ts'
+import { filesOf } from './attachments.ts'
 import { Refusal } from '../errors.ts'
 import { endlessEvents, Outage } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'

@@ -65,11 +65,12 @@ export const chat = command({
       const { converse } = await import('../../../conversation/prompt-loop.ts')
       return converse(ctx, at, session.last_turn_error?.message ?? null, files)
     }
-    // Ctrl-C cancels the answer: abort the turn before leaving.
+    // Ctrl-C cancels the answer: take back the prompt or abort its turn before leaving.
     const printer = printConversation(ctx, { sessionId: session.session_id })
-    const release = abortOnInterrupt(ctx, at, printer)
+    const { release, waiting } = abortOnInterrupt(ctx, at, printer)
     try {
-      await followTurn(ctx, at, { text: prompt, ...choiceOf(flags.agent, flags.model), ...files }, printer)
+      const sent = { text: prompt, ...choiceOf(flags.agent, flags.model), ...files }
+      await followTurn(ctx, at, sent, { ...printer, waiting })
     } finally {
       release()
     }

@@ -1,7 +1,7 @@
 /** The messages, prompts and questions of a session in order of time, each with its author. */
 import type { Message, Prompt, Question, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import { filesOf } from '../../../conversation/turn.ts'
+import { filesOf } from '../../../conversation/attachments.ts'
 import { allPages } from '../../../pages.ts'
 import { allMembers } from '../../members/account.ts'
 import type { Client, SessionClient } from '../../../requests.ts'
@@ -103,18 +103,22 @@ export function textOf(message: Message): string {
 }
 
 /**
- * An undelivered prompt is a message with its own id. A delivered prompt has a runtime id, so this matches its text,
- * newest first because the oldest may be left out. `prompts` are newest first.
+ * A message of a sandbox that an earlier version started does not name its prompt, so this matches the text, newest first
+ * because the oldest may be left out. `prompts` are newest first.
  */
 function promptsByMessage(messages: readonly Message[], prompts: readonly Prompt[]): Map<string, Prompt> {
   const byId = new Map(prompts.map((prompt) => [prompt.prompt_id, prompt]))
-  const delivered = prompts.filter(({ status }) => status === 'delivered')
+  const named = new Set(messages.map(({ prompt_id: id }) => id))
+  const delivered = prompts.filter(({ status, prompt_id: id }) => status === 'delivered' && !named.has(id))
   const found = new Map<string, Prompt>()
   for (const message of messages.toReversed()) {
     if (message.role !== 'user') continue
-    const own = byId.get(message.message_id)
+    const own = byId.get(message.prompt_id ?? message.message_id)
     const text = textOf(message).trim()
-    const at = own === undefined ? delivered.findIndex((prompt) => prompt.text.trim() === text) : -1
+    const at =
+      own === undefined && message.prompt_id === undefined
+        ? delivered.findIndex((prompt) => prompt.text.trim() === text)
+        : -1
     const prompt = own ?? delivered[at]
     if (prompt !== undefined) found.set(message.message_id, prompt)
     if (at !== -1) delivered.splice(at, 1)

@@ -86,7 +86,7 @@ async function followSession(ctx: Context, started: Session): Promise<void> {
   out.progress(bold(started.name), dim(`  ${id}`))
   await watchStart(ctx, at)
   const printer = printConversation(ctx, { sessionId })
-  const release = abortOnInterrupt(ctx, at, printer)
+  const { release } = abortOnInterrupt(ctx, at, printer)
   let failure: Refusal | null = null
   try {
     await followTurn(ctx, at, null, printer)
