@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { commit } from '@svc/git/testing'
 import { browserPath } from './browser.ts'
+import { until } from './harness.ts'
 import { axeViolations, beginPageStory, expectItFits, type PageStory, pictures, script } from './page-story.ts'
 
 setDefaultTimeout(600_000)
@@ -72,6 +73,50 @@ test.skipIf(!browserPath)('prompts that wait are edited and cancelled alone, by 
   expect(complaints).toEqual([])
 })
 
+test.skipIf(!browserPath)(
+  'a prompt that is written while others are on their way stays, and each is on the page',
+  async () => {
+    const { page, server, complaints } = story
+    const field = page.getByRole('textbox', { name: /^Prompt/ })
+    const go = Promise.withResolvers<void>()
+    await page.route('**/prompt', async (route) => {
+      await go.promise
+      await route.continue()
+    })
+    const texts = ['One of three.', 'Two of three.', 'Three of three.']
+    for (const text of texts) {
+      await field.fill(script(`echo '${text}'`).replace(/^.*/, text))
+      await field.press('Control+Enter')
+    }
+    await field.fill('Not sent yet.')
+    const waiting = page.getByRole('list', { name: 'Waiting prompts' })
+    for (const text of texts) await waiting.getByText(text).first().waitFor(slow)
+    await waiting.getByText('Sending…').first().waitFor()
+    await look('sending')
+    go.resolve()
+    const prompts = page.getByRole('article', { name: 'Prompt' })
+    // At every moment each is in the list or in the conversation, once.
+    await until('all to be in the conversation', async () => {
+      for (const text of texts) {
+        const both = waiting.getByRole('listitem').or(prompts).filter({ hasText: text })
+        expect(await both.count()).toBe(1)
+      }
+      return (await prompts.filter({ hasText: ' of three.' }).count()) === 3
+    })
+    await waiting.waitFor({ ...slow, state: 'detached' })
+    expect(await field.inputValue()).toBe('Not sent yet.')
+    await field.fill('')
+    await page.unroute('**/prompt')
+    const { messages } = await server.json<{ messages: { prompt_id?: string; role: string }[] }>([
+      ...['api', `/v1/projects/${project.project_id}/sessions/${sessionId}/transcript`],
+    ])
+    const ids = messages.filter(({ role }) => role === 'user').map(({ prompt_id: id }) => id)
+    expect(ids[0]).toBe(sessionId)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(complaints).toEqual([])
+  },
+)
+
 test.skipIf(!browserPath)('the agent and the model are chosen for the next prompt on', async () => {
   const { page, server, complaints } = story
   const session = async () =>
@@ -96,6 +141,10 @@ test.skipIf(!browserPath)('the agent and the model are chosen for the next promp
   await page.getByRole('article', { name: 'Answer' }).getByText('echo from the house').first().waitFor(slow)
   expect(await session()).toMatchObject({ agent_name: 'house', model: 'svc-scripted-demo' })
   await page.getByRole('button', { name: 'Agent: house' }).waitFor()
+  // Each answer keeps the agent that wrote it.
+  const named = page.getByRole('article', { name: 'Answer' }).filter({ hasText: 'svc-scripted-demo' })
+  await named.filter({ hasText: 'house · svc-scripted-demo' }).waitFor(slow)
+  await named.filter({ hasText: 'build · svc-scripted-demo' }).first().waitFor(slow)
 
   const unknown = ['sessions', 'chat', sessionId, '--prompt', 'Hi.', '--agent', 'nobody', ...inProject()]
   const refused = await server.svc(unknown)

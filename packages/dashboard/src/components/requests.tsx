@@ -67,7 +67,10 @@ export type Sending<Given> = Pick<
   'error' | 'isPending' | 'isSuccess' | 'mutate' | 'reset' | 'variables'
 >
 
-type Options<T, Given> = Pick<UseMutationOptions<Result<T>, Error, Given>, 'onSuccess' | 'retry' | 'retryDelay'> & {
+type Options<T, Given> = Pick<
+  UseMutationOptions<Result<T>, Error, Given>,
+  'onSuccess' | 'onError' | 'scope' | 'retry' | 'retryDelay'
+> & {
   /** The path's parameters. Then `mutate` takes the body. */
   path?: Path<T>
   /** Makes the request from what `mutate` takes. */

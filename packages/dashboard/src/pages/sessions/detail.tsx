@@ -72,6 +72,7 @@ function LiveSession({ initial }: { initial: Session }) {
               isLoaded={isLoaded}
               isReconnecting={isReconnecting}
               target={target}
+              outgoing={draft.outgoing}
               onEdit={draft.takeBack}
             />
             <Questions session={now} questions={stream.questions} />

@@ -76,6 +76,21 @@ export const waitingPrompts = (session: Session, delivered: number) =>
     refetchInterval: 1_000,
   })
 
+/** What became of prompts that wait no longer and that no message names yet. */
+export const promptOutcomes = (session: Session, ids: readonly string[]) =>
+  queryOptions({
+    queryKey: [...keyOf(session), 'prompt-outcomes', ...ids],
+    queryFn: ({ signal }) => get(`${one}/prompts`, { path: pathOf(session), query: { limit: 20 } }, signal),
+    select: ({ prompts }) => prompts.filter(({ prompt_id: id }) => ids.includes(id)),
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) => (isSettled(data?.prompts ?? [], ids) ? false : 1_000),
+  })
+
+/** No message will name a prompt that failed or was cancelled. */
+const isSettled = (prompts: readonly Prompt[], ids: readonly string[]) =>
+  ids.every((id) => prompts.some((each) => each.prompt_id === id && /^(failed|cancelled)$/.test(each.status)))
+
 /** Below this key are the prompts that wait. */
 export const promptsKey = (session: Session) => [...keyOf(session), 'prompts']
 

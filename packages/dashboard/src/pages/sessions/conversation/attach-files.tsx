@@ -25,11 +25,7 @@ export function useChosenFiles() {
     add,
     remove: (key: string) => setFiles((before) => before.filter((each) => each.key !== key)),
     clear: () => setFiles([]),
-    /** In the form that a request sends. */
-    async read() {
-      if (files.length === 0) return {}
-      return { attachments: await Promise.all(files.map(({ file }) => readFile(file))) }
-    },
+    read: () => readFiles(files.map(({ file }) => file)),
     /** For the element that accepts pasted and dropped files. */
     target: {
       onPaste(event: ClipboardEvent) {
@@ -108,6 +104,11 @@ export function ChosenList({ chosen }: { chosen: ChosenFiles }) {
       )}
     </div>
   )
+}
+
+/** In the form that a request sends. */
+export async function readFiles(files: readonly File[]) {
+  return files.length === 0 ? {} : { attachments: await Promise.all(files.map(readFile)) }
 }
 
 function readFile(file: File): Promise<{ name: string; content_base64: string }> {

@@ -11,22 +11,13 @@ import { unfold } from './foldable.tsx'
 import { PendingPrompts } from './pending-prompts.tsx'
 import { PlaceContext, type Target } from './place.ts'
 import type { Conversation as Loaded } from './use-conversation.ts'
+import type { Outgoing } from './use-draft.ts'
 
 /** Earlier messages load when the reader is this close to the first loaded one. */
 const nearTheFirst = 10
 const messagePx = 140
 
-/** Follows new messages while the reader is at the end, and never scrolls a reader further up. */
-export function Conversation({
-  address,
-  conversation,
-  session,
-  busy,
-  isLoaded,
-  isReconnecting,
-  target,
-  onEdit,
-}: {
+interface ConversationProps {
   /** The API path of the session. */
   address: string
   conversation: Loaded
@@ -37,12 +28,27 @@ export function Conversation({
   isReconnecting: boolean
   /** The message or call of the link that was followed. */
   target: Target | null
+  /** The prompts that were sent from here. */
+  outgoing: readonly Outgoing[]
   /** Takes a prompt that was cancelled to be written anew. */
   onEdit: (prompt: Prompt) => Promise<void>
-}) {
+}
+
+/** Follows new messages while the reader is at the end, and never scrolls a reader further up. */
+export function Conversation({
+  address,
+  conversation,
+  session,
+  busy,
+  isLoaded,
+  isReconnecting,
+  target,
+  outgoing,
+  onEdit,
+}: ConversationProps) {
   const { messages } = conversation
   const { state, load } = conversation.earlier
-  const authorOf = useAuthors(session, messages)
+  const { authorOf, agentFor } = useAuthors(session, messages)
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
   const onShown = useCallback(
     (first: number) => {
@@ -69,7 +75,7 @@ export function Conversation({
           {(message, at) => (
             <MessageItem
               message={message}
-              {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, session))}
+              {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, agentFor))}
               address={address}
               isOver={(isLoaded && !busy) || at !== lastAnswer}
             />
@@ -81,6 +87,7 @@ export function Conversation({
         messages={messages}
         busy={busy}
         isEmpty={isLoaded && messages.length === 0}
+        outgoing={outgoing}
         onEdit={onEdit}
       />
       <AgentLine session={session} busy={busy} isReconnecting={isReconnecting} />
@@ -141,9 +148,10 @@ function Beginning({ state, load }: Pick<Loaded['earlier'], 'state' | 'load'>) {
 }
 
 /** An answer is many messages of the runtime. Only its first names the agent. */
-function answerAuthor(messages: readonly Message[], at: number, { agent_name: agent, model }: Session) {
+function answerAuthor(messages: readonly Message[], at: number, agentFor: ReturnType<typeof useAuthors>['agentFor']) {
   if (messages[at - 1]?.role === 'assistant') return { author: null }
-  return { author: 'Agent', detail: model === null ? agent : `${agent} · ${model}` }
+  const isAnswered = ({ role, message_id: id, prompt_id }: Message) => role === 'user' && id !== prompt_id
+  return { author: 'Agent', detail: agentFor(messages.findLast((message, n) => n < at && isAnswered(message))) }
 }
 
 function AgentLine({ isReconnecting, ...of }: { session: Session; busy: boolean; isReconnecting: boolean }) {

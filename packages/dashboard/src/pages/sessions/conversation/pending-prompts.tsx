@@ -7,8 +7,19 @@ import { useWriteRefusal } from '../../../components/role.ts'
 import { me, members } from '../../account/queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
-import { allPrompts, type Message, pathOf, type Prompt, promptsKey, type Session, waitingPrompts } from '../queries.ts'
+import {
+  allPrompts,
+  type Message,
+  pathOf,
+  type Prompt,
+  promptOutcomes,
+  promptsKey,
+  type Session,
+  waitingPrompts,
+} from '../queries.ts'
 import { ByAuthor } from './message.tsx'
+import { type Pending, pendingPrompts } from './pending.ts'
+import type { Outgoing } from './use-draft.ts'
 
 /** The prompts that the agent does not have yet, whoever sent them. */
 export function PendingPrompts({
@@ -16,20 +27,28 @@ export function PendingPrompts({
   messages,
   busy,
   isEmpty,
+  outgoing: sent,
   onEdit,
 }: {
   session: Session
   messages: readonly Message[]
   busy: boolean
+  /** The prompts that were sent from here. */
+  outgoing: readonly Outgoing[]
   /** The conversation has no message, so that the task of a failed start would be nowhere. */
   isEmpty: boolean
   onEdit: (prompt: Prompt) => Promise<void>
 }) {
   const isWaiting = session.status === 'provisioning' || busy
   const delivered = messages.filter(({ role }) => role === 'user').length
-  const { data: waiting = [] } = useQuery({ ...waitingPrompts(session, delivered), enabled: isWaiting })
+  const { data: listed = [] } = useQuery({ ...waitingPrompts(session, delivered), enabled: isWaiting })
+  const known = { messages, waiting: isWaiting ? listed : [], outgoing: sent }
+  const { unclear } = pendingPrompts({ ...known, outcomes: [] })
+  const { data: outcomes = [] } = useQuery(promptOutcomes(session, unclear))
+  const { waiting, outgoing } = pendingPrompts({ ...known, outcomes })
   const { data: all = [] } = useQuery({ ...allPrompts(session), enabled: isEmpty && !isWaiting })
-  if (isWaiting) return <Queue session={session} prompts={waiting} onEdit={onEdit} />
+  if (isWaiting || outgoing.before.length + outgoing.after.length > 0)
+    return <Queue session={session} prompts={waiting} outgoing={outgoing} onEdit={onEdit} />
   // The conversation has the delivered prompts.
   if (!isEmpty || all.length === 0) return null
   return (
@@ -46,10 +65,12 @@ export function PendingPrompts({
 function Queue({
   session,
   prompts,
+  outgoing,
   onEdit,
 }: {
   session: Session
   prompts: readonly Prompt[]
+  outgoing: Pending['outgoing']
   onEdit: (prompt: Prompt) => Promise<void>
 }) {
   const cancel = useCancel(session, onEdit)
@@ -58,8 +79,11 @@ function Queue({
   return (
     <>
       {cancel.error !== null && <NotCancelled session={session} error={cancel.error} onStopped={cancel.reset} />}
-      {prompts.length > 0 && (
+      {prompts.length + outgoing.before.length + outgoing.after.length > 0 && (
         <ul aria-label="Waiting prompts" className="flex flex-col gap-4">
+          {outgoing.before.map((each) => (
+            <OutgoingItem key={each.id} prompt={each} note="Starting…" />
+          ))}
           {prompts.map((prompt, at) => (
             <PromptItem key={prompt.prompt_id} prompt={prompt} author={nameOf(prompt)} note={reasonOf(session, at)}>
               {/* The session boots with its first prompt. */}
@@ -84,10 +108,18 @@ function Queue({
               )}
             </PromptItem>
           ))}
+          {outgoing.after.map((each) => (
+            <OutgoingItem key={each.id} prompt={each} note={each.promptId === null ? 'Sending…' : 'Queued'} />
+          ))}
         </ul>
       )}
     </>
   )
+}
+
+function OutgoingItem({ prompt: { text, sentAt, files }, note }: { prompt: Outgoing; note: string }) {
+  const attachments = files.map(({ name }, at) => ({ attachment_id: `${at}`, name }))
+  return <PromptItem prompt={{ text, created_at: sentAt, attachments }} author="You" note={note} />
 }
 
 function useCancel(session: Session, onEdit: (prompt: Prompt) => Promise<void>) {
@@ -141,7 +173,7 @@ function PromptItem({
   note,
   children,
 }: {
-  prompt: Prompt
+  prompt: Pick<Prompt, 'text' | 'created_at'> & { attachments: readonly { attachment_id: string; name: string }[] }
   author: string
   note: string
   children?: ReactNode

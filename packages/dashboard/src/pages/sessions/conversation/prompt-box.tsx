@@ -1,37 +1,47 @@
+import { useState } from 'react'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
 import { pathOf, promptsKey, type Session } from '../queries.ts'
 import { Button, Form } from '../../../ui/form.tsx'
-import { AttachButton, ChosenList } from './attach-files.tsx'
+import { AttachButton, ChosenList, readFiles } from './attach-files.tsx'
 import { RestartWithAgent } from '../restart-with-agent.tsx'
 import { AgentAndModel } from './agent-and-model.tsx'
-import type { Draft } from './use-draft.ts'
+import type { Draft, Outgoing } from './use-draft.ts'
 
 export function PromptBox({ session, busy, draft }: { session: Session; busy: boolean; draft: Draft }) {
   const { text, setText, chosen, choice, setChoice } = draft
   const path = pathOf(session)
+  const [failure, setFailure] = useState<Error | null>(null)
   const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-    request: async (text: string) => ({ path, body: { text, ...choice, ...(await chosen.read()) } }),
+    request: async ({ text, choice, files }: Outgoing) => ({
+      ...{ path, body: { text, ...choice, ...(await readFiles(files)) } },
+    }),
     once: true,
-    // A failed prompt appears in the conversation. Its text stays here, so that the user can send it again.
-    onSuccess: ({ status }) => {
-      if (status === 'failed') return
-      setText('')
-      setChoice({})
-      chosen.clear()
+    // In the order in which they were written.
+    scope: { id: `prompts of ${session.session_id}` },
+    // A failed prompt appears in the conversation. Its text comes back, so that the user can send it again.
+    onSuccess: ({ status, prompt_id: promptId }, sent) =>
+      status === 'failed' ? draft.putBack(sent) : draft.arrived(sent, promptId),
+    onError: (error, sent) => {
+      setFailure(error)
+      draft.putBack(sent)
     },
     refetch: [promptsKey(session)],
   })
   const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path })
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
-  const submit = () => refusal === null && !send.isPending && send.mutate(text)
+  const submit = () => {
+    if (refusal !== null) return
+    setFailure(null)
+    send.mutate(draft.take())
+  }
   const effect = effectOf(session)
   return (
     <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
-      {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
+      {(failure ?? abort.error) !== null && <Failure error={failure ?? abort.error} />}
       <Form
         {...chosen.target}
         className={`flex flex-col rounded-lg border border-line-strong bg-panel focus-within:outline-2 focus-within:outline-accent ${chosen.isDraggedOver ? 'outline-2 outline-accent' : ''}`}
@@ -59,7 +69,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
             <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
             <Kbd>↵</Kbd>
           </span>
-          <Button type="submit" kind="primary" busy={send.isPending} disabledReason={refusal}>
+          <Button type="submit" kind="primary" disabledReason={refusal}>
             Send
           </Button>
         </div>
