@@ -6,6 +6,11 @@ import { WorkloadDaemonError } from './workload-daemon.ts'
 /** The request cannot succeed, and a retry changes nothing. The message is for a person. */
 export class PermanentFailure extends Error {}
 
+/** The same request may succeed in a moment: the database, the server with the copy or a git host did not answer. */
+export function isPassing(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || (error instanceof ServiceError && error.code === 'unavailable')
+}
+
 /**
  * The sentence that a session, a deploy or a check shows for why it failed, with the hint that fixes it. `doing`
  * completes "while …"; `memory` is what the driver knows about memory pressure in the sandbox.

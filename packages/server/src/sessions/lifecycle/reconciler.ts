@@ -2,7 +2,6 @@
 import { availableParallelism } from 'node:os'
 import { type Sandbox, SandboxError } from '@svc/sandbox'
 import { isUuid } from '../../auth/allow.ts'
-import { isDatabaseUnavailable } from '../../db/unavailable.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
@@ -12,7 +11,7 @@ import { byPressure } from '../../sandboxes/pressure.ts'
 import { setSessionError } from '../activity-store.ts'
 import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
-import { failureReason } from '../../sandboxes/failure-reason.ts'
+import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
@@ -23,7 +22,7 @@ import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
-import { lostLately, lostMax } from './lost-lately.ts'
+import { countLostStart, lostLately, lostMax } from './lost-lately.ts'
 import { mayStartHere } from './may-start-here.ts'
 import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
@@ -278,7 +277,7 @@ export class SessionReconciler implements SessionRunner {
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
-      if (warm !== null || isLeft || isDatabaseUnavailable(error)) return await this.#startAgain(session, error)
+      if (warm !== null || isLeft || isPassing(error)) return await this.#startAgain(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
       await this.#fail(session, failureReason(error, starting, memory))
     } finally {
@@ -295,6 +294,7 @@ export class SessionReconciler implements SessionRunner {
 
   async #startAgain(session: SessionWithSandbox, cause: unknown): Promise<void> {
     const reason = failureReason(cause, starting)
+    await countLostStart(this.#deps, session)
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     if (lostLately(rows, this.#deps.now()) >= lostMax) return this.#fail(session, reason)
     this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'starting a session failed; it starts again')
