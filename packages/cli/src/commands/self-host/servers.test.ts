@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
 import { ids, startService, svc } from '../../testing.ts'
 
 const project = { project_id: ids.project, slug: 'app', server: 'server-2', missing: [], is_stale: false }
@@ -92,6 +93,29 @@ test('self-host move --wait follows the move to its end', async () => {
   expect([code, stdout, asked]).toEqual([0, '✓ website is at server-2\n', 3])
 })
 
+test('self-host move --wait prints each phase once, and goes on after the server did not answer', async () => {
+  const waits_for = 'An agent works.'
+  const answers = [
+    { server: 'server-1', move: { ...move, phase: 'copied' as const, waits_for } },
+    new ServiceError('unavailable', 'The project is moving.'),
+    { server: 'server-1', move: { ...move, phase: 'copied' as const, waits_for } },
+    { server: 'server-1', move: { ...move, phase: 'frozen' as const } },
+    { server: 'server-2', move: { ...move, phase: 'done' as const, ended_at } },
+  ]
+  await using service = startService({
+    moveProject: () => ({ server: 'server-1', move }),
+    getProjectHome: () => {
+      const answer = answers.shift()!
+      if (answer instanceof ServiceError) throw answer
+      return answer
+    },
+  })
+  const { code, stdout, stderr } = await svc(['self-host', 'move', 'website', 'server-2', '--wait'], { service })
+  expect([code, stdout]).toEqual([0, '✓ website is at server-2\n'])
+  const lines = stderr.split('\n').filter((line) => !line.startsWith('Reconnecting'))
+  expect(lines.slice(1)).toEqual(['copying', `copied: ${waits_for}`, 'frozen', ''])
+})
+
 test('self-host move --wait fails with the reason when the project stays', async () => {
   await using service = startService({
     moveProject: () => ({ server: 'server-1', move }),
@@ -119,6 +143,22 @@ test('self-host drain --wait ends with the last project, and fails when the drai
   const refused = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: ended })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain('The drain of server-1 was ended. It keeps 2 projects.')
+})
+
+test('self-host drain --wait goes on after an answer 503', async () => {
+  const server = {
+    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
+    ...{ draining: true, last_seen: null, moves: [] },
+  }
+  let asked = 0
+  await using service = startService({
+    listServers: () => {
+      if (++asked === 2) throw new ServiceError('unavailable', 'The database does not answer.')
+      return { servers: [{ ...server, projects: asked < 3 ? 1 : 0 }] }
+    },
+  })
+  const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+  expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
 })
 
 test('self-host drain --wait fails at once when the server does not run', async () => {

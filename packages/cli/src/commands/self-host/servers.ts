@@ -2,6 +2,7 @@ import { command } from '../../arguments/command.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
+import { Outage } from '../../event-stream.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 
@@ -100,7 +101,17 @@ const lookEveryMs = 1_000
 async function untilMoved(ctx: Context, args: { project: string; server: string }, asked: Home): Promise<Home> {
   const { io, out } = ctx
   const began = io.now()
-  for (let home = asked; ; home = await readHome(ctx, args.project)) {
+  // The server that answers may be one that restarts, and during the switch the project answers 503.
+  const outage = new Outage(ctx, {
+    isReached: true,
+    hint: () => 'The move goes on without this command.',
+    next: [
+      ctx.next(`svc self-host move ${quote(args.project)} ${args.server} --wait`),
+      ctx.next('svc self-host servers'),
+    ],
+  })
+  let shown = ''
+  for (let home = asked; ; home = await outage.until(() => readHome(ctx, args.project))) {
     const { move } = home
     if (move === null || move.move_id !== asked.move?.move_id || move.ended_at !== null) {
       if (home.server === args.server) return home
@@ -108,7 +119,10 @@ async function untilMoved(ctx: Context, args: { project: string; server: string 
         hint: move?.error ?? 'Another move followed.',
       })
     }
-    out.passing(`${move.waits_for ?? move.phase} ${duration(io.now() - began)}`)
+    const at = move.waits_for === null ? move.phase : `${move.phase}: ${move.waits_for}`
+    if (at !== shown) out.progress(at)
+    shown = at
+    out.passing(duration(io.now() - began))
     await io.sleep(lookEveryMs)
   }
 }
@@ -142,11 +156,18 @@ export const drain = command({
 /** Longer than a restart takes. */
 const absentMsMax = 60_000
 
-async function untilEmpty({ api, io, out, next }: Context, name: string): Promise<void> {
+async function untilEmpty(ctx: Context, name: string): Promise<void> {
+  const { api, io, out, next } = ctx
+  const outage = new Outage(ctx, {
+    isReached: true,
+    hint: () => `${name} is still being drained.`,
+    next: [next(`svc self-host drain ${name} --wait`), next('svc self-host servers')],
+  })
   // One that did not run at first is not restarting.
   let absentSince = Number.NEGATIVE_INFINITY
   for (;;) {
-    const server = (await api.get('/v1/servers')).servers.find((each) => each.name === name)
+    const { servers } = await outage.until(() => api.get('/v1/servers'))
+    const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
     if (server === undefined || server.projects === 0) return
     if (!server.draining)
