@@ -179,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Take over the projects of a server that is gone for good
-         * @description Each project gets a new home with the copy of its repository. Refused with `conflict` while that server runs. Only owners of the instance may do this. Repeat the request while `remaining` is not 0.
+         * @description Each project gets a new home with the copy of its repository. Refused with `conflict` while that server runs: until five seconds after the end of its process, or, where its machine is gone without closing its connections, 20 seconds after its last heartbeat. Only owners of the instance may do this. Repeat the request while `remaining` is not 0.
          *
          *     Takes no Idempotency-Key. A second request takes over what is left.
          */

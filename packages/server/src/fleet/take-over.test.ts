@@ -30,7 +30,9 @@ test('pushes and merges survive the end of the home with its whole data folder',
   const before = await project.tips(ada)
 
   const running = await fleet.request(bob, 'POST', '/v1/servers/ada/take-over', { body: {} })
-  expect([running.status, ((await running.json()) as { code: string }).code]).toEqual([409, 'conflict'])
+  const refused = (await running.json()) as { code: string; hint: string }
+  expect([running.status, refused.code]).toEqual([409, 'conflict'])
+  expect(refused.hint).toContain('counts as gone 5 seconds after the end of its process')
   await ada.kill('SIGKILL')
   await rm(join(fleet.dir, 'ada'), { recursive: true })
   await countAsGone(fleet, 'ada')

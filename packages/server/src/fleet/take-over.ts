@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { requireInstanceOwner } from '../accounts/change.ts'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
+import { lostSecondsMax } from '../db/live-instance.ts'
 import type { Deps } from '../deps.ts'
 import { projectsAt } from '../projects/home-store.ts'
 import { askPeer, PeerFailure, replicaPath } from '../projects/replicas/peer.ts'
@@ -80,7 +81,7 @@ async function requireGone(deps: Deps, serverName: string): Promise<{ data_folde
     'conflict',
     `The server ${serverName} is running: it was last seen at ${seen ?? 'this moment'}.`,
     {
-      hint: `A server counts as gone ${deadAfterSeconds} seconds after its last heartbeat. Stop it first if it has to go.`,
+      hint: `Stop it first if it has to go. A server counts as gone ${lostSecondsMax} seconds after the end of its process, or ${deadAfterSeconds} seconds after its last heartbeat if its connections to PostgreSQL stay open.`,
       detail: { last_seen: seen },
     },
   )

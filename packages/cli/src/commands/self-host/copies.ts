@@ -80,7 +80,7 @@ function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
       return [
         red('✗ '),
         bold(slug),
-        `: no server has a copy. Restore the folder of ${gone} from a backup and start it.`,
+        `: no server has a copy. If the disk of ${gone} is intact, start ${gone} again. Otherwise restore its data folder from a backup and start it.`,
       ]
     case 'copy-not-running':
       return [

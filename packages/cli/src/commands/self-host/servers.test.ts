@@ -37,6 +37,14 @@ test('self-host take-over lists what would be lost, and exits with 1', async () 
   expect(stderr).toContain('1 of 1 projects have no new home yet')
 })
 
+test('self-host take-over of a server without copies says to start it again if its disk is intact', async () => {
+  const projects = [{ ...project, server: null, outcome: 'no-copy' as const }]
+  await using service = startService({ takeOverServer: () => ({ server: 'server-1', projects, remaining: 0 }) })
+  const { code, stdout } = await svc(['self-host', 'take-over', 'server-1', '--yes'], { service })
+  expect(code).toBe(1)
+  expect(stdout).toContain('no server has a copy. If the disk of server-1 is intact, start server-1 again.')
+})
+
 test('self-host take-over asks first on a terminal, and needs --yes without one', async () => {
   await using service = startService({})
   const { code, stderr } = await svc(['self-host', 'take-over', 'server-1'], { service })
