@@ -23,7 +23,9 @@ export function replyError(
   { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
 ): Response {
   const refusal = asRefusal(error, request.method)
-  if (refusal === null)
+  if (isAbortedGit(error))
+    log.info({ request_id: request.id, method: request.method, path: request.path }, 'a request ended before its git')
+  else if (refusal === null)
     log.error({ err: error, request_id: request.id, method: request.method, path: request.path }, 'a request failed')
   else if (refusal.cause !== undefined)
     log.warn(
@@ -81,6 +83,11 @@ export function inAMoment(method: string): string {
     : `${again} With the same Idempotency-Key, nothing is done twice.`
 }
 
+/** The caller is gone, or this server stops and cuts the requests that are left. */
+function isAbortedGit(error: unknown): boolean {
+  return error instanceof GitError && error.failure === 'aborted'
+}
+
 function asRefusal(error: unknown, method: string): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))
@@ -99,6 +106,10 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
     return new ServiceError('unavailable', error.message, {
       hint: 'Try again once it answers: what was requested is remembered, and nothing is done twice.',
       cause: error,
+    })
+  if (isAbortedGit(error))
+    return new ServiceError('unavailable', 'The request ended before git had answered it.', {
+      hint: inAMoment(method),
     })
   if (error instanceof GitError && error.failure === 'busy')
     return new ServiceError('unavailable', error.message, { cause: error })
