@@ -3039,6 +3039,18 @@ export interface components {
             /** @description Whether it has the role `worker`. False while it does not run. */
             keeps_projects: boolean;
             draining: boolean;
+            /** @description Whether sandboxes can start there. With `missing` it gets no projects while another server can take them. Null: not known, or it keeps no projects. */
+            sandboxes: ("ready" | "missing") | null;
+            /** @description Why sandboxes cannot start there. */
+            sandbox_problem: string | null;
+            /** @description Settings that have to be the same on every server, and differ. Of running servers. */
+            different_settings: {
+                name: string;
+                /** @description On that server. Empty: not set. */
+                value: string;
+                /** @description On the server that took this request. */
+                here: string;
+            }[];
             projects: number;
             last_seen: string | null;
             /** @description The active moves of projects away from it. */

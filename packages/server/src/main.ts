@@ -9,6 +9,7 @@ import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
+import { recordFirstSandboxes } from './fleet/facts.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
 import { watchHomes } from './fleet/watch-homes.ts'
 import { Listener } from './listen.ts'
@@ -16,7 +17,7 @@ import { logUnhandledRejections, makeLog } from './log.ts'
 import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { getSandbox } from './sandboxes/store.ts'
-import { startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
+import { type InstanceOptions, startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
 import { deleteOtherInstances } from './scheduler/instance-store.ts'
 import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
@@ -94,7 +95,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       // A sandbox that is not adopted yet looks lost. The start reconciles once they are.
       if (hasAdopted) await reconcileSessions(deps)
     }
-    heartbeat = await shutdown.wait('the heartbeat', startHeartbeat(deps, { folderId: folder.folderId, onDeath }))
+    heartbeat = await shutdown.wait('the heartbeat', join(deps, { folderId: folder.folderId, onDeath }))
     const takeOver = async () => {
       await shutdown.wait('leftover sandboxes', takeOverSandboxes(deps))
       hasAdopted = true
@@ -139,6 +140,11 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   }
   shutdown.over()
   folder.release()
+}
+
+async function join(deps: Deps, options: InstanceOptions): Promise<RunningHeartbeat> {
+  await recordFirstSandboxes(deps)
+  return startHeartbeat(deps, options)
 }
 
 /** Ends what has begun if the next step of the start fails. */

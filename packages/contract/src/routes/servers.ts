@@ -41,6 +41,22 @@ export const server = named('Server', {
     .describe('Whether it answers the server that took this request; null for that server itself.'),
   keeps_projects: z.boolean().describe('Whether it has the role `worker`. False while it does not run.'),
   draining: z.boolean(),
+  sandboxes: z
+    .enum(['ready', 'missing'])
+    .nullable()
+    .describe(
+      'Whether sandboxes can start there. With `missing` it gets no projects while another server can take them. Null: not known, or it keeps no projects.',
+    ),
+  sandbox_problem: z.string().nullable().describe('Why sandboxes cannot start there.'),
+  different_settings: z
+    .array(
+      z.object({
+        name: z.string(),
+        value: z.string().describe('On that server. Empty: not set.'),
+        here: z.string().describe('On the server that took this request.'),
+      }),
+    )
+    .describe('Settings that have to be the same on every server, and differ. Of running servers.'),
   projects: z.number().int(),
   last_seen: timestamp.nullable(),
   moves: z.array(projectMove).describe('The active moves of projects away from it.'),

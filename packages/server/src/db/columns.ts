@@ -60,6 +60,7 @@ export interface Described {
   'idempotency_keys.body': unknown
   'merge_attempts.caller': Caller<UserActor | ProjectActor>
   'project_events.data': object
+  'servers.settings': Record<string, string>
   'project_sessions.first_turn_error': TurnError
   'project_sessions.last_turn_error': TurnError
   'project_sessions.metadata': Record<string, unknown>

@@ -778,6 +778,9 @@ export interface Schema {
     taken_over_at: Timestamp | null
     last_seen_at: Timestamp | null
     instance_id: string | null
+    settings: Json<'servers.settings'> | null
+    sandboxes_ready: boolean | null
+    sandbox_problem: string | null
   }
   session_attachments: {
     attachment_id: string

@@ -2,7 +2,9 @@
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { differenceText, isDraining, unlikeServers } from '../fleet/facts.ts'
 import { readServerName } from '../fleet/server-name.ts'
+import { serversWithProjects } from '../fleet/store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
 import { findLostRepositories, listOf } from './lost-repositories.ts'
 
@@ -20,6 +22,44 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
     `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,
     'Start another server of this database. `svc self-host copies` lists them all.',
   )
+}
+
+/** What the servers say of themselves. Empty on a server that runs alone. */
+export async function examineFleet(config: Config, db: DbOrTransaction): Promise<Finding[]> {
+  if (config.peerUrl === null) return []
+  const serverName = readServerName(config, '')
+  const servers = await serversWithProjects(db, deadAfterSeconds)
+  const unlike = unlikeServers(config, { servers, serverName })
+  const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
+  return [
+    ...(unlike.length === 0
+      ? [good('settings', 'the servers agree on SVC_PUBLIC_URL, SVC_PREVIEW_DOMAIN and SVC_REPLICA')]
+      : unlike.flatMap(({ name, different }) =>
+          different.map((each) =>
+            weak(
+              'settings',
+              differenceText(name, each),
+              'Set the same on every server, and restart those that differ.',
+            ),
+          ),
+        )),
+    ...lacking.map(({ server_name: name, sandbox_problem }) =>
+      weak(
+        'sandboxes',
+        `${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`,
+        `Run \`svc self-host doctor\` on the machine of ${name}.`,
+      ),
+    ),
+    ...((await isDraining(db, serverName))
+      ? [
+          weak(
+            'drain',
+            `${serverName} is being drained: it takes no projects, and those it has move away`,
+            `To end that: \`svc self-host drain ${serverName} --off\``,
+          ),
+        ]
+      : []),
+  ]
 }
 
 /**

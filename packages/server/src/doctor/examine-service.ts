@@ -7,7 +7,7 @@ import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
-import { examineCopies, examineRepositories } from './examine-servers.ts'
+import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
 
 /** `git merge-tree --write-tree` came with it. */
@@ -25,7 +25,10 @@ export async function examineService({
       examineCertificate(config),
       ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
     ]),
-    group('servers', db === null ? [] : [examineCopies(config, db), examineRepositories(config, db)]),
+    group(
+      'servers',
+      db === null ? [] : [examineFleet(config, db), examineCopies(config, db), examineRepositories(config, db)],
+    ),
     group('data', [examineBackups(config, new Date()), ...(db === null ? [] : [examineHold(db)])]),
   ])
   return groups.filter(({ findings }) => findings.length > 0)

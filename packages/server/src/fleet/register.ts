@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { StartupError } from '../startup/startup-error.ts'
+import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import {
@@ -60,6 +61,7 @@ export async function registerServer(deps: RegisterDeps, own: Process): Promise<
       data_folder: own.folderId,
       instance_id: own.instanceId,
       peer_url: config.peerUrl,
+      settings: sharedSettings(config),
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     await endEarlier(trx, named?.instance_id ?? null)

@@ -45,12 +45,13 @@ export function livesOnFolder(
 
 export async function recordServer(
   db: DbOrTransaction,
-  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url' | 'keeps_replicas' | 'instance_id'>,
+  row: Pick<Row<'servers'>, 'server_name' | 'data_folder' | 'peer_url' | 'keeps_replicas' | 'instance_id' | 'settings'>,
 ): Promise<void> {
-  const { server_name: _, ...facts } = row
+  const { server_name, ...rest } = row
+  const facts = { ...rest, settings: JSON.stringify(rest.settings) }
   await db
     .insertInto('servers')
-    .values(row)
+    .values({ server_name, ...facts })
     .onConflict((conflict) =>
       conflict.column('server_name').doUpdateSet({ ...facts, taken_over_at: null, started_at: sql<string>`now()` }),
     )
@@ -90,7 +91,10 @@ export function livePeer(
   )
 }
 
-/** The live servers that may keep projects, from the fewest projects on; this one first where several have as few. */
+/**
+ * The live servers that may keep projects, from the fewest projects on; this one first where several have as few. Those
+ * whose sandboxes cannot start come last: sessions would fail there.
+ */
 export async function emptiestPeers(
   db: DbOrTransaction,
   input: { serverName: string; deadAfterSeconds: number },
@@ -99,7 +103,7 @@ export async function emptiestPeers(
     select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
     where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
-    order by (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
+    order by bool_or(sandboxes_ready is false), (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
       server_name = ${input.serverName} desc, random()`.execute(db)
   return rows
 }
@@ -174,12 +178,16 @@ export async function projectOfCredential(db: DbOrTransaction, hash: Buffer): Pr
   return rows[0]?.project_id ?? null
 }
 
-interface ServerWithProjects {
+export interface ServerWithProjects {
   server_name: string
   peer_url: string | null
   running: boolean
   keeps_projects: boolean
   draining: boolean
+  settings: Record<string, string> | null
+  /** Null: not known. */
+  sandboxes_ready: boolean | null
+  sandbox_problem: string | null
   projects: number
   last_seen: string | null
 }
@@ -191,7 +199,8 @@ export async function serversWithProjects(
 ): Promise<ServerWithProjects[]> {
   const { rows } = await sql<ServerWithProjects>`
     select * from (
-      select s.server_name, s.peer_url, s.draining_since is not null as draining,
+      select s.server_name, s.peer_url, s.draining_since is not null as draining, s.settings,
+        s.sandboxes_ready, s.sandbox_problem,
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,
@@ -201,6 +210,13 @@ export async function serversWithProjects(
     where running or projects > 0
       or exists (select from project_replicas r where r.server = found.server_name) order by server_name`.execute(db)
   return rows
+}
+
+/** `problem`: why sandboxes cannot start on that server, or null. */
+export async function recordSandboxes(db: DbOrTransaction, serverName: string, problem: string | null): Promise<void> {
+  const isReady = problem === null
+  await sql`update servers set sandboxes_ready = ${isReady}, sandbox_problem = ${problem} where server_name = ${serverName}
+    and (sandboxes_ready is distinct from ${isReady} or sandbox_problem is distinct from ${problem})`.execute(db)
 }
 
 export async function setDraining(trx: DbOrTransaction, serverName: string, isDraining: boolean): Promise<void> {

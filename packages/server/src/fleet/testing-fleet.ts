@@ -14,7 +14,8 @@ export interface FleetServer {
   name: string
   /** How a client and the other servers reach it. */
   url: string
-  boot(env?: Record<string, string>): Promise<BootedServer>
+  /** Without sandboxes of the fake driver, it cannot start sessions. */
+  boot(env?: Record<string, string>, of?: { hasSandboxes?: boolean }): Promise<BootedServer>
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
@@ -47,7 +48,7 @@ export async function makeFleet(names: string[], shared: Record<string, string> 
       return {
         name,
         url,
-        async boot(env: Record<string, string> = {}) {
+        async boot(env: Record<string, string> = {}, of: { hasSandboxes?: boolean } = {}) {
           const settings = {
             SVC_DATA_DIR: join(dir, name),
             SVC_SERVER_NAME: name,
@@ -55,7 +56,7 @@ export async function makeFleet(names: string[], shared: Record<string, string> 
             SVC_PEER_URL: url,
             SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
           }
-          const place = { dir, databaseUrl: database.url, token, env: { ...settings, ...shared, ...env } }
+          const place = { dir, databaseUrl: database.url, token, env: { ...settings, ...shared, ...env }, ...of }
           const booted = await bootServer(place, (each) => {
             child = each
             started.push(each)

@@ -15,6 +15,7 @@ import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
 import { deleteOldApprovals } from '../connectors/calls/approval-store.ts'
 import { ScheduledBackups } from '../backup/schedule.ts'
 import type { Deps } from '../deps.ts'
+import { recordOwnSandboxes } from '../fleet/facts.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
 import { removeCopies } from '../fleet/moves/remove-copies.ts'
 import { MoveTender } from '../fleet/moves/tend-moves.ts'
@@ -320,6 +321,7 @@ function jobsOfHomes(deps: Deps): Job[] {
       ended: () => moves.ended(),
     },
     { name: 'balance servers', scope: 'any server', everyMs: 20_000, run: () => balanceServers(deps) },
+    { name: 'test sandboxes', scope: 'own sandboxes', everyMs: 60_000, run: () => recordOwnSandboxes(deps) },
     { name: 'remove moved copies', scope: 'own disk', everyMs: 600_000, run: () => removeCopies(deps) },
   ]
 }

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
 import type { AskModel } from '../models/upstreams/first-model.ts'
+import { fleetWarnings } from '../fleet/facts.ts'
 import { findLostRepositories } from '../doctor/lost-repositories.ts'
 import { driverAdvice, missingDrivers } from './choose-driver.ts'
 import { mintToken } from '../tokens/mint.ts'
@@ -60,7 +61,14 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
     )
   else lines.push(`  Owner link   ${command} self-host owner-link`)
   lines.push('', ...(await withoutEffect(deps, hooks)))
-  return async () => [...lines, ...(await withoutRepository(deps)), ...(await nextSteps(deps, command)), ''].join('\n')
+  return async () =>
+    [
+      ...lines,
+      ...(await withoutRepository(deps)),
+      ...(await fleetWarnings(deps, command)),
+      ...(await nextSteps(deps, command)),
+      '',
+    ].join('\n')
 }
 
 /** Every request for these projects fails until the operator acts. */

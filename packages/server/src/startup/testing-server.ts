@@ -8,7 +8,10 @@ import { migrate } from '../db/migrate.ts'
 import { createTestDatabase } from '../db/testing-cluster.ts'
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null, knownSettings: async () => [] })`
+const hooks = 'rememberOwner: async () => null, knownSettings: async () => []'
+const program = `await (await import(${main})).runServer([], { ${hooks} })`
+const fakeDriver = JSON.stringify(import.meta.resolve('@svc/sandbox/testing'))
+const withSandboxes = `await (await import(${main})).runServer([], { ${hooks}, makeDriver: async () => (await import(${fakeDriver})).createFakeDriver() })`
 
 export interface BootedServer {
   child: Bun.Subprocess
@@ -47,10 +50,10 @@ export async function makeTestServers(): Promise<TestServers> {
 
 /** `env` replaces settings, such as the data folder of one server among several. */
 export async function bootServer(
-  place: { dir: string; databaseUrl: string; token: string; env?: Record<string, string> },
+  place: { dir: string; databaseUrl: string; token: string; env?: Record<string, string>; hasSandboxes?: boolean },
   started: (child: Bun.Subprocess) => void,
 ): Promise<BootedServer> {
-  const child = Bun.spawn([process.execPath, '--eval', program], {
+  const child = Bun.spawn([process.execPath, '--eval', place.hasSandboxes === true ? withSandboxes : program], {
     stdout: 'pipe',
     stderr: 'pipe',
     env: {

@@ -74,6 +74,8 @@ test('self-host copies is content when every project has one', async () => {
   expect([code, stdout]).toEqual([0, '✓ Every project has a current copy\n'])
 })
 
+const facts = { sandboxes: 'ready' as const, sandbox_problem: null, different_settings: [] }
+
 const move = {
   ...{ move_id: '77777777-7777-4777-8777-777777777777', project_id: ids.project, project_slug: 'website' },
   ...{ from: 'server-1', to: 'server-2', phase: 'copying' as const, cause: 'request' as const, force: false },
@@ -86,6 +88,32 @@ test('self-host servers shows moves by the name of their project', async () => {
   const { stdout } = await svc(['self-host', 'servers'], { service })
   expect(stdout).toMatch(/website\s+server-1\s+server-2\s+copied/)
   expect(stdout).not.toContain(ids.project)
+})
+
+test('self-host servers names what is wrong with each server', async () => {
+  const server = {
+    ...{ peer_url: 'http://10.0.0.7:8420', running: true, reachable: true, keeps_projects: true, ...facts },
+    ...{ draining: false, last_seen: null, moves: [], projects: 0 },
+  }
+  const broken = { sandboxes: 'missing' as const, sandbox_problem: 'bubblewrap is not installed.' }
+  const different_settings = [{ name: 'SVC_PREVIEW_DOMAIN', value: '', here: 'previews.example' }]
+  await using service = startService({
+    listServers: () => ({
+      servers: [
+        { ...server, name: 'server-1' },
+        { ...server, ...broken, name: 'server-2', different_settings },
+      ],
+    }),
+  })
+  const { code, stdout, stderr } = await svc(['self-host', 'servers'], { service })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/server-1\s+running\s+0[^]*server-2\s+running, no sandboxes\s+0/)
+  expect(stderr).toContain(
+    'server-2 cannot start sandboxes, so it gets no projects while another server can: bubblewrap',
+  )
+  expect(stderr).toContain(
+    'SVC_PREVIEW_DOMAIN is not set on server-2, and previews.example on the server that answered.',
+  )
 })
 
 test('self-host move --wait follows the move to its end', async () => {
@@ -140,7 +168,14 @@ test('self-host move --wait fails with the reason when the project stays', async
 
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
   const server = {
-    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
+    ...{
+      name: 'server-1',
+      peer_url: 'http://10.0.0.7:8420',
+      running: true,
+      reachable: null,
+      keeps_projects: true,
+      ...facts,
+    },
     ...{ draining: true, last_seen: null, moves: [] },
   }
   let left = 3
@@ -155,7 +190,14 @@ test('self-host drain --wait ends with the last project, and fails when the drai
 
 test('self-host drain --wait goes on after an answer 503', async () => {
   const server = {
-    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
+    ...{
+      name: 'server-1',
+      peer_url: 'http://10.0.0.7:8420',
+      running: true,
+      reachable: null,
+      keeps_projects: true,
+      ...facts,
+    },
     ...{ draining: true, last_seen: null, moves: [] },
   }
   let asked = 0
@@ -171,7 +213,14 @@ test('self-host drain --wait goes on after an answer 503', async () => {
 
 test('self-host drain --wait fails at once when the server does not run', async () => {
   const server = {
-    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: false, reachable: null, keeps_projects: false },
+    ...{
+      name: 'server-1',
+      peer_url: 'http://10.0.0.7:8420',
+      running: false,
+      reachable: null,
+      keeps_projects: false,
+      ...facts,
+    },
     ...{ draining: true, last_seen: null, moves: [], projects: 2 },
   }
   await using service = startService({ listServers: () => ({ servers: [server] }) })
@@ -183,7 +232,7 @@ test('self-host drain --wait fails at once when the server does not run', async 
 
 test('self-host drain --wait waits for a server that restarts', async () => {
   const server = {
-    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', reachable: null, keeps_projects: true },
+    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', reachable: null, keeps_projects: true, ...facts },
     ...{ draining: true, last_seen: null, moves: [] },
   }
   const seen = [

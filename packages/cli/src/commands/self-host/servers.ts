@@ -11,8 +11,9 @@ export const servers = command({
   about: ['For owners of the first account.'],
   scope: 'host',
   examples: ['svc self-host servers', 'svc self-host servers --json'],
-  async run({ out, api }) {
-    const found = await api.get('/v1/servers')
+  async run(ctx) {
+    const { out } = ctx
+    const found = await readServers(ctx)
     if (out.json) return out.document(found)
     out.table(found.servers, [
       { title: 'SERVER', of: ({ name }) => name, shrink: true },
@@ -21,6 +22,7 @@ export const servers = command({
       { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
       { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
     ])
+    showProblems(ctx, found.servers)
     const moves = found.servers.flatMap((each) => each.moves)
     if (moves.length === 0) return
     out.line()
@@ -34,17 +36,35 @@ export const servers = command({
   },
 })
 
+const readServers = ({ api }: Context) => api.get('/v1/servers')
+
+type Listed = Awaited<ReturnType<typeof readServers>>['servers'][number]
+
+function showProblems({ out }: Context, servers: Listed[]): void {
+  for (const { name, sandbox_problem, different_settings } of servers) {
+    // Servers of earlier versions say neither.
+    if (sandbox_problem != null)
+      out.warn(`${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`)
+    for (const { name: setting, value, here } of different_settings ?? [])
+      out.warn(
+        `${setting} is ${value || 'not set'} on ${name}, and ${here || 'not set'} on the server that answered. Set the same on every server.`,
+      )
+  }
+}
+
 interface State {
   running: boolean
   reachable: boolean | null
   keeps_projects: boolean
   draining: boolean
+  sandboxes?: 'ready' | 'missing' | null
 }
 
-function stateOf({ running, reachable, keeps_projects, draining }: State) {
+function stateOf({ running, reachable, keeps_projects, draining, sandboxes }: State) {
   if (!running) return red('not running')
   if (reachable === false) return red('not reachable')
   if (draining) return yellow('draining')
+  if (sandboxes === 'missing') return yellow('running, no sandboxes')
   return keeps_projects ? green('running') : green('running, passes on only')
 }
 
@@ -157,7 +177,7 @@ export const drain = command({
 const absentMsMax = 60_000
 
 async function untilEmpty(ctx: Context, name: string): Promise<void> {
-  const { api, io, out, next } = ctx
+  const { io, out, next } = ctx
   const outage = new Outage(ctx, {
     isReached: true,
     hint: () => `${name} is still being drained.`,
@@ -166,7 +186,7 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
   // One that did not run at first is not restarting.
   let absentSince = Number.NEGATIVE_INFINITY
   for (;;) {
-    const { servers } = await outage.until(() => api.get('/v1/servers'))
+    const { servers } = await outage.until(() => readServers(ctx))
     const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
     if (server === undefined || server.projects === 0) return

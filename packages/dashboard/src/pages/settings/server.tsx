@@ -137,10 +137,11 @@ function Servers({ of: list }: { of: Server[] }) {
   )
 }
 
-function stateOf({ running, reachable, draining, keeps_projects: keeps }: Server): string {
+function stateOf({ running, reachable, draining, keeps_projects: keeps, sandboxes }: Server): string {
   if (!running) return 'not running'
   if (reachable === false) return 'not reachable'
   if (draining) return 'draining'
+  if (sandboxes === 'missing') return 'running, no sandboxes'
   return keeps ? 'running' : 'running, passes on only'
 }
 

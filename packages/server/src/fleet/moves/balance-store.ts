@@ -8,6 +8,8 @@ export interface ServerLoad {
   server_name: string
   projects: number
   is_draining: boolean
+  /** Whether sessions can start there. */
+  has_sandboxes: boolean
   /** How long it runs already. */
   minutes: number
 }
@@ -16,11 +18,12 @@ export interface ServerLoad {
 export async function loads(db: DbOrTransaction, deadAfterSeconds: number): Promise<ServerLoad[]> {
   const { rows } = await sql<ServerLoad>`
     select s.server_name, s.draining_since is not null as is_draining,
+      s.sandboxes_ready is not false as has_sandboxes,
       extract(epoch from now() - min(i.started_at))::float8 / 60 as minutes,
       (select count(*)::integer from projects p where p.home = s.server_name) as projects
     from servers s join server_instances i on i.server_name = s.server_name
     where i.peer_url is not null and ${isRecent(deadAfterSeconds)}
-    group by s.server_name, s.draining_since order by s.server_name`.execute(db)
+    group by s.server_name order by s.server_name`.execute(db)
   return rows
 }
 

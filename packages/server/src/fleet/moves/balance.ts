@@ -44,16 +44,23 @@ interface Choice {
 /** Exported for its test. */
 export function chooseBalance(servers: ServerLoad[]): Choice | null {
   const settled = servers.every(({ minutes }) => minutes >= settledMinutes)
-  const [emptiest, ...others] = servers.filter((each) => !each.is_draining).toSorted((a, b) => a.projects - b.projects)
-  const fullest = others.at(-1)
+  const open = servers.filter((each) => !each.is_draining).toSorted((a, b) => a.projects - b.projects)
+  const [emptiest] = takers(open)
+  const fullest = open.findLast((each) => each !== emptiest)
   if (!settled || emptiest === undefined || fullest === undefined) return null
   const difference = fullest.projects - emptiest.projects
   const isUnequal = difference >= differenceMin && difference >= fullest.projects * partMin
   return isUnequal ? { from: fullest.server_name, to: emptiest.server_name } : null
 }
 
+/** Those whose sandboxes cannot start take projects only where no other server can. */
+function takers(servers: ServerLoad[]): ServerLoad[] {
+  const able = servers.filter(({ has_sandboxes }) => has_sandboxes)
+  return able.length > 0 ? able : servers
+}
+
 function chooseDrain(servers: ServerLoad[]): Choice | null {
   const from = servers.find(({ is_draining, projects }) => is_draining && projects > 0)
-  const [to] = servers.filter(({ is_draining }) => !is_draining).toSorted((a, b) => a.projects - b.projects)
+  const [to] = takers(servers.filter(({ is_draining }) => !is_draining).toSorted((a, b) => a.projects - b.projects))
   return from === undefined || to === undefined ? null : { from: from.server_name, to: to.server_name }
 }

@@ -88,7 +88,7 @@ test('a stopped server is listed while it keeps projects or copies of projects',
 
 test('projects move only between settled servers that keep clearly unequal numbers', () => {
   const server = (server_name: string, projects: number, more: object = {}) => ({
-    ...{ server_name, projects, is_draining: false, minutes: 60 },
+    ...{ server_name, projects, is_draining: false, has_sandboxes: true, minutes: 60 },
     ...more,
   })
   expect(chooseBalance([server('ada', 10), server('bob', 0)])).toEqual({ from: 'ada', to: 'bob' })
@@ -97,4 +97,7 @@ test('projects move only between settled servers that keep clearly unequal numbe
   expect(chooseBalance([server('ada', 10), server('bob', 0, { minutes: 1 })])).toBeNull()
   expect(chooseBalance([server('ada', 10), server('bob', 0, { is_draining: true })])).toBeNull()
   expect(chooseBalance([server('ada', 10)])).toBeNull()
+  const broken = server('bob', 0, { has_sandboxes: false })
+  expect(chooseBalance([server('ada', 10), broken])).toBeNull()
+  expect(chooseBalance([server('ada', 10), broken, server('cyd', 1)])).toEqual({ from: 'ada', to: 'cyd' })
 })

@@ -4,30 +4,46 @@ import { requireInstanceOwner } from '../../accounts/change.ts'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
+import { differentSettings, sharedSettings } from '../facts.ts'
 import { isAnswering } from '../reachable.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
 import { noSuchServer } from './start-move.ts'
 import { mayKeepProjects, namedMoves } from './store.ts'
 
-type ServerDeps = Pick<Deps, 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
+type ServerDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
 
 export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
   await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
   const moves = (await namedMoves(deps.db)).map(presentMove)
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
   const servers = await Promise.all(
-    rows.map(async ({ server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen }) => {
+    rows.map(async (row) => {
+      const { server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen } = row
       const isItself = name === deps.serverName
       const reachable =
         isItself || peer_url === null || !running
           ? null
           : await isAnswering(deps.peerTls, { server_name: name, peer_url })
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
-      return { ...facts, moves: moves.filter(({ from }) => from === name) } satisfies Server
+      const isNamed = running && !isItself
+      const different_settings = isNamed ? differentSettings(sharedSettings(deps.config), row.settings) : []
+      const sandboxes = keeps_projects ? sandboxState(row.sandboxes_ready) : null
+      const sandbox_problem = sandboxes === 'missing' ? row.sandbox_problem : null
+      return {
+        ...facts,
+        sandboxes,
+        sandbox_problem,
+        different_settings,
+        moves: moves.filter(({ from }) => from === name),
+      } satisfies Server
     }),
   )
   return { servers }
+}
+
+function sandboxState(isReady: boolean | null): Server['sandboxes'] {
+  return isReady === null ? null : isReady ? 'ready' : 'missing'
 }
 
 export async function drainServer(

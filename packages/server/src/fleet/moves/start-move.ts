@@ -62,4 +62,10 @@ async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): P
     })
   if (!(await mayKeepProjects(db, { serverName: to, deadAfterSeconds: heartbeat.deadAfterSeconds() })))
     throw new ServiceError('conflict', `${to} is not running, or it keeps no projects (SVC_ROLES).`)
+  const from = await findServer(db, { server_name: project.home })
+  // From one that cannot start them either, the move may still be wanted.
+  if (server.sandboxes_ready === false && from?.sandboxes_ready !== false)
+    throw new ServiceError('conflict', `${to} cannot start sandboxes: ${server.sandbox_problem}`, {
+      hint: `Mend that first: svc self-host doctor on the machine of ${to}. It is looked at again every minute.`,
+    })
 }
