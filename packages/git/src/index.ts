@@ -72,6 +72,7 @@ export {
   removeReplicaMark,
   setHead,
   type ReplicaMark,
+  sweepReplica,
   tidyReplica,
 } from './mirror/replica.ts'
 export { notedKeptRefs } from './refs/kept-refs.ts'

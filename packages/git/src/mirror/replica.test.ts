@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commit, makeRepo, tempDir } from '../testing.ts'
 import { git } from '../process/git.ts'
@@ -14,6 +14,7 @@ import {
   listAllRefs,
   packForReplica,
   readReplicaMark,
+  sweepReplica,
   tidyReplica,
 } from './replica.ts'
 import { keepReplicaFiles, looseFiles, writeFiles } from './replica-files.ts'
@@ -96,4 +97,34 @@ test('a mark that was cut off means that there is no replica', async () => {
   const whole = await readFile(join(copy, 'svc-replica'), 'utf8')
   await writeFile(join(copy, 'svc-replica'), whole.slice(0, 3))
   expect(await readReplicaMark(copy)).toBe(null)
+})
+
+test('a pack that broke off leaves nothing on the disk', async () => {
+  const { repo, copy, tip } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b'.repeat(10_000) })
+  const before = (await readdir(copy, { recursive: true })).toSorted()
+  const chunks = await Array.fromAsync((await packForReplica(repo, { wants: [next], has: [tip] })) as never)
+  const whole = Buffer.concat(chunks as Uint8Array[])
+  const half = (async function* () {
+    yield whole.subarray(0, whole.length / 2)
+  })()
+  await expect(keepReplicaPack(copy, half)).rejects.toThrow('index-pack')
+  expect((await readdir(copy, { recursive: true })).toSorted()).toEqual(before)
+})
+
+test('a sweep removes what processes that were killed left, and nothing of this one', async () => {
+  const { copy } = await filled()
+  const young = 'objects/pack/tmp_pack_young'
+  await writeFile(join(copy, young), 'x')
+  const before = (await readdir(copy, { recursive: true })).toSorted()
+  const old = new Date(performance.timeOrigin - 60_000)
+  for (const name of ['objects/pack/tmp_pack_abcdef', 'objects/pack/.tmp-12-pack-1.pack']) {
+    await writeFile(join(copy, name), 'x')
+    await utimes(join(copy, name), old, old)
+  }
+  const scratch = join(copy, `svc-scratch-${process.pid}-abcdef`)
+  await mkdir(scratch)
+  await utimes(scratch, old, old)
+  await sweepReplica(copy)
+  expect((await readdir(copy, { recursive: true })).toSorted()).toEqual(before)
 })

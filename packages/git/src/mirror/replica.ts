@@ -2,7 +2,7 @@
  * A replica: the objects and refs of a repository on another server, as a bare repository. Its objects arrive ahead of
  * the refs that need them, so nothing here removes an object that no ref reaches yet.
  */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -12,6 +12,7 @@ import { streamChild } from '../process/child-stream.ts'
 import { explainEnd, git, gitLines, startGit } from '../process/git.ts'
 import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { withLock } from '../process/keyed-lock.ts'
+import { borrowObjects, sweepScratch, withScratch } from '../process/scratch.ts'
 import { forgetNotedRefs, notedKeptRefs, noteKeptRefs } from '../refs/kept-refs.ts'
 import { putRefs } from '../refs/refs.ts'
 import { fetchRefspecs, makeBare } from './mirror.ts'
@@ -87,6 +88,23 @@ export async function keepReplicaPack(
   pack: AsyncIterable<Uint8Array>,
   options: CallOptions = {},
 ): Promise<void> {
+  // git leaves what it has written of a pack that broke off, or that did not fit on the disk.
+  await withScratch(dir, async (scratch) => {
+    const env = await borrowObjects(dir, scratch)
+    await indexPack(dir, pack, { ...options, env })
+    const [from, to] = [join(env.GIT_OBJECT_DIRECTORY, 'pack'), join(dir, 'objects/pack')]
+    // Without its index no git reads a pack.
+    const names = (await readdir(from)).toSorted((a, b) => +a.endsWith('.idx') - +b.endsWith('.idx'))
+    for (const name of names) await rename(join(from, name), join(to, name))
+    await syncPaths([to])
+  })
+}
+
+async function indexPack(
+  dir: string,
+  pack: AsyncIterable<Uint8Array>,
+  options: CallOptions & { env: Record<string, string> },
+): Promise<void> {
   const repo: Repository = { dir, remote: null }
   const args = ['index-pack', '--stdin', '--fix-thin']
   const child = await startGit(dir, args, { ...options, lane: 'push', isUrgent: true, config: durable(repo) })
@@ -97,7 +115,19 @@ export async function keepReplicaPack(
   const failure = explainEnd(args, end, [0])
   if (failure !== null) throw failure
   await fed
-  await syncPaths([join(dir, 'objects/pack')])
+}
+
+/** Removes what processes that were killed have left: folders of ours, and parts of packs of git. */
+export async function sweepReplica(dir: string): Promise<void> {
+  await sweepScratch(dir)
+  const packs = join(dir, 'objects/pack')
+  for (const name of await readdir(packs).catch(orIfAbsent<string[]>([]))) {
+    if (!/^(?:tmp_|\.tmp-)/.test(name)) continue
+    const path = join(packs, name)
+    const { mtimeMs } = await stat(path)
+    // A younger one may be that of a git of this server which joins packs.
+    if (mtimeMs < performance.timeOrigin) await rm(path, { force: true })
+  }
 }
 
 interface Filled extends ReplicaMark {

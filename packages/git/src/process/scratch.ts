@@ -32,8 +32,16 @@ export async function removeScratch(dir: string): Promise<void> {
 export async function sweepScratch(repositoryDir: string): Promise<void> {
   for (const name of await readdir(repositoryDir)) {
     const pid = Number(/^svc-(?:scratch|standing)-(\d+)-/.exec(name)?.[1] ?? 0)
-    if (pid > 0 && pid !== process.pid && !isAlive(pid)) await removeScratch(join(repositoryDir, name))
+    const dir = join(repositoryDir, name)
+    if (pid === 0) continue
+    if (pid === process.pid ? await isEarlier(dir) : !isAlive(pid)) await removeScratch(dir)
   }
+}
+
+/** In a container, each start of a server has the same process id. */
+async function isEarlier(dir: string): Promise<boolean> {
+  const found = await stat(dir).catch(() => null)
+  return found !== null && found.mtimeMs < performance.timeOrigin
 }
 
 /** Identifies a folder, since one that is created again has the same path. null: there is none. */

@@ -12,6 +12,7 @@ import {
   type ObjectFormat,
   readReplicaMark,
   type RefValue,
+  sweepReplica,
   tidyReplica,
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
@@ -146,7 +147,7 @@ export function finalValues(changes: { ref: string; old_sha: string | null; new_
 /** More packs than this are joined. */
 const packsMax = 50
 
-/** A job: removes copies that another server has taken over and those of purged projects, and joins packs of the rest. */
+/** A job: removes copies that another server has taken over and those of purged projects, and tidies the rest. */
 export async function sweepReplicas(
   deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>,
   signal: AbortSignal,
@@ -164,11 +165,14 @@ export async function sweepReplicas(
       deps.log.info({ project_id: projectId }, 'removed a copy that this server no longer keeps')
       continue
     }
-    const packs = (await readdir(join(dir, 'objects/pack')).catch(whenAbsent)).filter((name) => name.endsWith('.pack'))
     try {
+      await sweepReplica(dir)
+      const packs = (await readdir(join(dir, 'objects/pack')).catch(whenAbsent)).filter((name) =>
+        name.endsWith('.pack'),
+      )
       if (packs.length > packsMax) await tidyReplica(dir, { signal })
     } catch (error) {
-      deps.log.warn({ err: error, project_id: projectId }, 'joining the packs of a copy failed; retrying')
+      deps.log.warn({ err: error, project_id: projectId }, 'tidying a copy failed; retrying')
     }
   }
 }
