@@ -3069,7 +3069,7 @@ export interface components {
             server: string | null;
             /** @description Acknowledged changes that the new home does not have, or would not have. */
             missing: components["schemas"]["MissingRef"][];
-            /** @description The copy is from before the last move of the project. */
+            /** @description The copy is older than the changes that the database still lists, so more than `missing` may be lost. */
             is_stale: boolean;
         };
         MissingRef: {

@@ -127,7 +127,9 @@ export const takenProject = named('TakenProject', {
     ),
   server: z.string().nullable().describe('The new home, or the server with the copy.'),
   missing: z.array(missingRef).describe('Acknowledged changes that the new home does not have, or would not have.'),
-  is_stale: z.boolean().describe('The copy is from before the last move of the project.'),
+  is_stale: z
+    .boolean()
+    .describe('The copy is older than the changes that the database still lists, so more than `missing` may be lost.'),
 })
 
 export const takeOverServerRoute = route.post('user', '/v1/servers/:serverName/take-over', {

@@ -1,7 +1,7 @@
 /** A copy that lies behind is never used for a take-over without saying so. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commit, type HttpBackend, makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { until } from '../testing-until.ts'
@@ -45,6 +45,35 @@ test('with async a push that the copy never got is listed, and its project is ta
   const taken = await takeOver(fleet, bob, 'ada', { accept_loss: true })
   expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing }])
   expect(await project.tips(bob)).toEqual(before)
+}, 180_000)
+
+test('a copy from before changes that the log has forgotten is taken only with consent', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  const copy = join(fleet.dir, 'bob/replicas', `${project.id}.git`)
+  const followed = (seq: number) =>
+    until('the copy to follow', async () => {
+      const rows = await fleet.query('select 1 from project_replicas where applied_seq = $1', [seq])
+      return rows.length === 1
+    })
+  await followed(1)
+  await cp(copy, join(fleet.dir, 'snapshot'), { recursive: true })
+  await project.commit('later.txt')
+  expect(await project.push(ada, 'HEAD:refs/heads/later')).toMatchObject({ code: 0 })
+  await followed(2)
+  await ada.kill('SIGKILL')
+  await rm(join(fleet.dir, 'ada'), { recursive: true })
+  await countAsGone(fleet, 'ada')
+  // The copy had followed them a week ago.
+  await fleet.query('delete from ref_changes')
+  await rm(copy, { recursive: true })
+  await cp(join(fleet.dir, 'snapshot'), copy, { recursive: true })
+
+  const refused = await takeOver(fleet, bob, 'ada')
+  expect(refused.projects).toMatchObject([{ project_id: project.id, outcome: 'would-lose', is_stale: true }])
+  const taken = await takeOver(fleet, bob, 'ada', { accept_loss: true })
+  expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', is_stale: true }])
+  expect((await project.home()).home).toBe('bob')
 }, 180_000)
 
 test('a project is not taken while the server with its copy does not run, and without any copy', async () => {

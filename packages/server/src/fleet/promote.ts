@@ -2,39 +2,22 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ServiceError } from '@svc/contract'
-import {
-  followReplica,
-  incompleteCommits,
-  keepFromFolder,
-  listAllRefs,
-  notedKeptRefs,
-  placeOf,
-  readReplicaMark,
-  removeReplicaMark,
-  setHead,
-} from '@svc/git'
+import { keepFromFolder, placeOf, readReplicaMark, removeReplicaMark, setHead } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { lockHome, moveHome } from '../projects/home-store.ts'
 import { failActiveMove } from './moves/store.ts'
 import { withCopy } from './moves/target.ts'
-import { finalValues, replicaDir } from '../projects/replicas/keep.ts'
-import { changesAfter, deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
+import { replicaDir } from '../projects/replicas/keep.ts'
+import { deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
-
-/** A ref whose last acknowledged value the copy does not have. */
-export interface MissingRef {
-  ref: string
-  acknowledged: string
-  /** What it is in the copy. Null: it is not there. */
-  copy: string | null
-}
+import { followJudged, judgeCopy, type MissingRef, missingOf } from './judge-copy.ts'
 
 export type Promoted =
   | { kind: 'taken'; missing: MissingRef[]; is_stale: boolean }
-  /** Nothing was changed, because acknowledged changes would be lost. `is_stale`: the copy is of an earlier home. */
+  /** Nothing was changed, because acknowledged changes would be lost. `is_stale`: it is older than what is recorded. */
   | { kind: 'lossy'; missing: MissingRef[]; is_stale: boolean }
   /** There is no copy here, and the project needs one. */
   | { kind: 'no-copy' }
@@ -67,18 +50,19 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   if (project === null || project.home !== deadHome || project.home_epoch !== epoch) return { kind: 'moved' }
   const dir = replicaDir(deps, projectId)
   await undoInterrupted(deps, project, dir)
-  const row = await findReplica(deps.db, projectId)
-  const hasCopy = row?.server === deps.serverName && (await readReplicaMark(dir)) !== null
-  // An external project has its branches on its host, and nothing else unless a change was recorded.
-  if (!hasCopy && (project.managed || ((await lastSeq(deps.db, projectId)) > 0 && !acceptLoss)))
-    return { kind: 'no-copy' }
   const compared = await lastSeq(deps.db, projectId)
-  const missing = hasCopy ? await catchUp(deps, project, dir) : await missingWithout(deps, projectId)
-  // No home has sent it anything since, so what is not recorded any more may be missing, too.
-  const isStale = hasCopy && row.epoch !== epoch
+  const row = await findReplica(deps.db, projectId)
+  const copy = row?.server === deps.serverName ? await judgeCopy(deps, { project, dir, upTo: compared }) : null
+  // An external project has its branches on its host, and nothing else unless a change was recorded.
+  if (copy === null && (project.managed || (compared > 0 && !acceptLoss))) return { kind: 'no-copy' }
+  const missing = copy?.missing ?? missingOf(await lastValues(deps.db, projectId), new Map())
+  const isStale = copy?.isStale === true
   if ((missing.length > 0 || isStale) && !acceptLoss) return { kind: 'lossy', missing, is_stale: isStale }
   await failpoint('promote.before_files')
-  if (hasCopy) await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
+  if (copy !== null) {
+    await followJudged(copy)
+    await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
+  }
   await failpoint('promote.before_row')
   const outcome = await deps.db.transaction().execute(async (trx) => {
     // From here on the old home can record nothing.
@@ -109,48 +93,6 @@ async function undoInterrupted(deps: PromoteDeps, project: ProjectRow, dir: stri
   const repository = managedDir(deps, project.project_id)
   if ((await readReplicaMark(repository)) === null || (await placeOf(dir)) !== null) return
   await rename(repository, dir)
-}
-
-/** Follows everything that was recorded, as far as its objects are here, and compares. */
-async function catchUp(deps: PromoteDeps, { project_id }: ProjectRow, dir: string): Promise<MissingRef[]> {
-  const mark = (await readReplicaMark(dir))!
-  const changes = await changesAfter(deps.db, { projectId: project_id, after: mark.seq })
-  const values = finalValues(changes)
-  const broken = new Set(
-    await incompleteCommits(
-      dir,
-      values.map(({ sha }) => sha),
-    ),
-  )
-  const whole = values.filter(({ sha }) => !broken.has(sha))
-  const seq = changes.at(-1)?.seq ?? mark.seq
-  if (changes.length > 0) await followReplica(dir, whole, { epoch: mark.epoch, seq })
-  const refs = await listAllRefs(dir)
-  const damaged = new Set(
-    await incompleteCommits(
-      dir,
-      refs.map(({ sha }) => sha),
-    ),
-  )
-  const here = refs.filter(({ sha }) => !damaged.has(sha))
-  // Of an emptied mirror, whose host has these commits.
-  const noted = await notedKeptRefs(dir)
-  const now = new Map([...noted, ...here].map(({ ref, sha }) => [ref, sha]))
-  const missing: MissingRef[] = []
-  for (const { ref, new_sha } of await lastValues(deps.db, project_id)) {
-    const copy = now.get(ref) ?? null
-    if (new_sha !== null && copy !== new_sha) missing.push({ ref, acknowledged: new_sha, copy })
-  }
-  for (const { ref, sha } of refs)
-    if (damaged.has(sha) && !missing.some((one) => one.ref === ref))
-      missing.push({ ref, acknowledged: sha, copy: null })
-  return missing
-}
-
-async function missingWithout(deps: PromoteDeps, projectId: string): Promise<MissingRef[]> {
-  return (await lastValues(deps.db, projectId)).flatMap(({ ref, new_sha }) =>
-    new_sha === null ? [] : [{ ref, acknowledged: new_sha, copy: null }],
-  )
 }
 
 /** The mark goes last: until then an interrupted promotion is undone. */

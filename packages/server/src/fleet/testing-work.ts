@@ -134,7 +134,13 @@ export async function countAsGone(fleet: Fleet, name: string): Promise<void> {
 }
 
 export interface TakenOver {
-  projects: { project_id: string; outcome: string; server: string | null; missing: { ref: string }[] }[]
+  projects: {
+    project_id: string
+    outcome: string
+    server: string | null
+    missing: { ref: string }[]
+    is_stale: boolean
+  }[]
   remaining: number
 }
 

@@ -64,7 +64,7 @@ function show({ out }: Context, server: string, projects: Taken[]): void {
 }
 
 function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
-  const stale = is_stale ? ' Its copy is from before its last move.' : ''
+  const stale = is_stale ? ' Its copy is older than the recorded changes, so more may be lost than is listed.' : ''
   switch (outcome) {
     case 'taken': {
       const where = server === null ? '' : ` at ${server}`

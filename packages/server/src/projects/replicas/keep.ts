@@ -21,7 +21,15 @@ import { storedProjects } from '../mirrors/stored-repositories.ts'
 import { getProjects, purgedAmong } from '../store.ts'
 import { readPackBody } from './pack-body.ts'
 import type { HeldReplica } from './peer.ts'
-import { changesAfter, copiedElsewhere, deleteReplica, type ReplicaRow, replicasBehind, setApplied } from './store.ts'
+import {
+  changesAfter,
+  copiedElsewhere,
+  deleteReplica,
+  isWholeLog,
+  type ReplicaRow,
+  replicasBehind,
+  setApplied,
+} from './store.ts'
 
 export function replicaDir(deps: Pick<Deps, 'config'>, projectId: string): string {
   return join(deps.config.dataDir, 'replicas', `${projectId}.git`)
@@ -121,6 +129,13 @@ async function followOne(
   const mark = await readReplicaMark(dir)
   if (mark === null || mark.epoch !== epoch) return
   const changes = await changesAfter(deps.db, { projectId: project_id, after: mark.seq, upTo: acknowledged_seq })
+  if (!isWholeLog(changes, { after: mark.seq, upTo: acknowledged_seq })) {
+    deps.log.error(
+      { project_id, seq: mark.seq, acknowledged_seq },
+      'a copy is older than the recorded changes of its project; its home makes another',
+    )
+    return deleteReplica(deps.db, project_id)
+  }
   const values = finalValues(changes)
   const broken = await incompleteCommits(
     dir,

@@ -24,6 +24,7 @@ import {
   changesAfter,
   findReplica,
   hasKeepers,
+  isWholeLog,
   type Keeper,
   lastSeq,
   liveKeepers,
@@ -201,8 +202,9 @@ export class Replicas implements RepositoryReplicas {
       this.#noteSilent(row.server)
     if (row !== null && kept !== undefined && !this.#isGivenUp(kept)) {
       const held = await this.#ask<HeldReplica>(kept, { path: `${replicaPath}/${project_id}` }).catch(whenRefused)
-      if (held !== null && held.epoch === home_epoch && row.epoch === home_epoch)
-        return this.#knows(project_id, kept, { ...held, refs: await this.#withLater(row, held) })
+      const isCurrent = held !== null && held.epoch === home_epoch && row.epoch === home_epoch
+      const refs = isCurrent ? await this.#withLater(row, held) : null
+      if (held !== null && refs !== null) return this.#knows(project_id, kept, { ...held, refs })
       return this.#fill(project, kept, held)
     }
     if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server }))
@@ -213,14 +215,13 @@ export class Replicas implements RepositoryReplicas {
     return null
   }
 
-  /** The copy has objects ahead of its refs, but only of what it acknowledged. */
-  async #withLater(row: ReplicaRow, held: HeldReplica): Promise<HeldReplica['refs']> {
+  /** The copy has objects ahead of its refs, but only of what it acknowledged. Null: it is older than the log. */
+  async #withLater(row: ReplicaRow, held: HeldReplica): Promise<HeldReplica['refs'] | null> {
     const refs = new Map(held.refs.map(({ ref, sha }) => [ref, sha]))
-    for (const change of await changesAfter(this.#deps.db, {
-      projectId: row.project_id,
-      after: held.seq,
-      upTo: row.acknowledged_seq,
-    }))
+    const between = { after: held.seq, upTo: Math.max(held.seq, row.acknowledged_seq) }
+    const changes = await changesAfter(this.#deps.db, { projectId: row.project_id, ...between })
+    if (!isWholeLog(changes, between)) return null
+    for (const change of changes)
       if (change.new_sha === null) refs.delete(change.ref)
       else refs.set(change.ref, change.new_sha)
     return [...refs].map(([ref, sha]) => ({ ref, sha }))

@@ -71,6 +71,11 @@ export function changesAfter(
   return listRows(db, 'ref_changes', { project_id: projectId, seq }, 'seq')
 }
 
+/** Whether these are all changes between the two. The log forgets those that a copy had followed a week ago. */
+export function isWholeLog(changes: Row<'ref_changes'>[], { after, upTo }: { after: number; upTo: number }): boolean {
+  return changes.length === upTo - after
+}
+
 /** False when a change was recorded after `seq`, or this server is not the home any more. */
 export async function setReplica(
   db: DbOrTransaction,

@@ -1,0 +1,86 @@
+/** How much of what was acknowledged a copy on this server has, before it becomes the repository of its project. */
+import {
+  followReplica,
+  incompleteCommits,
+  listAllRefs,
+  notedKeptRefs,
+  readReplicaMark,
+  type RefValue,
+  type ReplicaMark,
+} from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { finalValues } from '../projects/replicas/keep.ts'
+import { changesAfter, isWholeLog, lastValues } from '../projects/replicas/store.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { findServer } from './store.ts'
+
+/** A ref whose last acknowledged value the copy does not have. */
+export interface MissingRef {
+  ref: string
+  acknowledged: string
+  /** What it is in the copy. Null: it is not there. */
+  copy: string | null
+}
+
+export interface Judged {
+  dir: string
+  mark: ReplicaMark
+  missing: MissingRef[]
+  /** Changes that nothing names any more may be missing, too. */
+  isStale: boolean
+  /** Refs as they were recorded since the copy followed last, as far as their objects are here. */
+  values: RefValue[]
+  /** The last change among those. */
+  seq: number
+}
+
+type JudgeDeps = Pick<Deps, 'db'>
+
+/** Null: there is no copy in `dir`. Changes nothing. `upTo`: the last change that was recorded. */
+export async function judgeCopy(
+  deps: JudgeDeps,
+  { project, dir, upTo }: { project: ProjectRow; dir: string; upTo: number },
+): Promise<Judged | null> {
+  const mark = await readReplicaMark(dir)
+  if (mark === null) return null
+  const changes = await changesAfter(deps.db, { projectId: project.project_id, after: mark.seq, upTo })
+  const recorded = finalValues(changes)
+  const broken = new Set(await incompleteCommits(dir, shasOf(recorded)))
+  const values = recorded.filter(({ sha }) => !broken.has(sha))
+  const refs = await listAllRefs(dir)
+  const damaged = new Set(await incompleteCommits(dir, shasOf(refs)))
+  const isHere = ({ sha }: RefValue) => !damaged.has(sha) && !/^0+$/.test(sha)
+  const followed = new Map([...refs, ...values].map((one) => [one.ref, one]))
+  // Of an emptied mirror, whose host has these commits.
+  const noted = await notedKeptRefs(dir)
+  const now = new Map([...noted, ...[...followed.values()].filter(isHere)].map(({ ref, sha }) => [ref, sha]))
+  const missing = missingOf(await lastValues(deps.db, project.project_id), now)
+  for (const { ref, sha } of followed.values())
+    if (damaged.has(sha) && !missing.some((one) => one.ref === ref))
+      missing.push({ ref, acknowledged: sha, copy: null })
+  const isWhole = isWholeLog(changes, { after: mark.seq, upTo })
+  const isStale = !isWhole || (mark.epoch !== project.home_epoch && !(await recordsRefs(deps, project)))
+  return { dir, mark, missing, isStale, values, seq: upTo }
+}
+
+const shasOf = (values: RefValue[]) => values.map(({ sha }) => sha)
+
+export function missingOf(
+  acknowledged: { ref: string; new_sha: string | null }[],
+  now: Map<string, string>,
+): MissingRef[] {
+  return acknowledged.flatMap(({ ref, new_sha }) => {
+    const copy = now.get(ref) ?? null
+    return new_sha === null || copy === new_sha ? [] : [{ ref, acknowledged: new_sha, copy }]
+  })
+}
+
+/** Without copies (SVC_REPLICA=none) a home records no refs, so nothing tells what it did since an earlier copy. */
+async function recordsRefs({ db }: JudgeDeps, { home }: ProjectRow): Promise<boolean> {
+  return home !== null && (await findServer(db, { server_name: home }))?.keeps_replicas === true
+}
+
+/** Brings the refs of the copy to what was recorded, as far as it can be. */
+export async function followJudged({ dir, mark, values, seq }: Judged): Promise<void> {
+  if (seq > mark.seq) await followReplica(dir, values, { epoch: mark.epoch, seq })
+}
