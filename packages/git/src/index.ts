@@ -67,6 +67,7 @@ export {
   keepFromFolder,
   keepReplicaPack,
   listAllRefs,
+  markReplica,
   packForReplica,
   readReplicaMark,
   removeReplicaMark,

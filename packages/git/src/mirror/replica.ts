@@ -43,7 +43,8 @@ export async function readReplicaMark(dir: string): Promise<ReplicaMark | null> 
   return epoch === undefined ? null : { epoch: Number(epoch), seq: Number(seq) }
 }
 
-async function writeMark(dir: string, { epoch, seq }: ReplicaMark): Promise<void> {
+/** The repository is a replica from now on. */
+export async function markReplica(dir: string, { epoch, seq }: ReplicaMark): Promise<void> {
   const path = join(dir, `${fileName}.new`)
   await writeFile(path, `${epoch} ${seq}\n`)
   await syncPaths([path])
@@ -163,7 +164,7 @@ export async function fillReplica(dir: string, filled: Filled, options: CallOpti
     await putRefs(repo, filled.refs)
     await forgetNotedRefs(dir)
     await noteKeptRefs(dir, filled.noted ?? [])
-    await writeMark(dir, filled)
+    await markReplica(dir, filled)
   })
 }
 
@@ -179,7 +180,7 @@ export async function followReplica(dir: string, values: RefValue[], mark: Repli
       repo,
       values.filter((value) => !isGone(value)),
     )
-    await writeMark(dir, mark)
+    await markReplica(dir, mark)
     return true
   })
 }

@@ -9,9 +9,10 @@ import {
   type ReplicaMark,
 } from '@svc/git'
 import type { Deps } from '../deps.ts'
-import { finalValues } from '../projects/replicas/keep.ts'
+import { finalValues, replicaDir } from '../projects/replicas/keep.ts'
 import { changesAfter, isWholeLog, lastValues } from '../projects/replicas/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { findFormer } from './former-copy.ts'
 import { findServer } from './store.ts'
 
 /** A ref whose last acknowledged value the copy does not have. */
@@ -22,9 +23,12 @@ export interface MissingRef {
   copy: string | null
 }
 
-export interface Judged {
+interface Candidate {
   dir: string
   mark: ReplicaMark
+}
+
+export interface Judged extends Candidate {
   missing: MissingRef[]
   /** Changes that nothing names any more may be missing, too. */
   isStale: boolean
@@ -36,13 +40,33 @@ export interface Judged {
 
 type JudgeDeps = Pick<Deps, 'db'>
 
-/** Null: there is no copy in `dir`. Changes nothing. `upTo`: the last change that was recorded. */
-export async function judgeCopy(
-  deps: JudgeDeps,
-  { project, dir, upTo }: { project: ProjectRow; dir: string; upTo: number },
+/**
+ * What this server has of a project: its copy, or what is left from before a move, whichever lacks less. Changes
+ * nothing. `upTo`: the last change that was recorded.
+ */
+export async function bestHere(
+  deps: JudgeDeps & Parameters<typeof findFormer>[0],
+  { project, upTo }: { project: ProjectRow; upTo: number },
 ): Promise<Judged | null> {
+  const dir = replicaDir(deps, project.project_id)
   const mark = await readReplicaMark(dir)
-  if (mark === null) return null
+  const copy = mark === null ? null : await judgeCopy(deps, { project, upTo, dir, mark })
+  if (copy !== null && copy.missing.length === 0 && !copy.isStale) return copy
+  const found = await findFormer(deps, project)
+  const former = found === null ? null : await judgeCopy(deps, { project, upTo, ...found })
+  if (copy === null || former === null) return copy ?? former
+  return lossOf(former) < lossOf(copy) ? former : copy
+}
+
+/** A copy that may lack more than is known counts as the worst. */
+export function lossOf({ missing, isStale }: Pick<Judged, 'missing' | 'isStale'>): number {
+  return missing.length + (isStale ? 1_000_000 : 0)
+}
+
+async function judgeCopy(
+  deps: JudgeDeps,
+  { project, dir, mark, upTo }: Candidate & { project: ProjectRow; upTo: number },
+): Promise<Judged> {
   const changes = await changesAfter(deps.db, { projectId: project.project_id, after: mark.seq, upTo })
   const recorded = finalValues(changes)
   const broken = new Set(await incompleteCommits(dir, shasOf(recorded)))
@@ -80,7 +104,7 @@ async function recordsRefs({ db }: JudgeDeps, { home }: ProjectRow): Promise<boo
   return home !== null && (await findServer(db, { server_name: home }))?.keeps_replicas === true
 }
 
-/** Brings the refs of the copy to what was recorded, as far as it can be. */
-export async function followJudged({ dir, mark, values, seq }: Judged): Promise<void> {
+/** Brings the refs of the copy, which is in `dir` by now, to what was recorded, as far as it can be. */
+export async function followJudged(dir: string, { mark, values, seq }: Judged): Promise<void> {
   if (seq > mark.seq) await followReplica(dir, values, { epoch: mark.epoch, seq })
 }

@@ -7,13 +7,14 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { lockHome, moveHome } from '../projects/home-store.ts'
 import { failActiveMove } from './moves/store.ts'
-import { withCopy } from './moves/target.ts'
+import { setAside, withCopy } from './moves/target.ts'
 import { replicaDir } from '../projects/replicas/keep.ts'
-import { deleteReplica, findReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
+import { deleteReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
-import { followJudged, judgeCopy, type MissingRef, missingOf } from './judge-copy.ts'
+import { adoptFormer } from './former-copy.ts'
+import { bestHere, followJudged, type MissingRef, missingOf } from './judge-copy.ts'
 
 export type Promoted =
   | { kind: 'taken'; missing: MissingRef[]; is_stale: boolean }
@@ -28,10 +29,12 @@ export interface Promote {
   deadHome: string
   epoch: number
   acceptLoss: boolean
+  /** Only says what would be lost, as `lossy`, also when it is nothing. */
+  isTrial?: boolean
   reason: string
 }
 
-type PromoteDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'localLocks' | 'log' | 'serverName'>
+type PromoteDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'localLocks' | 'log' | 'now' | 'serverName'>
 
 /** May run again after it was interrupted at any step. */
 export function promote(deps: PromoteDeps, input: Promote): Promise<Promoted> {
@@ -51,16 +54,19 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   const dir = replicaDir(deps, projectId)
   await undoInterrupted(deps, project, dir)
   const compared = await lastSeq(deps.db, projectId)
-  const row = await findReplica(deps.db, projectId)
-  const copy = row?.server === deps.serverName ? await judgeCopy(deps, { project, dir, upTo: compared }) : null
+  const best = await bestHere(deps, { project, upTo: compared })
+  const needsNone = !project.managed && compared === 0
+  const copy = needsNone && best?.isStale === true ? null : best
   // An external project has its branches on its host, and nothing else unless a change was recorded.
-  if (copy === null && (project.managed || (compared > 0 && !acceptLoss))) return { kind: 'no-copy' }
+  if (copy === null && (project.managed || (!needsNone && !acceptLoss))) return { kind: 'no-copy' }
   const missing = copy?.missing ?? missingOf(await lastValues(deps.db, projectId), new Map())
   const isStale = copy?.isStale === true
-  if ((missing.length > 0 || isStale) && !acceptLoss) return { kind: 'lossy', missing, is_stale: isStale }
+  if (input.isTrial === true || ((missing.length > 0 || isStale) && !acceptLoss))
+    return { kind: 'lossy', missing, is_stale: isStale }
   await failpoint('promote.before_files')
   if (copy !== null) {
-    await followJudged(copy)
+    await adoptFormer(deps, project, copy)
+    await followJudged(dir, copy)
     await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
   }
   await failpoint('promote.before_row')
@@ -100,7 +106,7 @@ async function becomeRepository(deps: PromoteDeps, project: ProjectRow, dir: str
   const repository = managedDir(deps, project.project_id)
   await setHead(dir, project.default_branch)
   // Of an earlier time in which this server was the home.
-  await rm(repository, { recursive: true, force: true })
+  await setAside(deps, repository, project.project_id)
   await mkdir(dirname(repository), { recursive: true })
   await rename(dir, repository)
 }

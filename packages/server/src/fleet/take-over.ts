@@ -11,7 +11,8 @@ import { projectsAt } from '../projects/home-store.ts'
 import { askPeer, PeerFailure, replicaPath } from '../projects/replicas/peer.ts'
 import { deleteReplicasOn, findReplica, type Keeper, liveKeepers } from '../projects/replicas/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { promote, type Promoted } from './promote.ts'
+import { lossOf } from './judge-copy.ts'
+import { promote, type Promote, type Promoted } from './promote.ts'
 import { endConnections, findServer, lastSeen, livePeer, markTakenOver } from './store.ts'
 
 type Taken = z.output<typeof takenProject>
@@ -100,17 +101,42 @@ async function takeProject(
   ]
   const holder = row === null || row.server === serverName ? null : row.server
   const target = holder === null ? running[0] : running.find(({ server_name }) => server_name === holder)
-  if (target === undefined)
-    return { ...facts, outcome: holder === null ? 'no-copy' : 'copy-not-running', server: holder }
-  const input = {
-    projectId: project_id,
-    deadHome: serverName,
-    epoch: home_epoch,
-    acceptLoss,
-    reason: `Its server, ${serverName}, is gone, and ${target.server_name} took its project over. Pushed work is on the branch, and \`svc sessions recover\` restores saved work. Send a prompt to continue.`,
+  const ask = (keeper: Keeper, how: Pick<Promote, 'acceptLoss' | 'isTrial'>) =>
+    promoteAt(deps, keeper, {
+      ...{ projectId: project_id, deadHome: serverName, epoch: home_epoch },
+      ...how,
+      reason: `Its server, ${serverName}, is gone, and ${keeper.server_name} took its project over. Pushed work is on the branch, and \`svc sessions recover\` restores saved work. Send a prompt to continue.`,
+    })
+  const found: Found[] = []
+  for (const keeper of [...(target === undefined ? [] : [target]), ...running.filter((each) => each !== target)]) {
+    const outcome = await ask(keeper, { acceptLoss: false, isTrial: keeper !== target })
+    if (!(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved'))
+      return { ...facts, ...presented(outcome, keeper, holder) }
+    found.push({ keeper, outcome })
   }
-  const outcome = await promoteAt(deps, target, input)
-  return { ...facts, ...presented(outcome, target, holder) }
+  const best = leastLoss(found)
+  // The copy that does not answer has everything, as far as is known.
+  const isSilent = holder !== null && (target === undefined || found[0]?.outcome instanceof PeerFailure)
+  if (isSilent && (best === null || best.loss > 0)) return { ...facts, outcome: 'copy-not-running', server: holder }
+  const chosen = best?.keeper ?? target
+  if (chosen === undefined) return { ...facts, outcome: 'no-copy', server: holder }
+  if (best !== null && best.loss > 0 && !acceptLoss) return { ...facts, ...presented(best.outcome, chosen, holder) }
+  return { ...facts, ...presented(await ask(chosen, { acceptLoss }), chosen, holder) }
+}
+
+interface Found {
+  keeper: Keeper
+  outcome: Promoted | PeerFailure
+}
+
+/** What a server has from before a move can be more than the copy, or all there is. */
+function leastLoss(found: Found[]) {
+  const lossy = found.flatMap(({ keeper, outcome }) =>
+    outcome instanceof PeerFailure || outcome.kind !== 'lossy'
+      ? []
+      : [{ keeper, outcome, loss: lossOf({ missing: outcome.missing, isStale: outcome.is_stale }) }],
+  )
+  return lossy.toSorted((a, b) => a.loss - b.loss)[0] ?? null
 }
 
 function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: string | null) {

@@ -9,7 +9,7 @@ import { LocalLocks } from '../../db/lock.ts'
 import { findRow, insertRow, updateRows } from '../../db/rows.ts'
 import { armFailpoints, parseFailpoints } from '../../failpoint.ts'
 import { replicaDir } from '../../projects/replicas/keep.ts'
-import { setReplica } from '../../projects/replicas/store.ts'
+import { deleteReplica, lastSeq, setReplica } from '../../projects/replicas/store.ts'
 import { managedDir } from '../../projects/repository.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { until } from '../../testing-until.ts'
@@ -18,10 +18,18 @@ import { removeCopies } from './remove-copies.ts'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await makeTestApp({ serverName: 'here', home: 'here' })
+  app = await makeTestApp({ serverName: 'here', home: 'here', configure: { replica: 'sync' } })
 }, 60_000)
 afterAll(() => app.close())
 afterEach(() => armFailpoints([]))
+
+/** The copy that its new home keeps on another server. */
+async function copiedThere({ project_id }: Project): Promise<void> {
+  const { home_epoch: epoch } = (await findRow(app.deps.db, 'projects', { project_id }))!
+  const seq = await lastSeq(app.deps.db, project_id)
+  const row = { project_id, server: 'third', epoch, home: 'elsewhere', seq, applied: seq }
+  expect(await setReplica(app.deps.db, row)).toBe(true)
+}
 
 /** A project that moved away from here an hour ago, and whose copy is still in its place. */
 async function movedAway(): Promise<{ project: Project; moveId: string; dir: string }> {
@@ -46,12 +54,29 @@ const setAsideOf = async ({ project_id }: Project) =>
 
 test('sets the copy of a project that moved away aside, and removes it after a day', async () => {
   const { project, moveId, dir } = await movedAway()
+  await copiedThere(project)
   await removeCopies(app.deps)
   expect(existsSync(dir)).toBe(false)
   expect(await setAsideOf(project)).toHaveLength(1)
   expect(await removedAt(moveId)).not.toBeNull()
   const tomorrow = new Date(app.deps.now().getTime() + 86_400_001)
   await removeCopies({ ...app.deps, now: () => tomorrow })
+  expect(await setAsideOf(project)).toEqual([])
+})
+
+test('leaves what it has of a project while no other server has a current copy', async () => {
+  const { project, moveId, dir } = await movedAway()
+  const later = { ...app.deps, now: () => new Date(app.deps.now().getTime() + 2 * 86_400_000) }
+  await removeCopies(later)
+  expect([existsSync(dir), await removedAt(moveId)]).toEqual([true, null])
+  await copiedThere(project)
+  await removeCopies(app.deps)
+  expect(await setAsideOf(project)).toHaveLength(1)
+  await deleteReplica(app.deps.db, project.project_id)
+  await removeCopies(later)
+  expect(await setAsideOf(project)).toHaveLength(1)
+  await copiedThere(project)
+  await removeCopies(later)
   expect(await setAsideOf(project)).toEqual([])
 })
 
@@ -73,6 +98,7 @@ test('leaves the repository that a move back has put in place, until the move en
   expect(existsSync(dir)).toBe(true)
   expect(await removedAt(moveId)).toBeNull()
   await updateRows(app.deps.db, 'project_moves', { move_id }, { phase: 'failed', ended_at: new Date().toISOString() })
+  await copiedThere(project)
   await removeCopies(app.deps)
   expect(existsSync(dir)).toBe(false)
 })

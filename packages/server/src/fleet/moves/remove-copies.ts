@@ -1,12 +1,14 @@
 /** The job that removes what moves leave on the disk of this server, and never what this server is the home of. */
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readReplicaMark } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { storedProjects } from '../../projects/mirrors/stored-repositories.ts'
+import { hasCurrentCopy } from '../../projects/replicas/store.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { activeMoves, leftCopies, type MoveRow, recordRemoved } from './store.ts'
+import { copiesAside } from '../former-copy.ts'
 import { asideOf, removeRoom, setAside, withCopy } from './target.ts'
 
 /** Clones that began before the move read from the old copy. */
@@ -20,10 +22,10 @@ export async function removeCopies(deps: RemoveDeps) {
   if (home === null) return
   for (const move of await leftCopies(db, { serverName: home, minutes: inPlaceMinutes }))
     await withCopy(deps, move.project_id, () => removeCopy(deps, home, move))
-  for (const { name, at } of await copiesAside(deps))
-    if (deps.now().getTime() - at > keptMs) {
+  for (const { name, projectId, at } of await copiesAside(deps))
+    if (deps.now().getTime() - at > keptMs && (await isSpare(deps, home, projectId))) {
       await rm(join(asideOf(deps), name), { recursive: true, force: true })
-      deps.log.info({ copy: name }, 'removed the copy of a project that moved a day ago')
+      deps.log.info({ copy: name }, 'removed the copy of a project that moved away')
     }
   const coming = new Set((await activeMoves(db)).flatMap((each) => (each.to_server === home ? [each.project_id] : [])))
   for (const projectId of await storedProjects(deps, 'moving'))
@@ -38,22 +40,20 @@ async function removeCopy(deps: RemoveDeps, home: string, move: Pick<MoveRow, 'm
   const project = await getProjectOrDeleted(deps.db, project_id)
   if (project !== null && project.home !== home) {
     // The mark of a copy: a take-over was interrupted, and its next attempt begins with this repository.
-    if (isComing || (await readReplicaMark(managedDir(deps, project_id))) !== null) return
+    if (
+      isComing ||
+      !(await isSpare(deps, home, project_id)) ||
+      (await readReplicaMark(managedDir(deps, project_id))) !== null
+    )
+      return
     for (const dir of [managedDir(deps, project_id), mirrorDir(deps, project_id)]) await setAside(deps, dir, project_id)
   }
   await recordRemoved(deps.db, move_id)
 }
 
-async function copiesAside(deps: Pick<Deps, 'config'>): Promise<{ name: string; at: number }[]> {
-  const names = await readdir(asideOf(deps)).catch(whenAbsent)
-  return names.flatMap((name) => {
-    const at = /^[0-9a-f-]{36}-(\d{13})\.git$/.exec(name)?.[1]
-    return at === undefined ? [] : [{ name, at: Number(at) }]
-  })
-}
-
-/** Before the first move there is no folder. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
+/** Whether what this server has left of a project can go: until another server than its home has a copy, it is the only one. */
+async function isSpare({ config, db }: RemoveDeps, home: string, projectId: string): Promise<boolean> {
+  if (config.replica === 'none') return true
+  const project = await getProjectOrDeleted(db, projectId)
+  return project === null || project.home === home || hasCurrentCopy(db, projectId)
 }

@@ -128,6 +128,17 @@ export async function leftCopies(
   return rows
 }
 
+/** The last finished move away from this server. Null: none that is so young that the log has every change since. */
+export async function lastMoveFrom(
+  db: DbOrTransaction,
+  { projectId, serverName }: { projectId: string; serverName: string },
+): Promise<Pick<MoveRow, 'home_epoch'> | null> {
+  const { rows } = await sql<Pick<MoveRow, 'home_epoch'>>`
+    select home_epoch from project_moves where project_id = ${projectId} and from_server = ${serverName}
+      and phase = 'done' and ended_at > now() - interval '6 days' order by ended_at desc limit 1`.execute(db)
+  return rows[0] ?? null
+}
+
 export async function recordRemoved(db: DbOrTransaction, moveId: string): Promise<void> {
   await updateRow(db, 'project_moves', { move_id: moveId }, { removed_at: sql<string>`now()` })
 }

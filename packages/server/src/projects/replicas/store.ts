@@ -71,6 +71,27 @@ export function changesAfter(
   return listRows(db, 'ref_changes', { project_id: projectId, seq }, 'seq')
 }
 
+/** The number of the last change that homes up to this epoch recorded, as far as the log tells. */
+export async function seqOfEpoch(
+  db: DbOrTransaction,
+  { projectId, epoch }: { projectId: string; epoch: number },
+): Promise<number> {
+  const { rows } = await sql<{ seq: string | number }>`
+    select coalesce(max(seq) filter (where epoch <= ${epoch}), min(seq) - 1,
+      (select seq from ref_counters where project_id = ${projectId}), 0) as seq
+    from ref_changes where project_id = ${projectId}`.execute(db)
+  return Number(rows[0]!.seq)
+}
+
+/** Whether another server than the home has everything that was acknowledged. */
+export async function hasCurrentCopy(db: DbOrTransaction, projectId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from projects p join project_replicas r using (project_id) left join ref_counters c using (project_id)
+    where p.project_id = ${projectId} and r.server <> p.home and r.epoch = p.home_epoch
+      and r.acknowledged_seq >= coalesce(c.seq, 0)`.execute(db)
+  return rows.length > 0
+}
+
 /** Whether these are all changes between the two. The log forgets those that a copy had followed a week ago. */
 export function isWholeLog(changes: Row<'ref_changes'>[], { after, upTo }: { after: number; upTo: number }): boolean {
   return changes.length === upTo - after
