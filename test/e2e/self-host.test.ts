@@ -1,6 +1,6 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
 }, 180_000)
 
-test('checks settings, and reports a problem of the server in one line', async () => {
+test('refuses what is no setting', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],
     [['SVC_PORT'], 'Not KEY=VALUE'],
@@ -88,12 +88,70 @@ test('checks settings, and reports a problem of the server in one line', async (
     const { code, stderr } = await svc('self-host', 'env', 'set', ...words)
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
   }
+}, 120_000)
+
+test('saves only settings that the server accepts, and says what to set instead', async () => {
+  const before = await readFile(file('self-host.env'), 'utf8')
+  const one = await svc('self-host', 'env', 'set', 'SVC_BACKUP_DIR=/mnt/backups', 'SVC_BACKUP_EVERY=often')
+  expect([one.code, one.stderr]).toEqual([
+    2,
+    expect.stringContaining('SVC_BACKUP_EVERY must be a duration such as 6h or 1d, but is "often".'),
+  ])
+  expect(one.stderr).toContain('Nothing was saved.')
+  expect(one.stderr).toContain('svc self-host env set SVC_BACKUP_DIR=/mnt/backups SVC_BACKUP_EVERY=24h')
+  const several = await svc('self-host', 'env', 'set', 'SVC_PORT=84210', 'SVC_ROLES=nonsense')
+  expect(several.stderr).toContain('SVC_PORT must be a whole number from 0 to 65535')
+  expect(several.stderr).toContain('SVC_ROLES must be api, worker or both')
+  // One without the other.
+  const half = await svc('self-host', 'env', 'set', 'SVC_GIT_HOST=github.com')
+  expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('go together')])
+  expect(half.stderr).toContain('svc self-host env set SVC_GIT_HOST=github.com SVC_GIT_HOST_TOKEN=-')
+  expect(await readFile(file('self-host.env'), 'utf8')).toBe(before)
+  expect(
+    (await svc('self-host', 'env', 'set', 'SVC_LLM_UPSTREAM_URL=http://127.0.0.1:9/v1', 'SVC_LLM_MODEL=m')).code,
+  ).toBe(0)
+  const needed = await svc('self-host', 'env', 'unset', 'SVC_LLM_MODEL')
+  expect([needed.code, needed.stderr]).toEqual([2, expect.stringContaining('SVC_LLM_MODEL must name the model')])
+  const unset = await svc('self-host', 'env', 'unset', 'SVC_LLM_MODEL', 'SVC_LLM_UPSTREAM_URL', 'SVC_LOG')
+  expect([unset.code, unset.stdout]).toEqual([0, '✓ SVC_LLM_MODEL removed\n✓ SVC_LLM_UPSTREAM_URL removed\n'])
+  expect(unset.stderr).toContain('SVC_LOG was not set.')
+  expect(await readFile(file('self-host.env'), 'utf8')).toBe(before)
+  const unknown = await svc('self-host', 'env', 'unset', 'SVC_PORTS')
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean SVC_PORT?')])
+}, 120_000)
+
+test('every command names the file of a saved setting that the server refuses, and how to change it', async () => {
   await svc('self-host', 'stop')
-  await svc('self-host', 'env', 'set', 'SVC_ROLES=nonsense')
-  const refused = await svc('self-host', 'start')
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES must be api, worker or both')])
-  await svc('self-host', 'env', 'set', 'SVC_ROLES=')
-  expect(await readFile(file('self-host.env'), 'utf8')).not.toContain('SVC_ROLES')
+  const before = await readFile(file('self-host.env'), 'utf8')
+  await appendFile(file('self-host.env'), 'SVC_ROLES="nonsense"\n')
+  for (const words of [
+    ['start'],
+    ['check'],
+    ['backup', join(home, 'backups')],
+    ['backups', join(home, 'backups')],
+    ['restore', join(home, 'backups')],
+    ['resume'],
+    ['doctor'],
+    ['rotate-key'],
+  ]) {
+    const { code, stderr } = await svc('self-host', ...words)
+    expect([words, code, stderr]).toEqual([
+      words,
+      1,
+      expect.stringContaining('A saved setting is invalid: SVC_ROLES must be api, worker or both, but has "nonsense".'),
+    ])
+    expect(stderr).toContain(`SVC_ROLES is saved in ${file('self-host.env')}.`)
+    for (const fix of ['set SVC_ROLES=api,worker', 'unset SVC_ROLES'])
+      expect(stderr).toContain(`svc self-host env ${fix}`)
+  }
+  expect((await svc('self-host', 'env', 'ls')).stderr).toContain('The server would not start: SVC_ROLES')
+  // Another setting can be saved meanwhile.
+  const other = await svc('self-host', 'env', 'set', 'SVC_LOG=json')
+  expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('The server does not start yet: SVC_ROLES')])
+  expect((await svc('self-host', 'env', 'unset', 'SVC_ROLES', 'SVC_LOG')).code).toBe(0)
+  expect(await readFile(file('self-host.env'), 'utf8')).toBe(before)
+  const shell = await run([program, 'self-host', 'check'], { env: { ...env, SVC_ROLES: 'nonsense' }, cwd: home })
+  expect([shell.code, shell.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES is set in this shell.')])
 }, 120_000)
 
 test('the systemd service runs the same program with the same settings', async () => {

@@ -7,7 +7,7 @@ import type { Filter } from './terminal/filter.ts'
 import type { Io } from './io.ts'
 import { findLink, type Link } from './config/link-file.ts'
 import { createOutput, type Output } from './terminal/output.ts'
-import { inProject, quote } from './arguments/shell-word.ts'
+import { inProject, quote, withSettings } from './arguments/shell-word.ts'
 import { type Client, clientOver, type Connection, type ProjectClient } from './requests.ts'
 
 export interface Context {
@@ -26,7 +26,7 @@ export interface Context {
   chosenProject(): Promise<boolean>
   /** The client of that project. */
   project: ProjectClient
-  /** A suggested command with the flags it needs here. */
+  /** A suggested command with the flags and the settings it needs here. */
   next(command: string): string
   /** Whether a user can answer a prompt. */
   interactive: boolean
@@ -42,7 +42,7 @@ export function createContext(io: Io, globals: Globals, filter: Filter | null = 
     get interactive() {
       return io.stdin.isTTY === true && io.stderr.isTTY && !globals.json
     },
-    next: (command) => inProject(command, globals.project),
+    next: (command) => withSettings(inProject(command, globals.project), io.env),
     configPath: () => configPath(io),
     config: once(() => readConfig(configPath(io))),
     link: once(() => findLink(io.cwd)),

@@ -7,7 +7,7 @@ import { ProgramEnded, UsageError } from './errors.ts'
 import type { Io } from './io.ts'
 import { createOutput } from './terminal/output.ts'
 import { globalFlagsWithValue, parseCommandLine } from './arguments/parse-command-line.ts'
-import { inProject } from './arguments/shell-word.ts'
+import { inProject, withSettings } from './arguments/shell-word.ts'
 import type { Unknown } from './arguments/unknown-command.ts'
 
 /** 0 success, 1 failure, 2 invalid command line; any other code is that of a program in a sandbox. */
@@ -51,7 +51,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     })
     const problem = explain(error, io)
     const next = problem.next.length > 0 ? problem.next : nextOf(error, words)
-    report(io, out, { ...problem, next: next.map((line) => inProject(line, chosen?.project)) })
+    report(io, out, { ...problem, next: next.map((line) => withSettings(inProject(line, chosen?.project), io.env)) })
     return error instanceof UsageError ? 2 : 1
   }
 }

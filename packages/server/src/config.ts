@@ -1,6 +1,7 @@
 /** The only file of the server that reads the environment. Throws once, listing every bad variable. */
 import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { SettingsProblem } from '@svc/contract/daemon/owner-socket'
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
 import { readBackups } from './config/backups.ts'
 import { readChecks } from './config/checks.ts'
@@ -20,8 +21,10 @@ import { type Failpoint, parseFailpoints } from './failpoint.ts'
 export type Config = ReturnType<typeof parseConfig>
 
 export class ConfigError extends Error {
-  constructor(problems: string[]) {
-    super(problems.join('\n'))
+  readonly problems: readonly SettingsProblem[]
+  constructor(problems: readonly SettingsProblem[]) {
+    super(problems.map(({ says }) => says).join('\n'))
+    this.problems = problems
     this.name = 'ConfigError'
   }
 }
@@ -42,6 +45,8 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
     DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
   }
 }
+
+export const defaultDataDir = () => join(homedir(), '.local/share/svc')
 
 export function readConfig(): Config {
   return parseConfig(process.env)
@@ -76,7 +81,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     ...readFleet(settings),
     ...readBackups(settings),
     ...readRetention(settings),
-    dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
+    dataDir: resolve(env.SVC_DATA_DIR || defaultDataDir()),
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     network: readNetwork(settings),
@@ -170,7 +175,7 @@ function readRoles(settings: Settings) {
   const roles = settings.list('SVC_ROLES')
   for (const role of roles)
     if (role !== 'api' && role !== 'worker')
-      settings.problems.push(`SVC_ROLES must be api, worker or both, but has ${JSON.stringify(role)}.`)
+      settings.problem(['SVC_ROLES'], `SVC_ROLES must be api, worker or both, but has ${JSON.stringify(role)}.`)
   return { api: roles.length === 0 || roles.includes('api'), worker: roles.length === 0 || roles.includes('worker') }
 }
 

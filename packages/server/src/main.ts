@@ -26,7 +26,7 @@ import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
-import { commands } from './startup/commands.ts'
+import { commands, withoutConfig } from './startup/commands.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfo } from './startup/server-info.ts'
@@ -42,6 +42,11 @@ const usage = `svc server runs the server in the foreground, until Ctrl-C. It ta
 /** `svc server`: runs until SIGTERM or SIGINT. A failure to start is one line and exit code 1. */
 export async function runServer(args: string[], hooks: StartupHooks): Promise<void> {
   const [first] = args
+  const early = first === undefined ? undefined : withoutConfig[first]
+  if (early !== undefined) {
+    process.stdout.write(`${JSON.stringify(await early())}\n`)
+    return
+  }
   const command = first === undefined ? undefined : commands[first]
   if (first !== undefined && command === undefined) {
     const isHelp = ['--help', '-h', 'help'].includes(first)

@@ -11,3 +11,24 @@ export function inProject(command: string, project: string | undefined): string 
     !command.includes('--project')
   return needed ? `${command} --project ${quote(project)}` : command
 }
+
+/** These commands find their server by the settings of this shell. */
+const ofThisServer =
+  /^svc self-host (start|stop|status|logs|owner-link|backup|restore|check|resume|doctor|rotate-key|move-database|upgrade)( |$)/
+
+/** Settings that lead to a server, and so have to be where its next command is pasted. */
+const leading = ['SVC_DATA_DIR', 'SVC_MASTER_KEY_FILE', 'DATABASE_URL'] as const
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Puts the settings of this shell before a suggested command that would otherwise act on another server. */
+export function withSettings(command: string, env: Env): string {
+  if (!ofThisServer.test(command)) return command
+  const port = command.startsWith('svc self-host start') && env.SVC_DATA_DIR ? ['SVC_PORT'] : []
+  const words = [...leading, ...port].flatMap((name) => {
+    if (!env[name]) return []
+    // It has a password.
+    return [name === 'DATABASE_URL' ? 'DATABASE_URL="$DATABASE_URL"' : `${name}=${quote(env[name])}`]
+  })
+  return [...words, command].join(' ')
+}

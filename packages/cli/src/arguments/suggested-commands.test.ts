@@ -174,7 +174,7 @@ async function answered(argv: readonly string[]): Promise<readonly string[]> {
 }
 
 /** Names of commands within a sentence that need an argument to run. */
-const namesOnly = ['svc cr merge', 'svc cr open', 'svc self-host env set KEY=VALUE']
+const namesOnly = ['svc cr merge', 'svc cr open', 'svc self-host env set KEY=VALUE', 'svc self-host env unset KEY']
 const complete = [...new Set(suggested.map(({ line }) => line))].filter(
   (line) => isComplete(line) && !namesOnly.includes(line),
 )
@@ -206,6 +206,6 @@ test.each(complete)('the suggested command succeeds: %s', async (line) => {
   await writeFile(config, JSON.stringify({ hosts: { work: { url: service.url } } }), { mode: 0o600 })
   const env = { SVC_PROJECT_ID: ids.project, SVC_BRANCH_NAME: 'work', SVC_CONFIG_FILE: config, SVC_SESSION_ID: null }
   const argv = await answered(words(line).map((word) => exampleId[line.split(' ')[1]!]?.[word] ?? word))
-  const { code, stderr } = await svc(argv, { service, env, cwd: folder.path, stdin: 'value\n' })
+  const { code, stderr } = await svc(argv, { service, env, cwd: folder.path, stdin: 'a-value-of-sixteen-or-more\n' })
   expect({ code, stderr }).toMatchObject({ code: 0 })
 })

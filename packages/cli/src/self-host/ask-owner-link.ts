@@ -13,7 +13,7 @@ import {
 } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { dataDirOf, serverEnvironment } from './launch.ts'
+import { dataDirOf, serverEnvironment } from './environment.ts'
 import { runningServer } from './state.ts'
 
 const answerMs = 15_000
@@ -33,7 +33,11 @@ export async function askOwnerLink(ctx: Context, email: string | null): Promise<
 
 /** The server that uses the data folder, however it was started; null when none answers. */
 export async function askServer(ctx: Context, ms = answerMs): Promise<ServerInfo | null> {
-  const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '', ms })
+  return askServerIn(await dataDirHere(ctx), ms)
+}
+
+export async function askServerIn(dataDir: string, ms = answerMs): Promise<ServerInfo | null> {
+  const asked = ask(dataDir, { method: 'GET', path: serverInfoPath, body: '', ms })
   const answer = await asked.catch(noServer)
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
 }

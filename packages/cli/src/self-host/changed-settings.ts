@@ -1,6 +1,6 @@
 /** Settings with which the next `svc self-host start` would differ from the running server. */
 import type { Context } from '../context.ts'
-import { serverEnvironment } from './launch.ts'
+import { serverEnvironment } from './environment.ts'
 import { programOf } from './running-program.ts'
 import { fingerprints, masked, readSettings } from './settings.ts'
 import type { ServerState } from './state.ts'

@@ -1,49 +1,30 @@
 /** Starts the server in the background and waits until it serves. */
+import type { ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { fingerprints, readSettings } from './settings.ts'
-import { bornAt, isAlive, isZombie, rememberServer, selfHostFile, type ServerState } from './state.ts'
+import { askServerIn } from './ask-owner-link.ts'
+import { dataDirOf, logOf, serverEnvironment } from './environment.ts'
+import { fingerprints } from './settings.ts'
+import { selfHostFile } from './self-host-file.ts'
+import { bornAt, isAlive, isZombie, rememberServer, type ServerState } from './state.ts'
 
 /** The first start creates a database. */
 const readyMs = 120_000
 /** A longer log is rotated at the next start, replacing the previous one. */
 const logBytesMax = 10 * 1024 * 1024
 
-/** Variables of the client alone. */
-const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
-
 export interface Started {
   state: ServerState
   /** Signs in the first user who opens it; null if one signed in before. */
   ownerLink: string | null
-}
-
-/** From the shell first, then from the settings file. */
-export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
-  const given = Object.entries({ ...(await readSettings(ctx)), ...ctx.io.env })
-  return Object.fromEntries(
-    given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),
-  )
-}
-
-/** Settings that only this shell has: the next start from another shell would lack them. */
-export async function unkeptSettings(ctx: Context): Promise<string[]> {
-  const kept = fingerprints((await readSettings(ctx)) ?? {})
-  const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return Object.entries(fingerprints(Object.fromEntries(shell)))
-    .filter(([name, hash]) => kept[name] !== hash)
-    .map(([name]) => name)
-}
-
-export function dataDirOf(env: Readonly<Record<string, string>>): string {
-  return resolve(env.SVC_DATA_DIR || join(env.HOME || homedir(), '.local/share/svc'))
+  /** After a restore, until `svc self-host resume`. */
+  held: ServerInfo['held']
 }
 
 /** The program and its first arguments; from source, Bun runs it. */
@@ -56,11 +37,6 @@ export function serverCommand(): [string, ...string[]] {
 export async function launchServer(ctx: Context): Promise<Started> {
   const env = await serverEnvironment(ctx)
   return withStartLock(ctx, () => startServer(ctx, { command: serverCommand(), env }))
-}
-
-/** Where a server with these settings, started here, writes its log. */
-export function logOf(env: Readonly<Record<string, string>>): string {
-  return join(dataDirOf(env), 'log', 'server.log')
 }
 
 /** For a caller that holds the start lock. */
@@ -82,9 +58,10 @@ export async function startServer(
     started_at: new Date(ctx.io.now()).toISOString(),
     settings: fingerprints(env),
   }
-  await rememberServer(ctx, state)
+  const held = (await askServerIn(state.data_dir))?.held ?? null
+  await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
-  return { state, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
+  return { state, held, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
 }
 
 async function prepareLog(log: string): Promise<number> {
@@ -127,7 +104,8 @@ async function untilReady(
       const said = (await readFile(log)).subarray(from).toString()
       const url = /^ {2}Dashboard +(https?:\/\/\S+)$/m.exec(said)?.[1]
       if (url !== undefined) return url
-      if (!isAlive(pid) || (await isZombie(pid))) throw ended(said, log)
+      // What it wrote last may have come after the look at the log.
+      if (!isAlive(pid) || (await isZombie(pid))) throw ended((await readFile(log)).subarray(from).toString(), log)
       const seconds = Math.round((io.now() - began) / 1000)
       if (seconds * 1000 > readyMs) throw tooSlow(pid, log)
       out.passing(`${phase(said)} (${seconds} s)`)
@@ -148,11 +126,20 @@ const endMsMax = 15_000
 async function endStarted(pid: number, interrupted: AbortSignal): Promise<void> {
   const isRunning = async () => isAlive(pid) && !(await isZombie(pid))
   if (!(await isRunning())) return
-  process.kill(pid, 'SIGTERM')
+  end(pid, 'SIGTERM')
   const until = Date.now() + endMsMax
   while (!interrupted.aborted && (await isRunning())) {
-    if (Date.now() > until) process.kill(pid, 'SIGKILL')
+    if (Date.now() > until) end(pid, 'SIGKILL')
     await delay(50)
+  }
+}
+
+/** It may end by itself at this moment. */
+function end(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -2,8 +2,9 @@
 import { parseJson } from '@svc/contract/json'
 import { replacePrivateFile } from '../config/private-file.ts'
 import { readFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
+import { selfHostFile, stateFileOf } from './self-host-file.ts'
 
 export interface ServerState {
   pid: number
@@ -17,12 +18,7 @@ export interface ServerState {
   settings?: Record<string, string>
 }
 
-type Where = Pick<Context, 'configPath'>
-
-/** Settings, state and lock are next to the client's configuration. */
-export function selfHostFile(ctx: Where, name: 'env' | 'json' | 'lock'): string {
-  return join(dirname(ctx.configPath()), `self-host.${name}`)
-}
+type Where = Pick<Context, 'configPath' | 'io'>
 
 export async function runningServer(ctx: Where): Promise<ServerState | null> {
   const state = await recordedServer(ctx)
@@ -35,8 +31,25 @@ export async function leftServer(ctx: Where): Promise<ServerState | null> {
   return state === null || (await isRunning(state)) ? null : state
 }
 
+/** The running server that the commands mean without a SVC_DATA_DIR in their shell. */
+export async function usualServer(ctx: Where): Promise<ServerState | null> {
+  const state = await read(selfHostFile(ctx, 'json'))
+  return state !== null && (await isRunning(state)) ? state : null
+}
+
+/** A shell may name the data folder of another server than the usual one, such as a restored copy beside its original. */
 async function recordedServer(ctx: Where): Promise<ServerState | null> {
-  const text = await readFile(selfHostFile(ctx, 'json'), 'utf8').catch(() => null)
+  const usual = await read(selfHostFile(ctx, 'json'))
+  const folder = folderOfShell(ctx)
+  return folder === null || usual?.data_dir === folder ? usual : read(stateFileOf(ctx, folder))
+}
+
+function folderOfShell({ io }: Where): string | null {
+  return io.env.SVC_DATA_DIR ? resolve(io.env.SVC_DATA_DIR) : null
+}
+
+async function read(path: string): Promise<ServerState | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
   return text === null ? null : parse(text)
 }
 
@@ -44,12 +57,19 @@ async function isRunning({ pid, born }: ServerState): Promise<boolean> {
   return isAlive(pid) && (await bornAt(pid)) === born && !(await isZombie(pid))
 }
 
-export async function rememberServer(ctx: Where, state: ServerState): Promise<void> {
-  await replacePrivateFile(selfHostFile(ctx, 'json'), `${JSON.stringify(state, null, 2)}\n`)
+/** Never over the state of a server of another folder, and a copy does not become the usual server. */
+export async function rememberServer(ctx: Where, state: ServerState, { isCopy }: { isCopy: boolean }): Promise<void> {
+  const [main, own] = [selfHostFile(ctx, 'json'), stateFileOf(ctx, state.data_dir)]
+  const usual = await read(main)
+  const isApart = folderOfShell(ctx) !== null && usual?.data_dir !== state.data_dir && (isCopy || usual !== null)
+  await replacePrivateFile(isApart ? own : main, `${JSON.stringify(state, null, 2)}\n`)
+  if (!isApart) await rm(own, { force: true })
 }
 
 export async function forgetServer(ctx: Where): Promise<void> {
-  await rm(selfHostFile(ctx, 'json'), { force: true })
+  const folder = folderOfShell(ctx)
+  const isUsual = folder === null || (await read(selfHostFile(ctx, 'json')))?.data_dir === folder
+  await rm(isUsual ? selfHostFile(ctx, 'json') : stateFileOf(ctx, folder), { force: true })
 }
 
 export function isAlive(pid: number): boolean {

@@ -1,7 +1,7 @@
 /** How the commands name what a server runs in sandboxes, and how long it goes on without one. */
 import type { RunningSandboxes } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
-import { serverEnvironment } from './launch.ts'
+import { serverEnvironment } from './environment.ts'
 
 type Counts = Pick<RunningSandboxes, 'sessions' | 'apps' | 'checks'>
 

@@ -15,7 +15,7 @@ interface Problem {
 }
 
 export function explain(error: unknown, io: Pick<Io, 'env' | 'signal'>): Problem {
-  if (error instanceof UsageError) return problem(error.message, 'usage', error)
+  if (error instanceof UsageError) return problem(error.message, 'usage', error, {}, error.lines)
   if (error instanceof Refusal) return problem(error.message, error.code, error, error.detail, error.lines)
   if (error instanceof ServiceError) return explainService(error, {})
   if (error instanceof Guided) return explainService(error.refusal, error)

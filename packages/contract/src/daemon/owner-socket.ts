@@ -23,6 +23,8 @@ export interface ServerInfo {
   version?: string
   program?: string
   sandboxes?: RunningSandboxes
+  /** After a restore, until `svc self-host resume`. */
+  held?: { backup_created_at: string } | null
 }
 
 /** The sandboxes of a server that a later server can continue. */
@@ -46,4 +48,15 @@ export interface UpgradeReport {
   /** The migrations that its start applies. Null when the database was not readable. */
   migrations: number | null
   problems: { name: 'database' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]
+}
+
+/** The input of `svc server --examine-settings`: each is a whole environment. It answers with the problems of each. */
+export interface SettingsToExamine {
+  settings: Record<string, string>[]
+}
+
+export interface SettingsProblem {
+  /** The settings that have to change. */
+  names: string[]
+  says: string
 }

@@ -22,7 +22,12 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
   if (keep !== null && parseKeep(keep) === null)
     settings.refuse('SVC_BACKUP_KEEP', 'must be a count of backups such as 30, or an age such as 14d')
   if (dir === null && (every ?? keep ?? keyFile) !== null)
-    settings.problems.push('SVC_BACKUP_EVERY, SVC_BACKUP_KEEP and SVC_BACKUP_KEY_FILE need SVC_BACKUP_DIR.')
+    settings.problem(
+      ['SVC_BACKUP_DIR', 'SVC_BACKUP_EVERY', 'SVC_BACKUP_KEEP', 'SVC_BACKUP_KEY_FILE'].filter(
+        (name) => name === 'SVC_BACKUP_DIR' || settings.text(name) !== null,
+      ),
+      'SVC_BACKUP_EVERY, SVC_BACKUP_KEEP and SVC_BACKUP_KEY_FILE need SVC_BACKUP_DIR.',
+    )
   if (dir === null || everyMs === null) return { backups: null }
   return { backups: { dir: resolve(dir), everyMs, keep, keyFile: keyFile === null ? null : resolve(keyFile) } }
 }

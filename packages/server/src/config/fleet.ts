@@ -26,7 +26,10 @@ function readReplica(settings: Settings, peerUrl: string | null): ReplicaMode {
   const chosen = settings.choice('SVC_REPLICA', ['sync', 'async', 'none'])
   if (peerUrl !== null) return chosen
   if (settings.text('SVC_REPLICA') !== null && chosen !== 'none')
-    settings.problems.push('SVC_REPLICA needs SVC_PEER_URL: a copy is on another server of the same database.')
+    settings.problem(
+      ['SVC_REPLICA', 'SVC_PEER_URL'],
+      'SVC_REPLICA needs SVC_PEER_URL: a copy is on another server of the same database.',
+    )
   return 'none'
 }
 
@@ -50,19 +53,25 @@ function readPeer(settings: Settings): Peer {
   if (pathname !== '/' || search !== '' || username !== '')
     settings.refuse('SVC_PEER_URL', 'has to be an address without a path, such as https://10.0.0.7:8421')
   const needed = [
-    ['DATABASE_URL', 'the PostgreSQL that all servers use'],
-    ['SVC_PUBLIC_URL', 'the address that users open, the same on every server'],
-  ].flatMap(([name, what]) => (settings.text(name!) === null ? [`${name} (${what})`] : []))
-  if (needed.length > 0) settings.problems.push(`SVC_PEER_URL needs ${needed.join(' and ')}.`)
+    { name: 'DATABASE_URL', what: 'the PostgreSQL that all servers use' },
+    { name: 'SVC_PUBLIC_URL', what: 'the address that users open, the same on every server' },
+  ].filter(({ name }) => settings.text(name) === null)
+  if (needed.length > 0)
+    settings.problem(
+      ['SVC_PEER_URL', ...needed.map(({ name }) => name)],
+      `SVC_PEER_URL needs ${needed.map(({ name, what }) => `${name} (${what})`).join(' and ')}.`,
+    )
   const host = settings.text('SVC_HOST') ?? '127.0.0.1'
   const isEncrypted = protocol === 'https:'
   const peerListen = readPeerListen(settings) ?? (isEncrypted ? { host, port: Number(port) || 443 } : null)
   if (peerListen?.port === settings.integer('SVC_PORT', 8420, 0, 65535))
-    settings.problems.push(
+    settings.problem(
+      ['SVC_PORT', 'SVC_PEER_URL', 'SVC_PEER_LISTEN'],
       `SVC_PEER_URL with ${isEncrypted ? 'https' : 'SVC_PEER_LISTEN'} needs another port than SVC_PORT (${peerListen.port}).`,
     )
   if (peerListen === null && settings.text('SVC_PROXY_PROTOCOL') === '1')
-    settings.problems.push(
+    settings.problem(
+      ['SVC_PEER_URL', 'SVC_PEER_LISTEN'],
       'SVC_PEER_URL needs a port of its own beside SVC_PROXY_PROTOCOL, because other servers send no PROXY header. Start it with https, or set SVC_PEER_LISTEN.',
     )
   return { peerUrl, peerListen }

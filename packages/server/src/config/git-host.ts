@@ -5,7 +5,10 @@ export function readGitHost(settings: Settings) {
   const [host, token] = [settings.text('SVC_GIT_HOST'), settings.text('SVC_GIT_HOST_TOKEN')]
   if (host === null && token === null) return null
   if (host === null || token === null) {
-    settings.problems.push('SVC_GIT_HOST and SVC_GIT_HOST_TOKEN go together: set both or none.')
+    settings.problem(
+      ['SVC_GIT_HOST', 'SVC_GIT_HOST_TOKEN'],
+      'SVC_GIT_HOST and SVC_GIT_HOST_TOKEN go together: set both or none.',
+    )
     return null
   }
   if (!/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host))
@@ -23,7 +26,8 @@ export function readFileRepositories(settings: Settings, isOwnMachine: boolean):
   const roots = text.split(':').filter((root) => root !== '')
   for (const root of roots)
     if (!root.startsWith('/') || root === '/')
-      settings.problems.push(
+      settings.problem(
+        ['SVC_FILE_REPOSITORY_ROOTS'],
         `SVC_FILE_REPOSITORY_ROOTS must list absolute folders below /, separated by colons, but has ${JSON.stringify(root)}.`,
       )
   return roots.length === 0 ? null : { roots }

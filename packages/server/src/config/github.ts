@@ -20,22 +20,28 @@ export function readGitHub(settings: Settings): GitHubConfig {
     const [host = '', api = `https://${host.toLowerCase()}/api/v3`] = entry.split('=')
     if (/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host) && isHttpUrl(api)) apis[host.toLowerCase()] = api.replace(/\/+$/, '')
     else
-      settings.problems.push(
+      settings.problem(
+        ['SVC_GITHUB_HOSTS'],
         `SVC_GITHUB_HOSTS must list host names, or host=https://url-of-its-api, but has ${JSON.stringify(entry)}.`,
       )
   }
   const [id, file] = [settings.text('SVC_GITHUB_APP_ID'), settings.text('SVC_GITHUB_APP_PRIVATE_KEY_FILE')]
   if (id === null && file === null) return { apis, app: null }
   if (id === null || file === null) {
-    settings.problems.push('SVC_GITHUB_APP_ID and SVC_GITHUB_APP_PRIVATE_KEY_FILE go together: set both or none.')
+    settings.problem(
+      ['SVC_GITHUB_APP_ID', 'SVC_GITHUB_APP_PRIVATE_KEY_FILE'],
+      'SVC_GITHUB_APP_ID and SVC_GITHUB_APP_PRIVATE_KEY_FILE go together: set both or none.',
+    )
     return { apis, app: null }
   }
-  if (!/^[A-Za-z0-9.]{1,64}$/.test(id)) settings.problems.push('SVC_GITHUB_APP_ID must be the App’s id or client id.')
+  if (!/^[A-Za-z0-9.]{1,64}$/.test(id))
+    settings.problem(['SVC_GITHUB_APP_ID'], 'SVC_GITHUB_APP_ID must be the App’s id or client id.')
   const privateKeyFile = resolve(file)
   try {
     createPrivateKey(readFileSync(privateKeyFile, 'utf8'))
   } catch {
-    settings.problems.push(
+    settings.problem(
+      ['SVC_GITHUB_APP_PRIVATE_KEY_FILE'],
       `SVC_GITHUB_APP_PRIVATE_KEY_FILE must be a readable private key (PEM), but is ${privateKeyFile}.`,
     )
   }

@@ -14,7 +14,6 @@ export interface UpstreamConfig {
 }
 
 export function readModels(settings: Settings) {
-  const { problems } = settings
   const url = settings.url('SVC_LLM_UPSTREAM_URL')
   const path = settings.text('SVC_LLM_UPSTREAMS_FILE')
   const file = path === null ? null : resolve(path)
@@ -23,16 +22,27 @@ export function readModels(settings: Settings) {
   const modelNames = settings.list('SVC_LLM_MODELS')
   const list: UpstreamConfig[] = []
   if (url === null && file === null && modelNames.length > 0)
-    problems.push('SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE must be set too.')
+    settings.problem(
+      ['SVC_LLM_MODELS', 'SVC_LLM_UPSTREAM_URL'],
+      'SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE must be set too.',
+    )
   if (url !== null) {
-    if (name === null) problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL must name the model to use there.')
-    if (file !== null) problems.push('Set SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE, not both.')
+    if (name === null)
+      settings.problem(
+        ['SVC_LLM_UPSTREAM_URL', 'SVC_LLM_MODEL'],
+        'SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL must name the model to use there.',
+      )
+    if (file !== null)
+      settings.problem(
+        ['SVC_LLM_UPSTREAMS_FILE', 'SVC_LLM_UPSTREAM_URL'],
+        'Set SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE, not both.',
+      )
   }
-  if (file !== null && url === null) list.push(...readFile(file, problems))
+  if (file !== null && url === null) list.push(...readFile(file, settings))
   const first = url === null ? (list[0] ?? null) : { url, keys: key === null ? [] : [key] }
   const model = name ?? list.flatMap(({ models }) => models).find((each) => !each.includes('*')) ?? null
   if (first !== null && model === null && url === null)
-    problems.push('SVC_LLM_MODEL must name a model: the upstreams only list patterns.')
+    settings.problem(['SVC_LLM_MODEL'], 'SVC_LLM_MODEL must name a model: the upstreams only list patterns.')
   return {
     /** The upstream and model for sessions that name none. */
     model: first === null ? null : { url: first.url, key: first.keys[0] ?? null, name: model ?? '' },
@@ -44,13 +54,16 @@ export function readModels(settings: Settings) {
   }
 }
 
-function readFile(file: string, problems: string[]): UpstreamConfig[] {
+function readFile(file: string, settings: Settings): UpstreamConfig[] {
   try {
     const read = parseUpstreams(readFileSync(file, 'utf8'))
     if (typeof read !== 'string') return read
-    problems.push(`SVC_LLM_UPSTREAMS_FILE (${file}): ${read}`)
+    settings.problem(['SVC_LLM_UPSTREAMS_FILE'], `SVC_LLM_UPSTREAMS_FILE (${file}): ${read}`)
   } catch (error) {
-    problems.push(`SVC_LLM_UPSTREAMS_FILE (${file}) cannot be read: ${(error as Error).message}`)
+    settings.problem(
+      ['SVC_LLM_UPSTREAMS_FILE'],
+      `SVC_LLM_UPSTREAMS_FILE (${file}) cannot be read: ${(error as Error).message}`,
+    )
   }
   return []
 }

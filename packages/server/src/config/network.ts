@@ -48,7 +48,8 @@ function readProxies(settings: Settings): (address: string) => boolean {
 function readProxyProtocol(settings: Settings): boolean {
   const isOn = settings.flag('SVC_PROXY_PROTOCOL', false)
   if (isOn && settings.list('SVC_TRUSTED_PROXIES').length === 0)
-    settings.problems.push(
+    settings.problem(
+      ['SVC_PROXY_PROTOCOL', 'SVC_TRUSTED_PROXIES'],
       'SVC_PROXY_PROTOCOL needs SVC_TRUSTED_PROXIES: the addresses from which the balancer connects.',
     )
   return isOn

@@ -7,7 +7,8 @@ export function readOidc(settings: Settings) {
   const clientSecret = settings.text('SVC_OIDC_CLIENT_SECRET')
   if (issuer === null && clientId === null && clientSecret === null) return null
   if (issuer === null || clientId === null || clientSecret === null) {
-    settings.problems.push(
+    settings.problem(
+      ['SVC_OIDC_ISSUER', 'SVC_OIDC_CLIENT_ID', 'SVC_OIDC_CLIENT_SECRET'],
       'SVC_OIDC_ISSUER, SVC_OIDC_CLIENT_ID and SVC_OIDC_CLIENT_SECRET go together: set all or none.',
     )
     return null
@@ -19,7 +20,7 @@ export function readOidc(settings: Settings) {
     return null
   }
   const name = (settings.text('SVC_OIDC_NAME') ?? url.host).trim()
-  if (name.length > 60) settings.problems.push('SVC_OIDC_NAME must be a name of at most 60 characters.')
+  if (name.length > 60) settings.problem(['SVC_OIDC_NAME'], 'SVC_OIDC_NAME must be a name of at most 60 characters.')
   /** `name` is the provider's name on the sign-in button. */
   return { issuer, clientId, clientSecret, name }
 }

@@ -35,9 +35,9 @@ export function readSandboxes(settings: Settings) {
     freezeSeconds: settings.integer('SVC_RUNTIME_FREEZE_SECONDS', 60, 0, 86_400),
     /** A frozen runtime stops after this time; 0 for never. */
     stopSeconds: settings.integer('SVC_RUNTIME_STOP_SECONDS', 600, 0, 2_000_000),
-    egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
+    egress: readEgress(settings),
     /** Paths of this machine that no sandbox may read. */
-    hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),
+    hiddenPaths: readHiddenPaths(settings),
   }
 }
 
@@ -54,24 +54,28 @@ const neededPaths = [
   '/sbin',
 ]
 
-function readHiddenPaths(text: string, problems: string[]): string[] {
+function readHiddenPaths(settings: Settings): string[] {
+  const text = settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? ''
   const paths = text.split(':').flatMap((path) => (path === '' ? [] : [path.replace(/\/+$/, '')]))
   for (const path of paths) {
     const isNeeded = neededPaths.some((needed) => `${needed}/`.startsWith(`${path}/`))
     if (!path.startsWith('/') || path.includes('/../') || isNeeded)
-      problems.push(
+      settings.problem(
+        ['SVC_SANDBOX_HIDDEN_PATHS'],
         `SVC_SANDBOX_HIDDEN_PATHS must list absolute paths, separated by colons, that programs do not need, but has ${JSON.stringify(path)}.`,
       )
   }
   return paths
 }
 
-function readEgress(text: string, problems: string[]): OperatorEgress {
+function readEgress(settings: Settings): OperatorEgress {
+  const text = settings.text('SVC_EGRESS') ?? 'any'
   if (text === 'none' || text === 'any') return text
   return text.split(',').flatMap((part) => {
     const parsed = parseEgressPattern(part.trim())
     if (typeof parsed !== 'string') return parsed
-    problems.push(
+    settings.problem(
+      ['SVC_EGRESS'],
       `SVC_EGRESS must be any, none or hosts separated by commas, but ${JSON.stringify(part.trim())} ${parsed}.`,
     )
     return []

@@ -1,6 +1,8 @@
+import type { SettingsProblem } from '@svc/contract/daemon/owner-socket'
+
 /** The environment as settings. A bad value becomes a problem for the operator, and reads as its default. */
 export class Settings {
-  readonly problems: string[] = []
+  readonly problems: SettingsProblem[] = []
   readonly #env: Record<string, string | undefined>
 
   constructor(env: Record<string, string | undefined>) {
@@ -13,13 +15,17 @@ export class Settings {
   }
 
   refuse(name: string, rule: string): void {
-    this.problems.push(`${name} ${rule}, but is ${JSON.stringify(this.#env[name])}.`)
+    this.problem([name], `${name} ${rule}, but is ${JSON.stringify(this.#env[name])}.`)
+  }
+
+  problem(names: string[], says: string): void {
+    this.problems.push({ names, says })
   }
 
   /** `problem` never repeats the value, which may be a secret. */
   secret(name: string, isValid: (text: string) => boolean, problem: string): string | null {
     const text = this.text(name)
-    if (text !== null && !isValid(text)) this.problems.push(`${name} ${problem}`)
+    if (text !== null && !isValid(text)) this.problem([name], `${name} ${problem}`)
     return text
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import pino from 'pino'
+import { defaultDataDir } from '../config.ts'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { greet, wordsOnLeft } from './banner.ts'
@@ -39,9 +40,10 @@ test('a server whose disk lacks repositories of its projects names them at its s
 test('the command that ends what goes on names the settings of this server', () => {
   const { config } = app.deps
   const left = { sessions: 1, apps: 0, checks: 0 }
-  expect(wordsOnLeft({ ...config, databaseUrl: null, peerUrl: null }, left, './svc')).toContain(
-    'To end it: ./svc self-host stop --sessions\n',
-  )
+  const usual = { ...config, databaseUrl: null, peerUrl: null, dataDir: defaultDataDir() }
+  expect(wordsOnLeft(usual, left, './svc')).toContain('To end it: ./svc self-host stop --sessions\n')
+  const apart = { ...usual, dataDir: '/srv/copy' }
+  expect(wordsOnLeft(apart, left, './svc')).toContain(`To end it: SVC_DATA_DIR='/srv/copy' ./svc self-host stop`)
   const several = { ...config, databaseUrl: 'postgres://db/svc', peerUrl: 'https://10.0.0.7', dataDir: "/srv/ada's" }
   expect(wordsOnLeft(several, left, './svc')).toContain(
     `To end it: SVC_DATA_DIR='/srv/ada'\\''s' DATABASE_URL="$DATABASE_URL" ./svc self-host stop --sessions\n`,

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
 import { hasDashboardSessions } from '../auth/dashboard-session.ts'
-import { type Config, settingNames } from '../config.ts'
+import { type Config, defaultDataDir, settingNames } from '../config.ts'
 import { missingHiddenPaths, unknownSettings } from '../config/warnings.ts'
 import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
@@ -38,7 +38,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
   if (held !== null)
     lines.push(
       `  Held         restored from a backup of ${held.backup_created_at}: it answers reads only, and nothing acts.`,
-      `               To let it act, once its original is off: ${command} self-host resume`,
+      `               To let it act, once its original is off: ${selfHostCommand(deps.config, command, 'resume')}`,
     )
   // Other servers share the database, and projects name their home by this name.
   if (peerUrl !== null) lines.push(`  Server       ${deps.serverName} (other servers reach it at ${peerUrl})`)
@@ -59,7 +59,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       `  Owner link   ${(await makeOwnerLink(deps, owner.user_id)).url}`,
       '               (signs you in once, within 24 hours)',
     )
-  else lines.push(`  Owner link   ${command} self-host owner-link`)
+  else lines.push(`  Owner link   ${selfHostCommand(deps.config, command, 'owner-link')}`)
   lines.push('', ...(await withoutEffect(deps, hooks)))
   return async () =>
     [
@@ -101,13 +101,18 @@ function whatStops({ sandboxes, config }: Deps, command: string): string[] {
   return [`  ${what}${joint} agents, apps and checks go on. To end them: ${endCommand(config, command)}`]
 }
 
-/** With the settings that find this server's sandboxes once it is stopped. The shell that started it has the URL, which holds a password. */
-function endCommand({ databaseUrl, peerUrl, dataDir }: Config, command: string): string {
+/** With the settings that find this server, also once it is stopped. The shell that started it has the URL, which holds a password. */
+function selfHostCommand({ databaseUrl, dataDir }: Config, command: string, words: string): string {
+  const isUsual = dataDir === defaultDataDir()
   const settings = [
-    ...(peerUrl === null ? [] : [`SVC_DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `]),
+    ...(isUsual ? [] : [`SVC_DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `]),
     ...(databaseUrl === null ? [] : ['DATABASE_URL="$DATABASE_URL" ']),
   ]
-  return `${settings.join('')}${command} self-host stop --sessions`
+  return `${settings.join('')}${command} self-host ${words}`
+}
+
+function endCommand(config: Config, command: string): string {
+  return selfHostCommand(config, command, 'stop --sessions')
 }
 
 /** Printed by a server that stops. */

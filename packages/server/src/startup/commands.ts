@@ -23,6 +23,11 @@ export const commands: Record<string, Command> = {
   '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
 }
 
+/** These come before the configuration is read. */
+export const withoutConfig: Record<string, () => Promise<unknown>> = {
+  '--examine-settings': async () => (await import('./examine-settings.ts')).examineSettings(JSON.parse(await input())),
+}
+
 /** Other users of the machine can read arguments, and none of them stdin. */
 function input(): Promise<string> {
   return new Response(Bun.stdin.stream()).text()

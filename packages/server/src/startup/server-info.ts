@@ -7,11 +7,12 @@ import type { Deps } from '../deps.ts'
 import { countOfSessions } from '../sandboxes/store.ts'
 import { version } from '../version.ts'
 
-type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log'>
+type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log' | 'hold'>
 
 export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
   const { publicUrl, dataDir } = deps.config
-  const info = { pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath }
+  const held = deps.hold.held === null ? null : { backup_created_at: deps.hold.held.backup_created_at }
+  const info = { pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held }
   try {
     return { ...info, sandboxes: await runningSandboxes(deps) }
   } catch (error) {
@@ -22,7 +23,11 @@ export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
 }
 
 /** The sandboxes of this machine, also those that this server has yet to take over. */
-export async function runningSandboxes({ config, sandboxes, db }: Omit<InfoDeps, 'log'>): Promise<RunningSandboxes> {
+export async function runningSandboxes({
+  config,
+  sandboxes,
+  db,
+}: Omit<InfoDeps, 'log' | 'hold'>): Promise<RunningSandboxes> {
   const ids = ((await sandboxes?.list()) ?? []).map(({ sandboxId }) => sandboxId)
   const [sessions, apps, checks] = await Promise.all([
     countOfSessions(db, ids.filter(isUuid)),

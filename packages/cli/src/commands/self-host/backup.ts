@@ -5,6 +5,8 @@ import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
+import { serverEnvironment } from '../../self-host/environment.ts'
+import { freePortFrom } from '../../self-host/free-port.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
 interface Missing {
@@ -199,9 +201,21 @@ export const restore = command({
     for (const { project_id, reason } of done.missing)
       out.warn(`The backup is without the repository of ${project_id}: ${reason}`)
     out.note('The server is held: it answers reads only, and nothing acts.')
-    out.note('Next: svc self-host check, svc self-host start, and once its original is off: svc self-host resume')
+    const { next } = ctx
+    out.note(`Next: ${next('svc self-host check')}`)
+    out.note(`Then: ${await startCommand(ctx)}`)
+    out.note(`Once its original is off: ${next('svc self-host resume')}`)
   },
 })
+
+/** The original may run beside it and have the port. */
+async function startCommand(ctx: Context): Promise<string> {
+  const command = ctx.next('svc self-host start')
+  const { SVC_PORT: port = '8420', SVC_HOST: host = '127.0.0.1' } = await serverEnvironment(ctx)
+  const free = await freePortFrom(Number(port), host)
+  if (free === Number(port)) return command
+  return `SVC_PORT=${free} ${command.replace(/SVC_PORT=\S+ /, '')}`
+}
 
 interface Resumed {
   resumed: boolean
@@ -224,6 +238,7 @@ export const resume = command({
     if (out.json) return out.document(done)
     if (!done.resumed) return out.note('Nothing is held here.')
     out.line(green('✓ '), 'Resumed: everything acts again')
+    out.note(`To make it the host selfhost of this client: ${ctx.next('svc self-host start')}`)
   },
 })
 

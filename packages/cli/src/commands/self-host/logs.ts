@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { logOf, serverEnvironment } from '../../self-host/launch.ts'
+import { logOf, serverEnvironment } from '../../self-host/environment.ts'
 import { parseLine, readable } from '../../self-host/log-lines.ts'
 import { runningServer } from '../../self-host/state.ts'
 

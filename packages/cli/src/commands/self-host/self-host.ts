@@ -5,9 +5,11 @@ import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { dataDirOf, serverCommand, serverEnvironment } from '../../self-host/launch.ts'
+import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
+import { serverCommand } from '../../self-host/launch.ts'
 import { writeSettings } from '../../self-host/settings.ts'
-import { leftServer, runningServer, selfHostFile, type ServerState } from '../../self-host/state.ts'
+import { selfHostFile } from '../../self-host/self-host-file.ts'
+import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
@@ -24,7 +26,10 @@ export const configure = command({
       })
     const path = await writeSettings(ctx, await askSettings(ctx))
     ctx.out.line(green('✓ '), `Saved in ${path}`)
-    if ((await runningServer(ctx)) !== null) ctx.out.note('Applies at the next start: svc self-host stop, then start.')
+    if ((await runningServer(ctx)) !== null)
+      ctx.out.note(
+        `Applies at the next start: ${ctx.next('svc self-host stop')}, then ${ctx.next('svc self-host start')}`,
+      )
   },
 })
 
@@ -93,7 +98,7 @@ async function showStopped(ctx: Context, left: ServerState | null): Promise<void
     ['log', left?.log ?? null],
   ])
   if (left !== null) out.note(await leftRunning(ctx))
-  out.note('Next: svc self-host start')
+  out.note(`Next: ${ctx.next('svc self-host start')}`)
 }
 
 /** Finds the server by its state file, or by the socket of its data folder. */

@@ -4,13 +4,14 @@ import type { Context } from '../../context.ts'
 import { knownHosts } from '../../config/hosts.ts'
 import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
-import { askReady } from '../../self-host/ask-ready.ts'
-import { askServer } from '../../self-host/ask-owner-link.ts'
+import { askServer, askServerIn } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { launchServer, unkeptSettings } from '../../self-host/launch.ts'
+import { insteadOfSettings } from '../../self-host/invalid-settings.ts'
+import { serverEnvironment, unkeptSettings } from '../../self-host/environment.ts'
+import { launchServer } from '../../self-host/launch.ts'
 import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
-import { runningServer } from '../../self-host/state.ts'
+import { runningServer, type ServerState, usualServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
 export const start = command({
@@ -25,13 +26,7 @@ export const start = command({
   async run(ctx, { flags }) {
     const { out } = ctx
     const running = await runningServer(ctx)
-    if (running !== null) {
-      await register(ctx, running.url)
-      if (out.json) return out.document({ ...running, started: false, owner_link: null })
-      out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
-      warnOfChanges(ctx, await changedSettings(ctx, { pid: running.pid, state: running }))
-      return out.note('Next: svc self-host status · svc self-host owner-link')
-    }
+    if (running !== null) return sayRunning(ctx, running)
     const other = await askServer(ctx)
     if (other !== null)
       throw new Refusal(
@@ -44,25 +39,21 @@ export const start = command({
       )
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
-    const { state, ownerLink } = await launchServer(ctx)
-    const held = (await askReady(state))?.held ?? null
-    // A restored copy may run beside its original, whose host stays.
-    if (held === null) await register(ctx, state.url)
+    const { state, ownerLink, held } = await launchServer(ctx).catch(async (error: unknown) => {
+      throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
+    })
+    const isRegistered = held == null && (await register(ctx, state))
     const unkept = await unkeptSettings(ctx)
     if (out.json) return out.document({ ...state, started: true, owner_link: ownerLink })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
-    if (held !== null) {
-      out.warn(
-        `Restored from a backup of ${out.time(held.backup_created_at)}: it answers reads only, and nothing acts. Once its original is off: svc self-host resume`,
-      )
-      return out.note('Next: svc self-host check · svc self-host resume · svc self-host stop')
-    }
+    if (held != null) return sayHeld(ctx, held)
+    if (!isRegistered) sayOtherHost(ctx, state.url)
     if (ownerLink !== null) {
       out.line()
       out.line('Open this link once, within 24 hours, to sign in:')
       out.line('  ', cyan(ownerLink))
       out.line()
-    } else out.note('To sign in a browser: svc self-host owner-link')
+    } else out.note(`To sign in a browser: ${ctx.next('svc self-host owner-link')}`)
     if (ctx.interactive && !flags.yes) {
       const model = await askFirstModel(ctx, state)
       if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
@@ -73,16 +64,49 @@ export const start = command({
         `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For the next start: svc self-host env set ${words.join(' ')}`,
       )
     }
-    out.note('Next: svc tour · svc self-host logs · svc self-host stop')
+    out.note(`Next: svc tour · ${ctx.next('svc self-host logs')} · ${ctx.next('svc self-host stop')}`)
   },
 })
 
-/** Points the host name at the running server; does not change which host is active. */
-async function register(ctx: Context, url: string): Promise<void> {
+async function sayRunning(ctx: Context, running: ServerState): Promise<void> {
+  const { out } = ctx
+  const held = (await askServerIn(running.data_dir))?.held ?? null
+  const isRegistered = held === null && (await register(ctx, running))
+  if (out.json) return out.document({ ...running, started: false, owner_link: null })
+  out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
+  warnOfChanges(ctx, await changedSettings(ctx, { pid: running.pid, state: running }))
+  if (held !== null) return sayHeld(ctx, held)
+  if (!isRegistered) sayOtherHost(ctx, running.url)
+  out.note(`Next: ${ctx.next('svc self-host status')} · ${ctx.next('svc self-host owner-link')}`)
+}
+
+/** Its client, too, stays with the original. */
+function sayHeld({ out, next }: Context, { backup_created_at }: { backup_created_at: string }): void {
+  out.warn(
+    `Restored from a backup of ${out.time(backup_created_at)}: it answers reads only, and nothing acts. The host selfhost of this client stays as it is.`,
+  )
+  out.note(`Next: ${next('svc self-host check')} · ${next('svc self-host owner-link')} · ${next('svc self-host stop')}`)
+  out.note(`Once its original is off: ${next('svc self-host resume')}, then ${next('svc self-host start')}`)
+}
+
+function sayOtherHost({ out }: Context, url: string): void {
+  out.note(`The host selfhost of this client is another running server. To use this one: svc login --host ${url}`)
+}
+
+/**
+ * Points the host name at the running server; does not change which host is active. False: it belongs to another
+ * server that runs.
+ */
+async function register(ctx: Context, { url, data_dir }: ServerState): Promise<boolean> {
+  const usual = await usualServer(ctx)
+  if (usual !== null && usual.data_dir !== data_dir) return false
   const config = await ctx.config()
   const known = knownHosts(config, {}).find(({ name }) => name === 'selfhost')
-  if (known?.base === url) return
+  if (known?.base === url) return true
   await changeConfig(ctx.configPath(), (config) => {
     config.hosts.selfhost = { url }
   })
+  if (config.tokens[new URL(url).origin] === undefined)
+    ctx.out.note('The host selfhost of this client has a new address. To sign in there: svc login --host selfhost')
+  return true
 }

@@ -60,7 +60,8 @@ function noteEnded({ out, next }: Context, counts: Counts | null): void {
   const what = counts === null ? 'sessions, apps and checks' : countsOf(counts)
   if (what === null) return out.note('No session, app or check was running.')
   out.note(`Ended ${what}.`)
-  if (counts?.sessions === 0) return out.note(`Apps and checks start again with the server: svc self-host start`)
+  if (counts?.sessions === 0)
+    return out.note(`Apps and checks start again with the server: ${next('svc self-host start')}`)
   out.note(
     `The unfinished work of sessions is saved; a session whose work could not be saved says so: ${next('svc sessions info <session>')}`,
   )

@@ -1,0 +1,34 @@
+/** The settings of the server of this machine: those of the shell first, then the saved ones. */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import { fingerprints, readSettings } from './settings.ts'
+
+/** Variables of the client alone. */
+const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
+
+/** From the shell first, then from the settings file. */
+export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
+  const given = Object.entries({ ...(await readSettings(ctx)), ...ctx.io.env })
+  return Object.fromEntries(
+    given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),
+  )
+}
+
+/** Settings that only this shell has: the next start from another shell would lack them. */
+export async function unkeptSettings(ctx: Context): Promise<string[]> {
+  const kept = fingerprints((await readSettings(ctx)) ?? {})
+  const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.entries(fingerprints(Object.fromEntries(shell)))
+    .filter(([name, hash]) => kept[name] !== hash)
+    .map(([name]) => name)
+}
+
+export function dataDirOf(env: Readonly<Record<string, string>>): string {
+  return resolve(env.SVC_DATA_DIR || join(env.HOME || homedir(), '.local/share/svc'))
+}
+
+/** Where a server with these settings, started here, writes its log. */
+export function logOf(env: Readonly<Record<string, string>>): string {
+  return join(dataDirOf(env), 'log', 'server.log')
+}

@@ -1,0 +1,90 @@
+/** What the server would refuse in its settings, by the rules of the server itself. */
+import type { SettingsProblem, SettingsToExamine } from '@svc/contract/daemon/owner-socket'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { runServerProgram } from './run-program.ts'
+import { assignment, readSettings, settings } from './settings.ts'
+import { selfHostFile } from './self-host-file.ts'
+
+type Environment = Record<string, string>
+
+const examineMs = 60_000
+
+/** The problems of each environment. */
+export async function examineSettings(ctx: Context, environments: Environment[]): Promise<SettingsProblem[][]> {
+  const input: SettingsToExamine = { settings: environments }
+  const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const { problems } = await runServerProgram<{ problems: SettingsProblem[][] }>('--examine-settings', {
+    ...{ ms: examineMs, otherwise: 'The settings could not be checked.' },
+    ...{ env: Object.fromEntries(shell), input: JSON.stringify(input) },
+  })
+  return problems
+}
+
+/** The settings file with these changes, above the variables of this shell: what the file would do. */
+export function withSaved(ctx: Context, saved: Readonly<Record<string, string | null>>): Environment {
+  const given = Object.entries({ ...ctx.io.env, ...saved })
+  return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] != null))
+}
+
+/** The error of a server program, or the one that says which settings are to blame. */
+export async function insteadOfSettings(ctx: Context, error: unknown, env: Environment): Promise<unknown> {
+  const [problems = []] = await examineSettings(ctx, [env]).catch(notExamined)
+  return problems.length === 0 ? error : await invalidSettings(ctx, { problems, env, cause: error })
+}
+
+/** The first error says more than that of a program that can't be run either. */
+function notExamined(): SettingsProblem[][] {
+  return []
+}
+
+interface Invalid {
+  problems: readonly SettingsProblem[]
+  env: Environment
+  cause?: unknown
+}
+
+async function invalidSettings(ctx: Context, { problems, env, cause }: Invalid): Promise<Refusal> {
+  const saved = (await readSettings(ctx)) ?? {}
+  const path = selfHostFile(ctx, 'env')
+  const named = [...new Set(problems.flatMap(({ names }) => names))].filter((name) => env[name])
+  const inFile = named.filter((name) => saved[name] === env[name])
+  const inShell = named.filter((name) => !inFile.includes(name))
+  // A value in the shell comes before a saved one.
+  const toSet = corrections(
+    problems.filter(({ names }) => !names.some((name) => inShell.includes(name))),
+    env,
+  )
+  const [first] = problems
+  const lines = problems.length === 1 ? [] : problems.map(({ says }) => says)
+  const what = inFile.length > 0 ? 'A saved setting is invalid' : 'A setting of this shell is invalid'
+  return new Refusal('config_broken', problems.length === 1 ? `${what}: ${first!.says}` : 'Settings are invalid', {
+    ...{ lines, cause },
+    hint: [
+      inFile.length > 0 ? `${inFile.join(', ')} ${inFile.length === 1 ? 'is' : 'are'} saved in ${path}.` : null,
+      inShell.length > 0 ? `${inShell.join(', ')} ${inShell.length === 1 ? 'is' : 'are'} set in this shell.` : null,
+    ]
+      .filter((each) => each !== null)
+      .join(' '),
+    next: [
+      ...(Object.keys(toSet).length > 0 ? [setCommand(toSet)] : []),
+      ...(inFile.length > 0 ? [`svc self-host env unset ${inFile.join(' ')}`] : []),
+      ...(inShell.length > 0 ? [`unset ${inShell.join(' ')}`] : []),
+    ],
+    detail: { path, problems },
+  })
+}
+
+/** The settings that a value solves, with one that the server accepts. */
+export function corrections(
+  problems: readonly SettingsProblem[],
+  env: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const names = problems.flatMap(({ names }) => (names.length === 1 ? names : names.filter((name) => !env[name])))
+  return Object.fromEntries(names.map((name) => [name, settings[name]?.example ?? '']))
+}
+
+export function setCommand(values: Readonly<Record<string, string>>): string {
+  const words = Object.entries(values).map(([name, value]) => assignment(name, value))
+  return `svc self-host env set ${words.join(' ')}`
+}

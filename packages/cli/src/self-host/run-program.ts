@@ -1,0 +1,65 @@
+/** Runs the server's own program, which knows its settings and its data, for one JSON document. */
+import { execFile } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { Refusal } from '../errors.ts'
+import { reasonIn, serverCommand } from './launch.ts'
+
+const run = promisify(execFile)
+
+/** The progress of hours is below this. */
+const outputBytesMax = 256 * 1024 ** 2
+
+export type ProgramFlag =
+  | '--backup'
+  | '--check'
+  | '--doctor'
+  | '--end-sandboxes'
+  | '--examine-settings'
+  | '--examine-upgrade'
+  | '--list-backups'
+  | '--move-database'
+  | '--restore'
+  | '--resume'
+  | '--rotate-key'
+  | '--sandbox-image'
+
+export interface Asked {
+  /** 0: no limit. */
+  ms: number
+  /** The message when it prints neither its document nor an error. */
+  otherwise: string
+  env: Record<string, string>
+  more?: string[]
+  /** For its stdin, which other users of the machine cannot read. */
+  input?: string
+  /** Called for each line on stderr as it comes. */
+  onLine?: (line: string) => void
+}
+
+export async function runServerProgram<T>(
+  flag: ProgramFlag,
+  { ms, otherwise, env, more = [], input, onLine }: Asked,
+): Promise<T> {
+  const [program, ...args] = serverCommand()
+  try {
+    const running = run(program, [...args, flag, ...more], { env, timeout: ms, maxBuffer: outputBytesMax })
+    running.child.stdin?.end(input)
+    if (onLine !== undefined && running.child.stderr !== null) followLines(running.child.stderr, onLine)
+    return JSON.parse((await running).stdout) as T
+  } catch (error) {
+    const said = String((error as { stderr?: string }).stderr ?? '').trim()
+    // Lines that were followed are progress.
+    const why = onLine === undefined ? said || otherwise : otherwise
+    throw new Refusal('not_available', reasonIn(said) ?? why, { cause: error })
+  }
+}
+
+function followLines(stream: Readable, onLine: (line: string) => void): void {
+  let rest = ''
+  stream.on('data', (chunk: string | Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(line)
+  })
+}

@@ -1,0 +1,113 @@
+/** A restored copy beside its running original, by the commands that the client prints, pasted into a shell. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
+import { program, removeFolder, run } from './harness.ts'
+
+setDefaultTimeout(400_000)
+
+let dir: string
+let copy: string
+let env: Record<string, string>
+let port: number
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-beside-'))
+  copy = join(dir, 'the copy')
+  port = await freePort()
+  await mkdir(join(dir, 'bin'))
+  await symlink(program, join(dir, 'bin/svc'))
+  env = { PATH: `${join(dir, 'bin')}:${process.env.PATH ?? ''}`, HOME: dir, SVC_SANDBOX_DRIVER: 'none' }
+})
+afterAll(async () => {
+  await paste(`SVC_DATA_DIR='${copy}' svc self-host stop`)
+  await paste('svc self-host stop')
+  await removeFolder(dir)
+})
+
+/** As a person types or pastes it. */
+const paste = (command: string) => run(['bash', '-c', command], { env, cwd: dir })
+
+async function works(command: string): Promise<{ stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await paste(command)
+  expect([command, code, stderr]).toEqual([command, 0, expect.any(String)])
+  return { stdout, stderr }
+}
+
+/** The printed command that ends in these words, with all that is before it. */
+function printed(text: string, words: string): string {
+  const [, command] =
+    new RegExp(`(?:^|: | · |, then )((?:[A-Z_]+=(?:'[^']*'|\\S+) )*svc ${words})(?: ·|,|$)`, 'm').exec(text) ?? []
+  if (command === undefined) throw new Error(`No "svc ${words}" in:\n${text}`)
+  return command
+}
+
+const statusOf = async (command: string) =>
+  JSON.parse((await works(`${command} --json`)).stdout) as {
+    running: boolean
+    server: { url: string; pid: number; data_dir: string } | null
+  }
+
+async function hostOfClient(): Promise<string> {
+  const who = JSON.parse((await works('svc whoami --json')).stdout) as { host: string; url: string }
+  return `${who.host} ${who.url}`
+}
+
+const answers = async (url: string) => (await fetch(`${url}/v1/ready`)).json() as Promise<{ held: object | null }>
+
+test('a copy restored beside its running original is found by the printed commands and takes nothing over', async () => {
+  await works(`svc self-host env set SVC_PORT=${port}`)
+  await works('svc self-host start')
+  await works('svc projects create --name kept')
+  const original = await statusOf('svc self-host status')
+  const client = await hostOfClient()
+  expect(client).toBe(`selfhost http://127.0.0.1:${port}`)
+  const config = await readFile(join(dir, '.config/svc/config.json'), 'utf8')
+  await works('svc self-host backup backups')
+
+  const restored = await works(`SVC_DATA_DIR='${copy}' svc self-host restore backups`)
+  await works(printed(restored.stderr, 'self-host check'))
+  const start = printed(restored.stderr, 'self-host start')
+  // The original has the port of the settings.
+  expect(start).toMatch(/SVC_PORT=\d+ /)
+  const started = await works(start)
+  expect(started.stderr).toContain('it answers reads only, and nothing acts')
+  await works(printed(started.stderr, 'self-host check'))
+  expect((await works(printed(started.stderr, 'self-host owner-link'))).stdout).toMatch(/\/sign-in#/)
+
+  // Both run, and each command means one of them.
+  const beside = await statusOf(`SVC_DATA_DIR='${copy}' svc self-host status`)
+  expect([beside.server!.data_dir, beside.server!.url === original.server!.url]).toEqual([copy, false])
+  expect((await answers(beside.server!.url)).held).not.toBeNull()
+  expect((await answers(original.server!.url)).held).toBeNull()
+  expect((await statusOf('svc self-host status')).server!.pid).toBe(original.server!.pid)
+  // A second start changes nothing.
+  await works(start)
+  expect([await hostOfClient(), await readFile(join(dir, '.config/svc/config.json'), 'utf8')]).toEqual([client, config])
+  await works('svc projects create --name later')
+
+  const stop = printed(started.stderr, 'self-host stop')
+  await works(stop)
+  expect((await statusOf(`SVC_DATA_DIR='${copy}' svc self-host status`)).running).toBe(false)
+  expect((await statusOf('svc self-host status')).running).toBe(true)
+
+  // The original is turned off, and the copy takes its place.
+  await works(start)
+  await works('svc self-host stop')
+  await works(printed(started.stderr, 'self-host resume'))
+  const resumed = await works(start)
+  expect(resumed.stdout).toContain('already running')
+  expect(resumed.stderr).toContain('svc login --host selfhost')
+  const after = JSON.parse(await readFile(join(dir, '.config/svc/config.json'), 'utf8')) as {
+    hosts: Record<string, { url: string }>
+    tokens: Record<string, { token: string }>
+  }
+  expect(after.hosts.selfhost!.url).toBe(beside.server!.url)
+  expect((await answers(beside.server!.url)).held).toBeNull()
+  // What the original did after the backup is not there.
+  const authorization = `Bearer ${after.tokens[original.server!.url]!.token}`
+  const listed = await fetch(`${beside.server!.url}/v1/projects`, { headers: { authorization } })
+  const text = await listed.text()
+  expect([text.includes('kept'), text.includes('later')]).toEqual([true, false])
+})
