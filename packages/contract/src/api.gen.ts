@@ -3036,7 +3036,7 @@ export interface components {
             running: boolean;
             /** @description Whether it answers the server that took this request; null for that server itself. */
             reachable: boolean | null;
-            /** @description Whether it has the role `worker`. False while it does not run. */
+            /** @description Whether it has the role `worker`, or runs alone. False while it does not run. */
             keeps_projects: boolean;
             draining: boolean;
             /** @description Whether sandboxes can start there. With `missing` it gets no projects while another server can take them. Null: not known, or it keeps no projects. */

@@ -39,7 +39,7 @@ export const server = named('Server', {
     .boolean()
     .nullable()
     .describe('Whether it answers the server that took this request; null for that server itself.'),
-  keeps_projects: z.boolean().describe('Whether it has the role `worker`. False while it does not run.'),
+  keeps_projects: z.boolean().describe('Whether it has the role `worker`, or runs alone. False while it does not run.'),
   draining: z.boolean(),
   sandboxes: z
     .enum(['ready', 'missing'])

@@ -18,7 +18,8 @@ export const servers = command({
     out.table(found.servers, [
       { title: 'SERVER', of: ({ name }) => name, shrink: true },
       { title: 'STATE', of: stateOf },
-      { title: 'PROJECTS', of: ({ projects }) => String(projects) },
+      // Projects of a server that runs alone name no home.
+      { title: 'PROJECTS', of: ({ projects, peer_url }) => (peer_url === null ? dim('all') : String(projects)) },
       { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
       { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
     ])
@@ -65,7 +66,7 @@ function stateOf({ running, reachable, keeps_projects, draining, sandboxes }: St
   if (reachable === false) return red('not reachable')
   if (draining) return yellow('draining')
   if (sandboxes === 'missing') return yellow('running, no sandboxes')
-  return keeps_projects ? green('running') : green('running, passes on only')
+  return keeps_projects ? green('running') : green('running, keeps no projects')
 }
 
 export const move = command({

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { repositoryHere } from '../../git/gateway.ts'
 import { git } from '../../git/git.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold, green, type Output } from '../../terminal/output.ts'
 import { sessionAt } from './find.ts'
 import { unfinishedLabel } from './labels.ts'
 import type { SessionClient } from '../../requests.ts'
@@ -53,12 +53,26 @@ export const recover = command({
 
 async function intoSandbox({ out }: Context, at: SessionClient): Promise<void> {
   out.passing('applying…')
-  const done = await at.post('/wip/recover')
+  const done = await at.post('/wip/recover').catch((error: unknown) => nothingSaved(at, error))
   out.clearPassing()
+  if (done === null) return sayNothing(out, at)
   out.done(
     { session_id: at.id, into: 'sandbox', files: done.files },
     `${files(done.files)} restored in the work tree of the session`,
   )
+}
+
+/** Null: the session is there, and has nothing to recover. */
+async function nothingSaved(at: SessionClient, error: unknown): Promise<null> {
+  if ((error as { code?: unknown }).code !== 'not_found') throw error
+  await at.get('/wip')
+  return null
+}
+
+function sayNothing(out: Output, at: SessionClient): void {
+  const none = { into: null, branch: null, commit: null, base: null, files: 0, unpushed_commits: 0, notes: [] }
+  if (out.json) return out.document({ session_id: at.id, ...none })
+  out.line('There is nothing to recover: the session changed nothing, or pushed everything.')
 }
 
 async function intoClone(ctx: Context, at: SessionClient, branch: string | null): Promise<void> {
@@ -66,6 +80,7 @@ async function intoClone(ctx: Context, at: SessionClient, branch: string | null)
   const top = await repositoryHere(ctx)
   const isOwn = ctx.io.env.SVC_SESSION_ID === at.id
   const saved = await choose(ctx, at, isOwn)
+  if (saved === null) return sayNothing(out, at)
   const work = { top, commit: saved.commit, again: `svc sessions recover ${at.id.slice(0, 8)}` }
   // In its own sandbox the agent may be working, so only require that it overwrites nothing unsaved.
   if (branch === null && !isOwn) await requireClean(ctx, work)
@@ -98,20 +113,15 @@ async function intoClone(ctx: Context, at: SessionClient, branch: string | null)
 
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`
 
-/** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. */
-async function choose(ctx: Context, at: SessionClient, isOwn: boolean): Promise<Saved> {
+/** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. Null: there is none. */
+async function choose(ctx: Context, at: SessionClient, isOwn: boolean): Promise<Saved | null> {
   if (!isOwn) await at.post('/wip').catch(notRunning)
   const wip: UnfinishedWork = await at.get('/wip')
   const { earlier, saved_at, commit, generation, ...rest } = wip
   const newest: Saved[] =
     saved_at === null || commit === null || generation === null ? [] : [{ ...rest, saved_at, commit, generation }]
   const mine = isOwn ? Number(ctx.io.env.SVC_SANDBOX_GENERATION) : null
-  const found = [...newest, ...earlier].find((each) => each.generation !== mine)
-  if (found !== undefined) return found
-  throw new Refusal('not_found', 'This session has no unfinished work', {
-    hint: 'It changed nothing, or pushed everything.',
-    next: [`svc sessions info ${at.id}`],
-  })
+  return [...newest, ...earlier].find((each) => each.generation !== mine) ?? null
 }
 
 /** Falls back to work saved earlier; throws if none exists. */

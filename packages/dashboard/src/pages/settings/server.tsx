@@ -142,7 +142,7 @@ function stateOf({ running, reachable, draining, keeps_projects: keeps, sandboxe
   if (reachable === false) return 'not reachable'
   if (draining) return 'draining'
   if (sandboxes === 'missing') return 'running, no sandboxes'
-  return keeps ? 'running' : 'running, passes on only'
+  return keeps ? 'running' : 'running, keeps no projects'
 }
 
 /** Scrolls sideways on a narrow screen, also by keyboard. The first cell names its row. */

@@ -19,12 +19,13 @@ export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
   const servers = await Promise.all(
     rows.map(async (row) => {
-      const { server_name: name, peer_url, running, keeps_projects, draining, projects, last_seen } = row
+      const { server_name: name, peer_url, running, draining, projects, last_seen } = row
       const isItself = name === deps.serverName
       const reachable =
         isItself || peer_url === null || !running
           ? null
           : await isAnswering(deps.peerTls, { server_name: name, peer_url })
+      const keeps_projects = row.keeps_projects || (running && peer_url === null)
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
       const isNamed = running && !isItself
       const different_settings = isNamed ? differentSettings(sharedSettings(deps.config), row.settings) : []
