@@ -15,7 +15,7 @@ export interface Scenario {
     | 'moves'
     | 'copies'
     | 'databases'
-    /** test/e2e/backup.test.ts. */
+    /** test/e2e/backup.test.ts and test/e2e/backup-kill.test.ts. */
     | 'backups'
   /** The other failpoints that lead here. */
   beside?: string

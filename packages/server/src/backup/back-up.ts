@@ -8,7 +8,7 @@ import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { reachDatabase } from '../db/embedded/reach.ts'
-import { appliedVersion, requireKnown } from '../db/migrate.ts'
+import { requireKnownTables } from '../db/migrate.ts'
 import { connect, type End } from '../db/move/connect.ts'
 import { requireDataHere } from '../db/move/state.ts'
 import { readRows } from '../db/move/table-stream.ts'
@@ -26,6 +26,7 @@ import { listBackups, openForWriting, removeUnused, writeManifest } from './fold
 import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
 import { backupFormat, type Manifest, type StoredTable } from './manifest.ts'
 import { findRepository, type FoundRepository, packRepository } from './repositories.ts'
+import { refuseUnfinishedRestore } from './restore-mark.ts'
 import { removeOldBackups } from './retention.ts'
 import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snapshot-store.ts'
 
@@ -64,6 +65,7 @@ type OnProgress = (progress: BackupProgress) => void
 export async function backUp(config: Config, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
+  refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, log)
   if (reached === null)
     throw new StartupError(
@@ -110,8 +112,7 @@ interface Source {
 async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
   const { client } = source.end
   await requireDataHere(client)
-  const migration = await appliedVersion(client)
-  requireKnown(migration)
+  const migration = await requireKnownTables(client)
   const keep = input.keep === null ? null : parseKeep(input.keep)
   if (input.keep !== null && keep === null)
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)

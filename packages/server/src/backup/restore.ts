@@ -96,7 +96,7 @@ export async function openBackup({ folder, backupId, keyFile }: RestoreInput): P
   if (!ids.includes(chosen))
     throw new StartupError(`${root} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
   const manifest = await readBackup(root, chosen)
-  requireKnown(manifest.migration)
+  requireKnown(manifest.migration, manifest.server_version)
   return { root, manifest, identity: await identityFor(manifest, keyFile) }
 }
 

@@ -57,15 +57,28 @@ describe('migrations', () => {
   test('refuses data of a newer program and leaves it unchanged', async () => {
     const url = await emptyDatabase()
     await migrate(url)
-    await query(url, `insert into schema_migrations (version, name) values (999, 'from the future')`)
+    await query(
+      url,
+      `insert into schema_migrations (version, name, svc_version) values (999, 'from the future', '9.9.0')`,
+    )
     const before = await fingerprint(url)
     const refusal = await migrate(url).then(
       () => null,
       (error: unknown) => error,
     )
     expect(refusal).toBeInstanceOf(NewerDatabaseError)
-    expect((refusal as Error).message).toMatch(/newer svc.*version 999.*Nothing was changed/)
+    expect((refusal as Error).message).toMatch(
+      /newer svc, 9\.9\.0 .*version 999.*Nothing was changed\. Use svc 9\.9\.0 or newer/,
+    )
     expect(await fingerprint(url)).toEqual(before)
+  }, 60_000)
+
+  test('names no version where the tables of a newer program do not', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    await query(url, `insert into schema_migrations (version, name) values (999, 'from the future')`)
+    await query(url, 'alter table schema_migrations drop column svc_version')
+    await expect(migrate(url)).rejects.toThrow(/by a newer svc \(.*Use a newer svc, or/)
   }, 60_000)
 
   test('a server that dies during a migration leaves no lock', async () => {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { version } from '../version.ts'
 import { MovedDatabaseError, requireDataHere } from './move/state.ts'
 import { type Migration, readMigrations } from './read-migrations.ts' with { type: 'macro' }
 
@@ -8,10 +9,15 @@ const migrations = readMigrations()
 /** An arbitrary number, the same in every version of the program. The migrating process holds it. */
 const migrationLock = 7_346_201
 
+/** From this one on, a row says which svc applied it. */
+const writtenByMigration = 57
+
 export class NewerDatabaseError extends Error {
-  constructor(found: number, known: number) {
+  /** `writtenBy` is null where the tables do not name it. */
+  constructor(found: number, writtenBy: string | null) {
+    const newer = writtenBy === null ? 'a newer svc' : `a newer svc, ${writtenBy}`
     super(
-      `The data was written by a newer svc (its tables are at version ${found}, this program supports ${known}). Nothing was changed. Update svc, or start it with another SVC_DATA_DIR.`,
+      `The data was written by ${newer} (its tables are at version ${found}, this program, svc ${version}, supports ${knownVersion}). Nothing was changed. Use ${writtenBy === null ? 'a newer svc' : `svc ${writtenBy} or newer`}, or start this one with another SVC_DATA_DIR.`,
     )
     this.name = 'NewerDatabaseError'
   }
@@ -51,8 +57,8 @@ export async function migrate(url: string): Promise<void> {
 
 /** For a caller that holds the lock of migrations. `upTo` leaves the tables as an earlier version made them. */
 export async function layTables(client: pg.Client, upTo: number = knownVersion): Promise<void> {
-  const found = await currentVersion(client)
-  requireKnown(found)
+  await makeMigrationsTable(client)
+  const found = await requireKnownTables(client)
   const pending = migrations.filter(({ version }) => version > found && version <= upTo)
   for (const migration of pending) await apply(client, migration)
 }
@@ -81,8 +87,7 @@ export async function countPending(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    const found = await appliedVersion(client)
-    requireKnown(found)
+    const found = await requireKnownTables(client)
     return migrations.filter(({ version }) => version > found).length
   } finally {
     await client.end()
@@ -92,15 +97,29 @@ export async function countPending(url: string): Promise<number> {
 /** The version of the tables that this program works on. */
 export const knownVersion = migrations.at(-1)?.version ?? 0
 
-export function requireKnown(found: number): void {
-  if (found > knownVersion) throw new NewerDatabaseError(found, knownVersion)
+export function requireKnown(found: number, writtenBy: string | null): void {
+  if (found > knownVersion) throw new NewerDatabaseError(found, writtenBy)
 }
 
-async function currentVersion(client: pg.Client): Promise<number> {
+/** Resolves with the version of the tables. Changes nothing. */
+export async function requireKnownTables(client: pg.Client): Promise<number> {
+  const found = await appliedVersion(client)
+  if (found > knownVersion) requireKnown(found, await writtenBy(client))
+  return found
+}
+
+/** As JSON, since the tables of another version may lack the column. */
+async function writtenBy(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query<{ svc_version: string | null }>(
+    `select to_jsonb(m) ->> 'svc_version' as svc_version from schema_migrations m order by version desc limit 1`,
+  )
+  return rows[0]?.svc_version ?? null
+}
+
+async function makeMigrationsTable(client: pg.Client): Promise<void> {
   await client.query(
     'create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz(3) not null default now())',
   )
-  return appliedVersion(client)
 }
 
 export async function appliedVersion(client: pg.Client): Promise<number> {
@@ -118,6 +137,11 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
       migration.version,
       migration.name,
     ])
+    if (migration.version >= writtenByMigration)
+      await client.query('update schema_migrations set svc_version = $2 where version = $1', [
+        migration.version,
+        version,
+      ])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')

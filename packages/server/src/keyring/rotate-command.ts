@@ -1,5 +1,6 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
 import { randomUUID } from 'node:crypto'
+import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
 import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
 import { LocalLocks } from '../db/lock.ts'
@@ -28,6 +29,7 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
 }
 
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
+  refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, log)
   if (reached !== null) return reached
   throw new MasterKeyError(

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
 import { dataMajor } from '../db/embedded/data.ts'
 import { layTables } from '../db/migrate.ts'
@@ -30,6 +31,7 @@ type OnProgress = (progress: Progress) => void
 export async function moveDatabase(config: Config, to: string, onProgress: OnProgress): Promise<MoveReport> {
   if (to !== 'embedded' && !/^postgres(ql)?:\/\//.test(to))
     throw new StartupError('Give the URL of a PostgreSQL (postgresql://…), or the word embedded.')
+  refuseUnfinishedRestore(config)
   await makeDataDir(config.dataDir)
   const folder = lockDataFolder(config.dataDir, randomUUID)
   try {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import type { Config } from '../../config.ts'
 import { reachDatabase } from '../../db/embedded/reach.ts'
+import { countPending } from '../../db/migrate.ts'
 import { openDatabase } from '../../db/pool.ts'
 import type { Db } from '../../db/schema.ts'
 import { readServerName } from '../../fleet/server-name.ts'
@@ -54,6 +55,8 @@ export async function check(config: Config, onProgress: OnProgress): Promise<Che
   const folder = reached.isOurs ? lockDataFolder(config.dataDir, randomUUID) : null
   const database = openDatabase(reached.url, log)
   try {
+    // Refuses the tables of a newer version, which it could not read.
+    await countPending(reached.url)
     return await checkAll(config, database.db, onProgress)
   } finally {
     await database.close()

@@ -1,7 +1,7 @@
 /** Whether the two databases allow a move. Changes nothing. */
 import type pg from 'pg'
 import { StartupError } from '../../startup/startup-error.ts'
-import { appliedVersion, knownVersion, requireKnown, tryMigrationLock } from '../migrate.ts'
+import { knownVersion, requireKnownTables, tryMigrationLock } from '../migrate.ts'
 import type { End } from './connect.ts'
 import { dayOf, type Move, readMove } from './state.ts'
 import { listTables, quoted, tablesWithRows } from './tables.ts'
@@ -46,8 +46,7 @@ async function requireNoServer({ client, address }: End): Promise<void> {
 export async function examineSource({ client, address }: End): Promise<Move | null> {
   const { rows } = await client.query<{ found: string | null }>(`select to_regclass('schema_migrations') as found`)
   if (rows[0]!.found == null) throw new StartupError(`There are no data of svc in ${address}. Nothing was changed.`)
-  const version = await appliedVersion(client)
-  requireKnown(version)
+  const version = await requireKnownTables(client)
   if (version < knownVersion)
     throw new StartupError(
       `The data in ${address} were written by an earlier svc (its tables are at version ${version}, this program works with ${knownVersion}). Start this version once on them, stop it, then move. Nothing was changed.`,
@@ -134,7 +133,7 @@ async function requireEmpty({ client, address }: End): Promise<void> {
     throw new StartupError(
       `${address} can't take the data: its table ${foreign.name} belongs to another role. Use that role, or an empty database. Nothing was changed.`,
     )
-  requireKnown(await appliedVersion(client))
+  await requireKnownTables(client)
   const move = await readMove(client)
   if (move?.state === 'arriving' || move?.state === 'copied') return
   const [first] = await tablesWithRows(client, await listTables(client))

@@ -1,0 +1,143 @@
+/** Backups and restores that are killed at each of their steps: what was whole stays whole, and the next one is clean. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gatewayOf, git, makeFirstCommit, program, type Ran, removeFolder, root, run, Server } from './harness.ts'
+
+setDefaultTimeout(400_000)
+
+let server: Server
+let dir: string
+let backups: string
+let clone: string
+let project: string
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-backup-kill-'))
+  backups = join(dir, 'backups')
+  clone = join(dir, 'clone')
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+  project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'kept'])).project_id
+  await makeFirstCommit(server, project)
+  await git(dir, 'clone', '--quiet', gatewayOf(server, { project_id: project }), clone)
+  await document(selfHost(['backup', backups, '--json']))
+})
+afterAll(async () => {
+  await server?.end()
+  await removeFolder(dir)
+})
+
+const selfHost = (args: string[], env: Record<string, string> = server.env) =>
+  run([program, 'self-host', ...args], { env, cwd: dir })
+
+async function document<T>(running: Promise<Ran>): Promise<T> {
+  const { code, stdout, stderr } = await running
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout) as T
+}
+
+/** The server's program from source, which has failpoints, until it kills itself there. */
+async function killedAt(point: string, flag: string, input: object, env: Record<string, string>): Promise<void> {
+  const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', flag], {
+    env: { ...env, SVC_FAILPOINTS: `${point}=kill` },
+    stdin: new TextEncoder().encode(JSON.stringify(input)),
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  await killed.exited
+  expect([point, killed.signalCode]).toEqual([point, 'SIGKILL'])
+}
+
+/** Something new to pack. */
+async function push(branch: string): Promise<void> {
+  await git(clone, 'checkout', '--quiet', '-b', branch)
+  await Bun.write(join(clone, `${branch}.txt`), `${branch}\n`)
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', branch)
+  await git(clone, 'push', '--quiet', 'origin', branch)
+}
+
+async function placeFor(name: string): Promise<Record<string, string>> {
+  const place = join(dir, name)
+  await mkdir(place)
+  await copyFile(server.env.SVC_MASTER_KEY_FILE!, join(place, 'master.key'))
+  return {
+    ...{ ...server.env, HOME: place, SVC_PORT: '0', SVC_DATA_DIR: join(place, 'data') },
+    ...{ SVC_MASTER_KEY_FILE: join(place, 'master.key'), SVC_CONFIG_FILE: join(place, 'config.json') },
+  }
+}
+
+const listed = async () =>
+  (await document<{ backups: { backup_id: string }[] }>(selfHost(['backups', backups, '--json']))).backups.map(
+    ({ backup_id }) => backup_id,
+  )
+
+async function branchesIn(env: Record<string, string>): Promise<string[]> {
+  const store = join(env.SVC_DATA_DIR!, 'repositories', `${project}.git`)
+  return (await git(store, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).split('\n')
+}
+
+/** Folders of backups without a manifest, and files that were not finished. */
+async function leftovers(): Promise<string[]> {
+  const entries = await readdir(backups, { recursive: true })
+  const ids = await listed()
+  const unfinished = (await readdir(join(backups, 'data'))).filter((id) => !ids.includes(id))
+  return [...entries.filter((name) => name.endsWith('.partial')), ...unfinished]
+}
+
+interface BackedUp {
+  backup_id: string
+  missing: object[]
+}
+
+// The steps between these two are in backup.test.ts.
+test.each(['backup.after_tables', 'backup.before_manifest'])(
+  'a backup killed at %s leaves the one before restorable, and the next one is clean',
+  async (point) => {
+    const name = point.replace(/\W/g, '-')
+    await push(`${name}-before`)
+    const before = await document<BackedUp>(selfHost(['backup', backups, '--json']))
+    await push(`${name}-after`)
+    await killedAt(point, '--backup', { folder: backups, keyFile: null, keep: null }, server.env)
+    expect((await listed())[0]).toBe(before.backup_id)
+
+    const place = await placeFor(name)
+    await document(selfHost(['restore', backups, '--json'], place))
+    expect(await document(selfHost(['check', '--json'], place))).toMatchObject({ repositories: 1, disagreements: [] })
+    const branches = await branchesIn(place)
+    expect(branches).toContain(`${name}-before`)
+    expect(branches).not.toContain(`${name}-after`)
+
+    const next = await document<BackedUp>(selfHost(['backup', backups, '--json']))
+    expect([next.missing, (await listed())[0], await leftovers()]).toEqual([[], next.backup_id, []])
+    const later = await placeFor(`${name}-next`)
+    await document(selfHost(['restore', backups, '--json'], later))
+    expect(await branchesIn(later)).toContain(`${name}-after`)
+  },
+)
+
+test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_commit'])(
+  'a restore killed at %s leaves a folder that says so, and can be repeated',
+  async (point) => {
+    const place = await placeFor(point.replace(/\W/g, '-'))
+    await killedAt(point, '--restore', { folder: backups, backupId: null, keyFile: null }, place)
+    expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(true)
+    for (const args of [['check'], ['resume'], ['backup', join(dir, 'of-a-part')], ['start', '--yes']]) {
+      const { code, stderr } = await selfHost(args, place)
+      expect([args, code, stderr]).toEqual([
+        args,
+        1,
+        expect.stringContaining(`The restore into ${place.SVC_DATA_DIR!} was interrupted. Run svc self-host restore`),
+      ])
+    }
+    expect(existsSync(join(dir, 'of-a-part'))).toBe(false)
+
+    const [newest] = await listed()
+    const again = await document<{ backup_id: string }>(selfHost(['restore', backups, '--json'], place))
+    expect(again.backup_id).toBe(newest!)
+    expect(await document(selfHost(['check', '--json'], place))).toMatchObject({ repositories: 1, disagreements: [] })
+    expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(false)
+  },
+)
