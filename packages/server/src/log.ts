@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino'
+import { requestFacts } from './http/request-context.ts'
 
 /**
  * The log goes to standard error: standard output is for what a person or a script requested. `redact` removes
@@ -11,7 +12,8 @@ export function makeLog(
   write: (line: string) => void = (line) => void process.stderr.write(line),
 ): Logger {
   const paths = ['*.authorization', '*.cookie', '*.token', '*.secret_key', '*.password']
-  const options = { level: 'info', base: null, redact: paths }
+  // The facts of a line itself win.
+  const options = { level: 'info', base: null, redact: paths, mixin: () => ({ ...requestFacts() }) }
   const redacted = (line: string) => redactLine(line, redact)
   return format === 'json'
     ? pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line) => write(redacted(line)) })

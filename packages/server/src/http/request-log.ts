@@ -4,6 +4,7 @@ import { routePath } from 'hono/route'
 import type { Deps } from '../deps.ts'
 import { cutWhenBroken } from './connections/truncate-broken-stream.ts'
 import { errorResponse } from './reply-error.ts'
+import { duringRequest } from './request-context.ts'
 import type { AppContext, Bindings } from './request-info.ts'
 import { clientAddress } from './request-info.ts'
 
@@ -28,7 +29,7 @@ export function requestLog(
     c.set('requestId', id)
     if (c.req.url.length > urlBytesMax)
       return errorResponse(new ServiceError('invalid', 'The URL of this request is too long.'), id)
-    await next()
+    await duringRequest({ id, path: c.req.path }, next)
     const answer = cutWhenBroken(c.res, (error) => {
       deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'a response was cut off')
       const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing

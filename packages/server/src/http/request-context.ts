@@ -1,0 +1,29 @@
+/** What a request is about, for the log lines that it causes anywhere. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+interface RequestFacts {
+  request_id: string
+  session_id?: string
+  cr_id?: string
+}
+
+const current = new AsyncLocalStorage<RequestFacts>()
+
+const aUuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const ofSession = new RegExp(`/sessions/(${aUuid})(?:/|$)`, 'i')
+const ofChangeRequest = new RegExp(`/change-requests/(${aUuid})(?:/|$)`, 'i')
+
+/** Also what the request leaves to run after its answer has its facts. */
+export function duringRequest<T>({ id, path }: { id: string; path: string }, act: () => T): T {
+  const session_id = ofSession.exec(path)?.[1]
+  const cr_id = ofChangeRequest.exec(path)?.[1]
+  return current.run(
+    { request_id: id, ...(session_id === undefined ? {} : { session_id }), ...(cr_id === undefined ? {} : { cr_id }) },
+    act,
+  )
+}
+
+/** Empty outside of requests, as in jobs. */
+export function requestFacts(): Partial<RequestFacts> {
+  return current.getStore() ?? {}
+}
