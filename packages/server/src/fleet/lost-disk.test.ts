@@ -1,9 +1,45 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../testing-until.ts'
 import { makeFleet } from './testing-fleet.ts'
 import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
+
+test('the keeper of a copy that comes back without its disk is given another copy at once', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const replaced = await FleetProject.make(fleet, ada!)
+    const removed = await FleetProject.make(fleet, ada!)
+    const copyOf = ({ id }: FleetProject) => join(fleet.dir, 'bob/replicas', `${id}.git`)
+    for (const project of [replaced, removed]) await project.replicaIsAt('bob')
+    const before = [await replaced.tips(ada!), await removed.tips(ada!)]
+    await bob!.kill('SIGTERM')
+    await rm(copyOf(removed), { recursive: true })
+    expect((await bob!.boot()).url).not.toBeNull()
+    await until('the copy that was removed', async () => existsSync(join(copyOf(removed), 'svc-replica')))
+    await bob!.kill('SIGTERM')
+    await rm(join(fleet.dir, 'bob'), { recursive: true })
+    expect((await bob!.boot()).url).not.toBeNull()
+    for (const project of [replaced, removed]) {
+      await until('the copy on the new disk', async () => existsSync(join(copyOf(project), 'svc-replica')))
+      await project.replicaIsAt('bob')
+    }
+    await ada!.kill('SIGKILL')
+    await rm(join(fleet.dir, 'ada'), { recursive: true })
+    await countAsGone(fleet, 'ada')
+    const taken = await takeOver(fleet, bob!, 'ada')
+    expect(taken.projects.map(({ outcome, missing }) => [outcome, missing])).toEqual([
+      ['taken', []],
+      ['taken', []],
+    ])
+    expect([await replaced.tips(bob!), await removed.tips(bob!)]).toEqual(before)
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
 
 test('a home that comes back without its disk replaces no copy with nothing, and can be taken over', async () => {
   const fleet = await makeFleet(['ada', 'bob'])

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { deleteReplicasOn } from '../projects/replicas/store.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { StartupError } from '../startup/startup-error.ts'
@@ -64,6 +65,7 @@ export async function registerServer(deps: RegisterDeps, own: Process): Promise<
       settings: sharedSettings(config),
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
+    if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)
     await endEarlier(trx, named?.instance_id ?? null)
     if (config.peerUrl !== null) await endLonely(trx, { serverName, deadAfterSeconds })
     if (config.roles.worker) {

@@ -110,8 +110,9 @@ async function takeProject(
   const found: Found[] = []
   for (const keeper of [...(target === undefined ? [] : [target]), ...running.filter((each) => each !== target)]) {
     const outcome = await ask(keeper, { acceptLoss: false, isTrial: keeper !== target })
-    if (!(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved'))
-      return { ...facts, ...presented(outcome, keeper, holder) }
+    const isTaken = !(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved')
+    // Of a trial: the server with the copy took it and died before it said so.
+    if (isTaken && keeper === target) return { ...facts, ...presented(outcome, keeper, holder) }
     found.push({ keeper, outcome })
   }
   const best = leastLoss(found)

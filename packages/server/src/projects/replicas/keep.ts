@@ -25,8 +25,10 @@ import {
   changesAfter,
   copiedElsewhere,
   deleteReplica,
+  dropReplica,
   isWholeLog,
   type ReplicaRow,
+  replicasAt,
   replicasBehind,
   setApplied,
 } from './store.ts'
@@ -159,14 +161,27 @@ export function finalValues(changes: { ref: string; old_sha: string | null; new_
   return [...values].map(([ref, sha]) => ({ ref, sha }))
 }
 
+/** Drops the rows of copies that this disk does not have, or only as they were before. Their homes make others. */
+async function dropLost(deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>): Promise<void> {
+  for (const row of await replicasAt(deps.db, deps.serverName)) {
+    const { project_id, epoch, applied_seq } = row
+    const mark = await readReplicaMark(replicaDir(deps, project_id))
+    // The mark is written before the row: an older one is that of a disk that was restored.
+    if (mark !== null && mark.epoch === epoch && mark.seq >= applied_seq) continue
+    await dropReplica(deps.db, row)
+    deps.log.error({ project_id, mark, epoch, applied_seq }, 'a copy is gone from this disk; its home makes another')
+  }
+}
+
 /** More packs than this are joined. */
 const packsMax = 50
 
-/** A job: removes copies that another server has taken over and those of purged projects, and tidies the rest. */
+/** A job: removes copies that another server has taken over and those of purged projects, and tidies the rest. First it notices lost ones. */
 export async function sweepReplicas(
   deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
+  await dropLost(deps)
   const ids = await storedProjects(deps, 'replicas')
   const gone = new Set([
     ...(await copiedElsewhere(deps.db, ids, deps.serverName)),

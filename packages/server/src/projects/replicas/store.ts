@@ -223,6 +223,19 @@ export async function copiedElsewhere(db: DbOrTransaction, projectIds: string[],
   return rows.map((row) => row.project_id)
 }
 
+/** The copies that other servers count on. */
+export function replicasAt(db: DbOrTransaction, server: string): Promise<ReplicaRow[]> {
+  return listRows(db, 'project_replicas', { server })
+}
+
+/** Unless its home has made another one meanwhile. */
+export async function dropReplica(
+  db: DbOrTransaction,
+  { project_id, server, epoch, filled_at }: ReplicaRow,
+): Promise<void> {
+  await deleteRows(db, 'project_replicas', { project_id, server, epoch, filled_at })
+}
+
 export async function deleteReplicasOn(db: DbOrTransaction, server: string): Promise<void> {
   await deleteRows(db, 'project_replicas', { server })
 }
