@@ -61,11 +61,13 @@ export { endPooledGit } from './process/pooled-git.ts'
 export { noteReplacedWork, pruneReplacedWork } from './mirror/replaced-work.ts'
 export { bundleWork, keepWork, listKeptWork } from './mirror/kept-work.ts'
 export {
+  dropRoots,
   followReplica,
   fillReplica,
   incompleteCommits,
   keepFromFolder,
   keepReplicaPack,
+  keepRoots,
   listAllRefs,
   markReplica,
   packForReplica,

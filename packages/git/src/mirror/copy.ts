@@ -6,6 +6,7 @@ import { orIfAbsent } from '../process/absent.ts'
 import { git, GitError, gitLines, type GitOptions } from '../process/git.ts'
 import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { isRefName } from '../refs/branch-name.ts'
+import { isRootRef } from '../refs/root-refs.ts'
 import { type CallOptions, isSha, type Remote, type Repository, type Sha } from '../repository.ts'
 import { makeBare, missingObjects } from './mirror.ts'
 
@@ -43,9 +44,9 @@ export async function readCopyManifest(dir: string, roots: Sha[] = []): Promise<
   return {
     format: await objectFormat(dir),
     head: headText.trim().replace(/^ref: /, ''),
-    refs: lines.map((line) => {
+    refs: lines.flatMap((line) => {
       const [sha = '', ref = '', target = ''] = line.split(' ')
-      return { ref, sha, target: target === '' ? null : target }
+      return isRootRef(ref) ? [] : [{ ref, sha, target: target === '' ? null : target }]
     }),
     roots: roots.filter((sha) => !missing.has(sha)),
     notes,

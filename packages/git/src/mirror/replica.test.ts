@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commit, makeRepo, tempDir } from '../testing.ts'
-import { git } from '../process/git.ts'
+import { git, gitLines } from '../process/git.ts'
 import { notedKeptRefs } from '../refs/kept-refs.ts'
 import { keepRef, readRefValue } from '../refs/refs.ts'
 import { zeroSha } from '../repository.ts'
@@ -11,6 +11,8 @@ import {
   followReplica,
   incompleteCommits,
   keepReplicaPack,
+  dropRoots,
+  keepRoots,
   listAllRefs,
   packForReplica,
   readReplicaMark,
@@ -90,6 +92,22 @@ test('tidying keeps objects that wait for their ref', async () => {
   await keepReplicaPack(copy, (await packForReplica(repo, { wants: [next], has: [tip] })) as never)
   await tidyReplica(copy)
   expect(await incompleteCommits(copy, [next])).toEqual([])
+})
+
+test('tidying keeps commits that rows name, which are no refs of the repository', async () => {
+  const { repo, copy, tip } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b' })
+  await keepReplicaPack(copy, (await packForReplica(repo, { wants: [next], has: [tip] })) as never)
+  const refs = await listAllRefs(copy)
+  await keepRoots(copy, [next, tip, 'f'.repeat(40)])
+  expect(await listAllRefs(copy)).toEqual(refs)
+  expect(await gitLines(copy, ['for-each-ref', '--format=%(refname)', 'refs/svc-roots'])).toEqual([
+    `refs/svc-roots/${next}`,
+  ])
+  await git(copy, ['repack', '-d', '-A', '--unpack-unreachable=now', '-q'])
+  expect(await incompleteCommits(copy, [next])).toEqual([])
+  await dropRoots(copy)
+  expect(await gitLines(copy, ['for-each-ref', 'refs/svc-roots'])).toEqual([])
 })
 
 test('a mark that was cut off means that there is no replica', async () => {

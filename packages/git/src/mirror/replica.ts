@@ -15,7 +15,8 @@ import { withLock } from '../process/keyed-lock.ts'
 import { borrowObjects, sweepScratch, withScratch } from '../process/scratch.ts'
 import { forgetNotedRefs, notedKeptRefs, noteKeptRefs } from '../refs/kept-refs.ts'
 import { putRefs } from '../refs/refs.ts'
-import { fetchRefspecs, makeBare } from './mirror.ts'
+import { isRootRef, rootRefs } from '../refs/root-refs.ts'
+import { fetchRefspecs, makeBare, missingObjects } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
 import { requireBranchName } from '../refs/branch-name.ts'
 import {
@@ -57,10 +58,47 @@ export async function removeReplicaMark(dir: string): Promise<void> {
   await rm(join(dir, fileName), { force: true })
 }
 
-/** All refs of a repository, also the hidden ones. */
+/** All refs of a repository, also the hidden ones. Those that a replica alone has are none of its repository. */
 export async function listAllRefs(dir: string, prefix = 'refs/'): Promise<RefValue[]> {
   const lines = await gitLines(dir, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
-  return lines.map((line) => ({ sha: requireSha(line.split(' ')[0] ?? ''), ref: line.split(' ')[1] ?? '' }))
+  const refs = lines.map((line) => ({ sha: requireSha(line.split(' ')[0] ?? ''), ref: line.split(' ')[1] ?? '' }))
+  return refs.filter(({ ref }) => !isRootRef(ref))
+}
+
+/**
+ * Keeps these commits, as far as they are here with their history: rows name them, and no ref of the repository has to
+ * reach them. A replica tidies itself by its refs alone, so each gets one.
+ */
+export async function keepRoots(dir: string, shas: Sha[]): Promise<void> {
+  await withLock(dir, () => pointToRoots(dir, shas))
+}
+
+async function pointToRoots(dir: string, shas: Sha[]): Promise<void> {
+  const repo: Repository = { dir, remote: null }
+  const missing = new Set(shas.length === 0 ? [] : await missingObjects(repo, shas))
+  const here = [...new Set(shas)].filter((sha) => !missing.has(sha))
+  const broken = new Set(await incompleteCommits(dir, here))
+  const whole = here.filter((sha) => !broken.has(sha))
+  const reached = (await listAllRefs(dir)).map(({ sha }) => `^${sha}`)
+  const walked =
+    whole.length === 0
+      ? null
+      : await git(dir, ['rev-list', '--stdin'], {
+          input: `${[...whole, ...reached].join('\n')}\n`,
+          lane: 'network',
+        })
+  const apart = new Set(walked?.stdout.toString().split('\n'))
+  await putRefs(
+    repo,
+    whole.filter((sha) => apart.has(sha)).map((sha) => ({ ref: `${rootRefs}${sha}`, sha })),
+  )
+}
+
+/** Before the replica becomes a repository, where rows alone keep these commits. */
+export async function dropRoots(dir: string): Promise<void> {
+  const lines = await gitLines(dir, ['for-each-ref', '--format=%(objectname) %(refname)', rootRefs])
+  const gone = lines.map((line) => ({ ref: line.split(' ')[1] ?? '', sha: zeroSha(line.split(' ')[0] ?? '') }))
+  await putRefs({ dir, remote: null }, gone)
 }
 
 /**
@@ -136,6 +174,8 @@ interface Filled extends ReplicaMark {
   format: ObjectFormat
   /** Hidden refs whose commits only the host has, because the mirror is emptied. */
   noted?: RefValue[]
+  /** Commits that no ref has to reach. */
+  roots?: Sha[]
   /** Null when the replica needs no more objects. */
   pack: AsyncIterable<Uint8Array> | null
 }
@@ -162,6 +202,7 @@ export async function fillReplica(dir: string, filled: Filled, options: CallOpti
     // In this order, so that `a` can make room for `a/b`.
     await putRefs(repo, gone)
     await putRefs(repo, filled.refs)
+    await pointToRoots(dir, filled.roots ?? [])
     await forgetNotedRefs(dir)
     await noteKeptRefs(dir, filled.noted ?? [])
     await markReplica(dir, filled)

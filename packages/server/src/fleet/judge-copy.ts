@@ -1,5 +1,6 @@
 /** How much of what was acknowledged a copy on this server has, before it becomes the repository of its project. */
 import {
+  dropRoots,
   followReplica,
   incompleteCommits,
   listAllRefs,
@@ -106,5 +107,6 @@ async function recordsRefs({ db }: JudgeDeps, { home }: ProjectRow): Promise<boo
 
 /** Brings the refs of the copy, which is in `dir` by now, to what was recorded, as far as it can be. */
 export async function followJudged(dir: string, { mark, values, seq }: Judged): Promise<void> {
+  await dropRoots(dir)
   if (seq > mark.seq) await followReplica(dir, values, { epoch: mark.epoch, seq })
 }

@@ -8,6 +8,7 @@ import {
   incompleteCommits,
   keepReplicaFiles,
   keepReplicaPack,
+  keepRoots,
   listAllRefs,
   type ObjectFormat,
   readReplicaMark,
@@ -17,6 +18,7 @@ import {
 } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import { rootsOf } from '../../storage/root-queries.ts'
 import { storedProjects } from '../mirrors/stored-repositories.ts'
 import { getProjects, purgedAmong } from '../store.ts'
 import { readPackBody } from './pack-body.ts'
@@ -90,9 +92,13 @@ export async function fillFromHome(
   const [project] = await getProjects(deps.db, [projectId])
   if (project === undefined || project.home !== from || project.home_epoch !== epoch) throw otherHome()
   const { line, pack } = await readPackBody(body)
-  const { refs, noted } = JSON.parse(line) as { refs: RefValue[]; noted: RefValue[] }
+  const { refs, noted, roots } = JSON.parse(line) as { refs: RefValue[]; noted: RefValue[]; roots?: string[] }
   await failpoint('replica.before_refs')
-  await fillReplica(replicaDir(deps, projectId), { epoch, seq, format, refs, noted, pack }, { signal })
+  await fillReplica(
+    replicaDir(deps, projectId),
+    { epoch, seq, format, refs, noted, roots: roots ?? [], pack },
+    { signal },
+  )
 }
 
 function noReplica(): ServiceError {
@@ -200,7 +206,9 @@ export async function sweepReplicas(
       const packs = (await readdir(join(dir, 'objects/pack')).catch(whenAbsent)).filter((name) =>
         name.endsWith('.pack'),
       )
-      if (packs.length > packsMax) await tidyReplica(dir, { signal })
+      if (packs.length <= packsMax) continue
+      await keepRoots(dir, await rootsOf(deps.db, projectId))
+      await tidyReplica(dir, { signal })
     } catch (error) {
       deps.log.warn({ err: error, project_id: projectId }, 'tidying a copy failed; retrying')
     }

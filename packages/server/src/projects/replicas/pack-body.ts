@@ -1,5 +1,5 @@
 /** The objects for a copy, as the body of a request. */
-import { GitError, missingObjects, packForReplica, type Repository } from '@svc/git'
+import { GitError, incompleteCommits, missingObjects, packForReplica, type Repository } from '@svc/git'
 
 /** A smaller pack is sent whole, which needs no second connection after a failure. */
 const wholeBytesMax = 4 * 1024 * 1024
@@ -24,6 +24,29 @@ export async function packOf(
   // One that was removed here since would end git.
   const missing = new Set(has.length === 0 ? [] : await missingObjects(store, has))
   return make(has.filter((sha) => !missing.has(sha)))
+}
+
+/**
+ * The same with commits that rows name. Those that the store does not have with their whole history are left out: a
+ * project goes on without them as before.
+ */
+export async function packWithRoots(
+  store: Pick<Repository, 'dir' | 'group'>,
+  { wants, roots, has }: { wants: string[]; roots: string[]; has: string[] },
+) {
+  const gone = new Set(roots.length === 0 ? [] : await missingObjects({ ...store, remote: null }, roots))
+  const present = roots.filter((sha) => !gone.has(sha))
+  const make = async (of: string[]) => ({
+    roots: of,
+    pack: await packOf(store, { wants: [...new Set([...wants, ...of])], has }, { isChecked: false }),
+  })
+  try {
+    return await make(present)
+  } catch (error) {
+    const broken = error instanceof GitError ? new Set(await incompleteCommits(store.dir, present)) : new Set()
+    if (broken.size === 0) throw error
+    return make(present.filter((sha) => !broken.has(sha)))
+  }
 }
 
 async function startOf(pack: ReadableStream<Uint8Array>): Promise<Uint8Array | ReadableStream<Uint8Array>> {

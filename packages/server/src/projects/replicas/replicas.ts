@@ -16,9 +16,10 @@ import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
 import '../../failpoint.ts'
 import { pause } from '../../pause.ts'
 import type { Homed } from '../home-store.ts'
+import { rootsOf } from '../../storage/root-queries.ts'
 import { managedDir, mirrorDir } from '../repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
-import { packBody, packOf } from './pack-body.ts'
+import { packBody, packOf, packWithRoots } from './pack-body.ts'
 import { askPeer, type HeldReplica, PeerFailure, replicaPath } from './peer.ts'
 import {
   changesAfter,
@@ -250,13 +251,14 @@ export class Replicas implements RepositoryReplicas {
     const noted = project.managed ? [] : await notedKeptRefs(store.dir)
     const wants = [...new Set(refs.map(({ sha }) => sha))]
     const has = (held?.refs ?? []).map(({ sha }) => sha)
-    const pack = await packOf(store, { wants, has }, { isChecked: false })
+    const named = project.managed ? await rootsOf(db, project_id) : []
+    const { pack, roots } = await packWithRoots(store, { wants, roots: named, has })
     const format = await objectFormat(store.dir).catch(() => 'sha1' as const)
     await failpoint('replica.before_fill')
     await this.#ask(keeper, {
       path: `${replicaPath}/${project_id}/fill?epoch=${epoch}&seq=${seq}&format=${format}`,
       method: 'POST',
-      body: packBody(JSON.stringify({ refs, noted }), pack),
+      body: packBody(JSON.stringify({ refs, noted, roots }), pack),
       timeoutMs: fillMsMax,
     })
     await failpoint('replica.after_fill')
