@@ -116,6 +116,14 @@ export async function holdsServiceKey(db: DbOrTransaction, sandboxId: string): P
   return (await findRow(db, 'sandbox_credentials', key)) !== null
 }
 
+/** Its sandbox fetches another one for each git command. Two servers may do this at once. */
+export async function deleteExpiredCredentials(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
+  await sql`
+    delete from sandbox_credentials where credential_id in (
+      select credential_id from sandbox_credentials where session_id = ${sessionId} and expires_at <= ${at}
+      for update skip locked)`.execute(trx)
+}
+
 /** The caller holds the lock of the session, so that no credential is issued meanwhile. */
 export async function revokeSandboxCredentials(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
   await updateRows(trx, 'sandbox_credentials', { session_id: sessionId, revoked_at: null }, { revoked_at: at })

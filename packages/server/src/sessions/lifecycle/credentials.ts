@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
 import { insertToken } from '../../tokens/store.ts'
 import { lockSession, type SessionRow } from '../store.ts'
-import { holdsServiceKey, insertCredential, type SandboxRow } from '../../sandboxes/store.ts'
+import { deleteExpiredCredentials, holdsServiceKey, insertCredential, type SandboxRow } from '../../sandboxes/store.ts'
 
 const cloneCredentialMinutes = 15
 
@@ -78,12 +78,15 @@ export async function mintCloneCredential(
   actor: SandboxActor,
 ): Promise<{ token: string; expires_at: string }> {
   const token = cloneCredentialPrefix + base62(40, deps.randomBytes)
-  const expiresAt = new Date(deps.now().getTime() + cloneCredentialMinutes * 60_000)
+  const now = deps.now()
+  const expiresAt = new Date(now.getTime() + cloneCredentialMinutes * 60_000)
   const { project_id, session_id, sandbox_id, generation, user_id } = actor
   await deps.db.transaction().execute(async (trx) => {
     await lockSession(trx, session_id, 'share')
     // Stopped after the request was authorized: a credential made now would outlive the stop.
     if (!(await holdsServiceKey(trx, sandbox_id))) throw unauthenticated('The sandbox of this key was stopped.')
+    // A session at work takes dozens in an hour.
+    await deleteExpiredCredentials(trx, session_id, now)
     await insertCredential(trx, {
       credential_id: deps.newId(),
       kind: 'clone',
