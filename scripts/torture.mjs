@@ -17,6 +17,7 @@ const programs = [
   'events',
   'apps',
   'fleet',
+  'soak',
   'redaction',
 ]
 

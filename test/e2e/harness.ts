@@ -114,7 +114,9 @@ export class ServerProcess {
     const listening = Promise.withResolvers<void>()
     let url: string | undefined
     const hear = (chunk: Buffer) => {
-      this.output = (this.output + chunk.toString()).slice(-this.outputCharsMax)
+      const text = chunk.toString()
+      this.heard(text)
+      this.output = (this.output + text).slice(-this.outputCharsMax)
       url ??= /Dashboard\s+(http:\/\/\S+)/.exec(this.output)?.[1]
       if (url !== undefined) listening.resolve()
     }
@@ -126,6 +128,9 @@ export class ServerProcess {
     this.url = url ?? this.url
     return url !== undefined
   }
+
+  /** Called with each part of the output, which `output` may have cut. */
+  protected heard(_text: string): void {}
 
   api(path: string, init: RequestInit & { token?: string | null } = {}): Promise<Response> {
     const { token = this.token, ...rest } = init

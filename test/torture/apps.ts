@@ -7,7 +7,9 @@ import { randomFrom } from './random.ts'
 import { conclude, flags, withSandboxes } from './run.ts'
 
 const { acts, seed } = flags({ acts: 100, seed: 1 })
-const report = await withSandboxes(['managed'], (world) => tortureApps(world, { acts, random: randomFrom(seed) }))
+const report = await withSandboxes({ kinds: ['managed'] }, (world) =>
+  tortureApps(world, { acts, random: randomFrom(seed) }),
+)
 const { problems, seen, settledMs, ...did } = report
 console.log(JSON.stringify(did, null, 2))
 const slowest = (Math.max(...settledMs) / 1000).toFixed(1)

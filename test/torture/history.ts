@@ -1,5 +1,5 @@
 /** Records what clients requested and the responses they got, line by line in a file for the checks after the run. */
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
 export type Entry =
   | { kind: 'ask'; at: number; key: string; method: string; path: string; body: object | null }
@@ -15,16 +15,19 @@ type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never
 
 export class History {
   readonly path: string
+  /** What it records; everything, unless a long run keeps only what it looks at. */
+  keeps: (entry: WithoutTime<Entry>) => boolean = () => true
 
   constructor(path: string) {
     this.path = path
   }
 
   write(entry: WithoutTime<Entry>): void {
-    appendFileSync(this.path, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
+    if (this.keeps(entry)) appendFileSync(this.path, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
   }
 
   read(): Entry[] {
+    if (!existsSync(this.path)) return []
     return readFileSync(this.path, 'utf8')
       .split('\n')
       .filter((line) => line !== '')

@@ -82,25 +82,37 @@ interface ServersWanted {
   each?: (n: number) => TortureServerOptions
 }
 
-/** Runs `work` in a world whose server starts sandboxes, and adds what they left behind to its problems. */
+/**
+ * Runs `work` in a world whose server starts sandboxes, and adds what they left behind to its problems. `dir` is for files of the
+ * run beside the server's.
+ */
 export async function withSandboxes<Report extends { problems: string[]; seen: Process[] }>(
-  kinds: readonly RepositoryKind[],
-  work: (world: World) => Promise<Report>,
+  { kinds, start, ...wanted }: SandboxesWanted,
+  work: (world: World, dir: string) => Promise<Report>,
 ): Promise<Report> {
   const dir = await mkdtemp(join(tmpdir(), 'svc-ts-'))
-  const server = await TortureServer.make({ program: await buildTortureProgram(dir) })
-  const world = await World.make(server)
+  const program = await buildTortureProgram(dir)
+  const world = await World.make(await TortureServer.make({ program, ...wanted.options?.(dir) }))
+  const { server } = world
   try {
-    await server.start({ sandboxes: true })
+    await server.start({ ...start, sandboxes: true })
     await world.makeProjects(kinds)
-    const report = await work(world)
+    const report = await work(world, dir)
     await server.stopWithSessions()
-    report.problems.push(...leaksOnMachine(server.dataDir, report.seen))
+    const leaks = leaksOnMachine(server.dataDir, report.seen)
+    if (leaks.length > 0) console.log(`The last words of the server:\n${server.output.slice(-3000)}`)
+    report.problems.push(...leaks)
     return report
   } finally {
     await world.close()
     await rm(dir, { recursive: true, force: true })
   }
+}
+
+interface SandboxesWanted {
+  kinds: readonly RepositoryKind[]
+  options?: (dir: string) => TortureServerOptions
+  start?: Parameters<TortureServer['start']>[0]
 }
 
 /** Prints how long the program took and its problems, and ends it. */

@@ -6,7 +6,15 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
 import { ownerSocketName, stopWithSessionsPath } from '@svc/contract/daemon/owner-socket'
-import { embeddedDatabaseUrl, layDatabase, removeFolder, ServerProcess, startMsMax } from '../e2e/harness.ts'
+import {
+  embeddedDatabaseUrl,
+  layDatabase,
+  type Ran,
+  removeFolder,
+  run,
+  ServerProcess,
+  startMsMax,
+} from '../e2e/harness.ts'
 
 const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
 
@@ -23,6 +31,17 @@ export interface TortureServerOptions {
   clockFile?: string
   /** One of several servers with repositories of their own. */
   fleet?: FleetPlace
+  /** More settings, which win over the usual ones. */
+  settings?: Record<string, string>
+  /** Called with everything the server prints, over all of its starts. */
+  onOutput?: (text: string) => void
+}
+
+interface StartOptions {
+  failpoints?: string
+  sandboxes?: boolean
+  warm?: boolean
+  leaseSeconds?: number
 }
 
 export interface FleetPlace {
@@ -62,14 +81,42 @@ export class TortureServer extends ServerProcess {
   }
 
   /** Resolves when it answers requests, or with false when a failpoint ended it before that. */
-  async start(
-    options: { failpoints?: string; sandboxes?: boolean; warm?: boolean; leaseSeconds?: number } = {},
-  ): Promise<boolean> {
+  async start(options: StartOptions = {}): Promise<boolean> {
     const began = performance.now()
-    const { program: built, clockFile, databaseUrl, path, fleet } = this.#options
+    const { fleet } = this.#options
+    const isUp = await this.launch([...(fleet?.around ?? []), ...this.#program(), 'server'], this.environment(options))
+    if (!isUp) {
+      if (options.failpoints !== undefined && this.endedBy === 'SIGKILL') return false
+      throw new Error(`The server ended at its start:\n${this.output}`)
+    }
+    this.url = fleet?.url ?? this.url
+    this.#port = new URL(this.url).port
+    try {
+      await this.#untilReady()
+    } catch (error) {
+      // The broken connection arrives before the exit of the process.
+      await Promise.race([this.exited, delay(5_000)])
+      if (this.isRunning) throw error
+      return false
+    }
+    this.readyMs.push(performance.now() - began)
+    return true
+  }
+
+  /** A command that its operator runs beside it, with its settings and these. */
+  svc(args: string[], settings: Record<string, string> = {}): Promise<Ran> {
+    return run([...this.#program(), ...args], { cwd: this.dir, env: { ...this.environment(), ...settings } })
+  }
+
+  #program(): string[] {
+    const { program: built, clockFile } = this.#options
     const loaded = clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
-    const command = built === undefined ? [process.execPath, ...loaded, program] : [built]
-    const isUp = await this.launch([...(fleet?.around ?? []), ...command, 'server'], {
+    return built === undefined ? [process.execPath, ...loaded, program] : [built]
+  }
+
+  environment(options: StartOptions = {}): Record<string, string> {
+    const { clockFile, databaseUrl, path, fleet, settings } = this.#options
+    return {
       PATH: path ?? process.env.PATH ?? '',
       HOME: this.dir,
       TMPDIR: tmpdir(),
@@ -89,24 +136,13 @@ export class TortureServer extends ServerProcess {
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
       ...(clockFile === undefined ? {} : { TORTURE_CLOCK_FILE: clockFile }),
       ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
+      ...settings,
       ...fleet?.settings,
-    })
-    if (!isUp) {
-      if (options.failpoints !== undefined && this.endedBy === 'SIGKILL') return false
-      throw new Error(`The server ended at its start:\n${this.output}`)
     }
-    this.url = fleet?.url ?? this.url
-    this.#port = new URL(this.url).port
-    try {
-      await this.#untilReady()
-    } catch (error) {
-      // The broken connection arrives before the exit of the process.
-      await Promise.race([this.exited, delay(5_000)])
-      if (this.isRunning) throw error
-      return false
-    }
-    this.readyMs.push(performance.now() - began)
-    return true
+  }
+
+  protected override heard(text: string): void {
+    this.#options.onOutput?.(text)
   }
 
   /** On a busy machine the database may take a moment to respond. */

@@ -10,7 +10,7 @@ import { repositoryKinds } from './world.ts'
 
 const { cycles, workers, seed } = flags({ cycles: 300, workers: 4, seed: Date.now() % 1_000_000 })
 console.log(`seed ${seed}`)
-const report = await withSandboxes(repositoryKinds, async (world) => {
+const report = await withSandboxes({ kinds: repositoryKinds }, async (world) => {
   await world.server.kill('SIGTERM')
   const chaos = await sessionChaos(world, { cycles, workers, killServers: true, random: randomFrom(seed) })
   await rest(world, chaos)

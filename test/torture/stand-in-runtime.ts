@@ -2,7 +2,7 @@
  * Replaces the agent runtime where hundreds of sandboxes start: it answers the calls of the daemon and the server with a tenth
  * of the memory and time.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,7 +11,10 @@ interface Message {
   parts: { id: string; type: string; text: string; messageID: string; sessionID: string }[]
 }
 
+/** For longer than a server takes to restart. */
+const pushesMax = 90
 const sessions = new Map<string, Message[]>()
+const busy = new Set<string>()
 const streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
 // No start reuses an id of an earlier one.
 let serial = Date.now()
@@ -35,17 +38,44 @@ function say(sessionID: string, role: string, text: string): Message {
   return message
 }
 
-function turn(sessionID: string, body: { parts?: { text?: string }[] }): Message {
+async function turn(sessionID: string, body: { parts?: { text?: string }[] }): Promise<Message> {
+  busy.add(sessionID)
   emit('session.status', { sessionID, status: { type: 'busy' } })
   const text = body.parts?.[0]?.text ?? ''
   if (text === 'Pause at your next start.') writeFileSync(pauseAtStart, '')
   const [, file] = /^Write (\S+\.txt)$/.exec(text) ?? []
   if (file !== undefined) writeFileSync(file, `${file}\n`)
   say(sessionID, 'user', text)
-  const answer = say(sessionID, 'assistant', text)
+  const [, edited] = /^Commit and push (\S+\.txt)$/.exec(text) ?? []
+  const answer = say(sessionID, 'assistant', edited === undefined ? text : await commitAndPush(edited))
+  busy.delete(sessionID)
   emit('session.status', { sessionID, status: { type: 'idle' } })
   emit('session.idle', { sessionID })
   return answer
+}
+
+/** One more line in this file, on the session's branch. As an agent would, it tries again when the push fails. */
+async function commitAndPush(file: string): Promise<string> {
+  appendFileSync(file, `${newId('line')}\n`)
+  await git('add', file)
+  await git('commit', '--quiet', '-m', `Edit ${file}`)
+  for (let tries = 1; ; tries++) {
+    const pushed = await git('push', '--quiet', 'origin', 'HEAD')
+    if (pushed === '') return `Pushed ${await git('rev-parse', 'HEAD')}`
+    if (tries === pushesMax) return `Failed to push: ${pushed}`
+    await Bun.sleep(1_000)
+  }
+}
+
+/** What it prints. A failure of a commit shows in the push. */
+async function git(...args: string[]): Promise<string> {
+  const child = Bun.spawn(['git', ...args], { stdout: 'pipe', stderr: 'pipe' })
+  const [out, said, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return code === 0 ? out.trim() : `${code}: ${said.trim()}`
 }
 
 function events(): Response {
@@ -76,7 +106,8 @@ Bun.serve({
     if (path === '/event') return events()
     if (path === '/global/health') return Response.json({ healthy: true })
     if (path === '/agent') return Response.json([{ name: 'build', mode: 'primary' }])
-    if (path === '/session/status') return Response.json({})
+    if (path === '/session/status')
+      return Response.json(Object.fromEntries([...busy].map((id) => [id, { type: 'busy' }])))
     if (path === '/session' && request.method === 'POST') {
       const id = newId('ses')
       sessions.set(id, [])
@@ -91,6 +122,6 @@ Bun.serve({
     if (verb === 'message' && request.method === 'GET') return Response.json(messages)
     if (verb === 'abort') return Response.json(true)
     const answer = turn(id, (await request.json()) as object)
-    return verb === 'prompt_async' ? new Response(null, { status: 204 }) : Response.json(answer)
+    return verb === 'prompt_async' ? new Response(null, { status: 204 }) : Response.json(await answer)
   },
 })

@@ -45,8 +45,13 @@ const manners: Record<string, { events: string[]; of: Manners }> = {
   hanging: { events: ['*'], of: (random) => (random() < 0.98 ? 'take' : 'hang') },
 }
 
-export function startReceivers(random: () => number): Promise<Receiver[]> {
-  return Promise.all(Object.entries(manners).map(([name, { events, of }]) => start(name, events, () => of(random))))
+export function startReceivers(random: () => number, names = Object.keys(manners)): Promise<Receiver[]> {
+  return Promise.all(
+    names.map((name) => {
+      const { events, of } = manners[name]!
+      return start(name, events, () => of(random))
+    }),
+  )
 }
 
 async function start(name: string, events: string[], choose: () => ReturnType<Manners>): Promise<Receiver> {
