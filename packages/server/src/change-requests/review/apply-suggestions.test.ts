@@ -149,6 +149,48 @@ describe('suggestions', () => {
     expect(await gitText(kept.repo, 'rev-list', '--count', `${cr.head_commit_sha}..${cr.head_ref}`)).toBe('1')
   })
 
+  test('of two people who apply the same one at once, one gets a conflict that names the commit of the other', async () => {
+    const { token: bo } = await app.makeUser('member')
+    for (const tokens of [
+      [bo, undefined],
+      [undefined, bo],
+      [undefined, undefined],
+    ] as const) {
+      const { cr, ids } = await proposed(kept, [suggest(2, ['zwei'])])
+      const both = await Promise.all(tokens.map((token) => apply(kept, cr, ids, token === undefined ? {} : { token })))
+      const [first, second] = both.toSorted((one, other) => one.status - other.status)
+      expect([first!.status, second!.status]).toEqual([201, 409])
+      const { commit: sha } = first!.body
+      expect(await kept.tip(cr.head_ref)).toBe(sha)
+      expect(second!.body).toMatchObject({ code: 'conflict', error: expect.stringContaining(sha.slice(0, 10)) })
+      const { body } = await app.request<{ reviews: Review[] }>('GET', kept.path(cr.cr_id, 'reviews'))
+      expect(body.reviews[0]!.comments[0]!.replies).toMatchObject([{ commit: sha }])
+    }
+  })
+
+  test('the commit of another person is no earlier try of the same request', async () => {
+    const { token: bo } = await app.makeUser('member')
+    const { cr, ids } = await proposed(kept, [suggest(2, ['zwei'])])
+    const first = await apply(kept, cr, ids, { token: bo })
+    // As if that request had moved the branch, and not recorded it yet.
+    await app.deps.db.deleteFrom('review_replies').where('comment_id', '=', ids[0]!).execute()
+    const open = { resolved_at: null, resolved_by: null, outcome: null, commit_sha: null, answered_at: null }
+    await app.deps.db.updateTable('review_comments').set(open).where('comment_id', '=', ids[0]!).execute()
+    const second = await apply(kept, cr, ids)
+    expect([second.status, second.body.code]).toEqual([409, 'conflict'])
+    expect(second.body).toMatchObject({ commit: first.body.commit })
+  })
+
+  test('a comment without the lines that it replaces gets them from the reviewed commit', async () => {
+    const { review } = await proposed(kept, [
+      suggest(3, ['zwei'], { start_line: 2 }),
+      suggest(9, ['past the end']),
+      { ...suggest(1, []), text: 'No suggestion.' },
+      suggest(4, ['vier'], { quote: 'as it was sent' }),
+    ])
+    expect(review.comments.map(({ quote }) => quote)).toEqual(['two\nthree', '', '', 'as it was sent'])
+  })
+
   test('a request sent twice with one key is applied once', async () => {
     const { cr, ids } = await proposed(kept, [suggest(2, ['zwei'])])
     const key = randomUUID()

@@ -11,7 +11,7 @@ import { saveTips } from '../open/refresh-tips.ts'
 import { commitPair } from '../preview/commit-pair.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from '../store.ts'
 import { commentId } from './comment-id.ts'
-import { headMoved, type LandDeps, landSuggestions, recordApplied } from './land-suggestions.ts'
+import { alreadyApplied, headMoved, type LandDeps, landSuggestions, recordApplied } from './land-suggestions.ts'
 import { refreshThreadsIfReachable } from './refresh-threads.ts'
 import { getReview } from './store.ts'
 import { type Chosen, chosenSuggestions, editsAt, notApplicable } from './suggestions.ts'
@@ -68,7 +68,7 @@ async function apply(deps: LandDeps, input: Apply, cr: ChangeRequestRow): Promis
   const message = await messageOf(deps, { cr, chosen, given: input.message, userId: user.user_id })
   const author = commitAuthor(user)
   const commit = { parent: expected, edits, message, author, committer, at: deps.now() }
-  const at = { project, cr, repository, expected, headSha }
+  const at = { project, cr, repository, expected, headSha, author, signal: input.signal }
   const edited = await editLines(repository, commit, (made) => land(deps, at, made, chosen))
   if (edited.kind !== 'done') throw notEditable(edited, chosen)
   const commentIds = chosen.map((each) => each.commentId)
@@ -104,22 +104,44 @@ interface At {
   repository: Repository
   expected: string
   headSha: string
+  author: ReturnType<typeof commitAuthor>
+  signal: AbortSignal
 }
 
-/** A try that ended without an answer may have moved the branch: its commit has the same parent and the same tree. */
+/**
+ * Who moved the branch from the expected head to the same content? A try of this request that ended without an answer may
+ * have: then its author is the caller. Otherwise another person applied the same suggestions first.
+ */
 async function land(deps: LandDeps, at: At, made: EditedCommit, chosen: readonly Chosen[]): Promise<string> {
-  const { cr, repository, expected, headSha } = at
-  if (made.treeSha === (await treeOf(repository, expected)))
+  const { cr, expected, author } = at
+  if (made.treeSha === (await treeOf(at.repository, expected)))
     throw notApplicable(
       chosen.map(({ commentId, written }) => ({
         ...{ commentId, place: placeOf(written), reason: 'Its lines are as it suggests already.' },
       })),
       chosen.length,
     )
-  if (headSha === expected) return landSuggestions(deps, at, made)
-  for (const { sha, parents } of await commitsAfter(repository, expected, headSha))
-    if (parents[0] === expected && (await treeOf(repository, sha)) === made.treeSha) return sha
-  throw headMoved(cr, { expected, headSha })
+  const landed = at.headSha === expected ? await landSuggestions(deps, at, made) : null
+  if (landed !== null) return landed
+  const { repository, headSha } = at.headSha === expected ? await commitPair(deps, at) : at
+  const first = await sameEdit(repository, { expected, headSha }, made)
+  if (first === null) throw headMoved(cr, { expected, headSha })
+  const isOurs = first.author_name === author.name && first.author_email === author.email
+  if (at.headSha !== expected && isOurs) return first.sha
+  throw alreadyApplied(
+    chosen.map(({ commentId }) => commentId),
+    first.sha,
+  )
+}
+
+async function sameEdit(
+  repository: Repository,
+  { expected, headSha }: { expected: string; headSha: string },
+  made: EditedCommit,
+) {
+  for (const each of await commitsAfter(repository, expected, headSha))
+    if (each.parents[0] === expected && (await treeOf(repository, each.sha)) === made.treeSha) return each
+  return null
 }
 
 const reasons: Record<EditRefusal['kind'], string> = {

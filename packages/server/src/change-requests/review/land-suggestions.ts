@@ -16,7 +16,7 @@ import type { PairDeps } from '../preview/commit-pair.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 import { requireRoom } from '../require-room.ts'
 import type { ChangeRequestRow } from '../store.ts'
-import { insertReply, recordAnswer, resolve } from './thread-store.ts'
+import { insertReply, recordAnswer, requireComment, resolve } from './thread-store.ts'
 
 export type LandDeps = PairDeps & RecordDeps & Pick<Deps, 'disk'>
 
@@ -28,8 +28,8 @@ interface At {
   expected: string
 }
 
-/** Returns the new head. Nothing changed when it throws, unless the host did not answer. */
-export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit): Promise<string> {
+/** Returns the new head, or null when the branch moved first. Nothing changed when it throws, unless the host did not answer. */
+export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit): Promise<string | null> {
   const { project, cr, repository, expected } = at
   await refuseSecrets(deps, at, made)
   await requireRoom(deps, { project, repository, bytes: made.bytes + treesBytes })
@@ -44,7 +44,7 @@ export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit
     case 'landed':
       return made.sha
     case 'moved':
-      throw headMoved(cr, { expected, headSha: null })
+      return null
     case 'rejected':
       throw new ServiceError(
         outcome.isProtected === true ? 'branch_protected' : 'merge_rejected',
@@ -71,11 +71,20 @@ export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit
 
 export function headMoved(
   cr: ChangeRequestRow,
-  { expected, headSha }: { expected: string; headSha: string | null },
+  { expected, headSha }: { expected: string; headSha: string },
 ): ServiceError {
   return new ServiceError('head_moved', `${JSON.stringify(cr.head_ref)} has changed since you viewed it.`, {
     hint: 'Nothing was changed. Look at its current commits, then apply the suggestion again.',
-    detail: { expected_head_sha: expected, ...(headSha === null ? {} : { head_sha: headSha }) },
+    detail: { expected_head_sha: expected, head_sha: headSha },
+  })
+}
+
+/** Another person, or another request of the same one, was first. */
+export function alreadyApplied(commentIds: readonly string[], sha: string): ServiceError {
+  const what = commentIds.length === 1 ? 'This suggestion was' : 'These suggestions were'
+  return new ServiceError('conflict', `${what} applied a moment ago, as commit ${sha.slice(0, 10)}.`, {
+    hint: 'Nothing was changed. Load the change request again: the comment names the commit.',
+    detail: { commit: sha },
   })
 }
 
@@ -113,12 +122,15 @@ export async function recordApplied(
   const by = caller.actor.user_id
   const write = async (trx: DbOrTransaction) => {
     for (const [index, comment_id] of commentIds.entries()) {
-      await insertReply(trx, {
+      const isNew = await insertReply(trx, {
         ...{ reply_id: replyIdOf(index), comment_id, text: 'Applied the suggestion.', outcome: 'done' as const },
         ...{ commit_sha: sha, created_by: by, session_id: null, created_at: at },
       })
+      // The row decides between two requests that found the same commit.
+      const resolved = await resolve(trx, comment_id, { userId: by, at })
+      const other = isNew && resolved === null ? (await requireComment(trx, cr.cr_id, comment_id)).comment : null
+      if (other !== null && other.commit_sha !== null) throw alreadyApplied(commentIds, other.commit_sha)
       await recordAnswer(trx, comment_id, { outcome: 'done', commit_sha: sha, answered_head_sha: sha, at })
-      await resolve(trx, comment_id, { userId: by, at })
     }
     const after = { comments: commentIds, commit: sha }
     await recordAudit(trx, caller, auditOf(cr, 'apply_suggestions', { before: { head_sha: expected }, after }))

@@ -6,6 +6,7 @@ import type { ProjectRow } from '../../projects/store.ts'
 import { promptSession } from '../../sessions/conversation/prompt.ts'
 import { auditOf } from '../audit.ts'
 import { reviewPrompt } from './prompt.ts'
+import { quoteSuggestions } from './quote-lines.ts'
 import { requireSessionToSend } from './recipient.ts'
 import { deleteDrafts } from './state-store.ts'
 import { getReview, insertReview } from './store.ts'
@@ -22,10 +23,14 @@ type CreateReview = BodyOf<typeof createReviewRoute> & {
 }
 
 /** Stored and sent in one transaction, so a session gets a prompt exactly when its review exists. */
-export async function createReview(deps: Parameters<typeof promptSession>[0], input: CreateReview): Promise<Review> {
-  const { project, caller, reviewId } = input
-  const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
+export async function createReview(
+  deps: Parameters<typeof promptSession>[0],
+  { comments, ...given }: CreateReview,
+): Promise<Review> {
+  const { project, caller, reviewId } = given
+  const cr = await requireChangeRequest(deps.db, project.project_id, given.crId)
   refuseAgent(caller, 'An agent cannot review change requests.')
+  const input = { ...given, comments: await quoteSuggestions(deps, { ...given, comments }) }
   const save = (sessionId: string | null) => async (trx: DbOrTransaction) => {
     const isNew = await insertReview(trx, {
       review_id: reviewId,

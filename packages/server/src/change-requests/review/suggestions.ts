@@ -50,8 +50,11 @@ export async function chosenSuggestions(
         hint: 'Only comments with a `suggestion` block can be applied.',
         detail: { issues: [{ path: 'comment_ids', message: `${commentId} has no suggestion` }] },
       })
-    if (shown.refusal !== null) refused.push({ commentId, place: placeOf(written), reason: shown.refusal })
-    else
+    if (shown.refusal !== null) {
+      const applied =
+        comment.commit_sha === null ? null : `It was applied as commit ${comment.commit_sha.slice(0, 10)}.`
+      refused.push({ commentId, place: placeOf(written), reason: applied ?? shown.refusal })
+    } else
       chosen.push({
         ...{ commentId, reviewId: review.review_id, reviewedSha: review.head_sha },
         ...{ reviewer: review.created_by, written, lines: shown.lines },
