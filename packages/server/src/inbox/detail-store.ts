@@ -45,14 +45,14 @@ export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): 
 
 export type SessionDetail = Pick<
   Row<'project_sessions'>,
-  'session_id' | 'name' | 'agent_name' | 'error' | 'unkept_work' | 'last_turn_error' | 'branch_name'
+  'session_id' | 'name' | 'agent_name' | 'error' | 'unkept_work' | 'last_turn_error' | 'branch_name' | 'base_ref'
 > & { task: string | null; author: string | null }
 
 /** The prompt is cut: a list shows its beginning. */
 export async function sessionDetails(db: DbOrTransaction, ids: string[]): Promise<SessionDetail[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<SessionDetail>`
-    select s.session_id, s.name, s.agent_name, s.error, s.unkept_work, s.last_turn_error, s.branch_name,
+    select s.session_id, s.name, s.agent_name, s.error, s.unkept_work, s.last_turn_error, s.branch_name, s.base_ref,
       left(coalesce(s.initial_prompt, (select p.text from session_prompts p where p.session_id = s.session_id
         order by p.created_at limit 1)), 1000) as task, u.name as author
     from project_sessions s left join users u on u.user_id = s.created_by

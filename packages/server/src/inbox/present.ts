@@ -115,10 +115,15 @@ function whyOfSession({ state }: FoundItem, found: SessionDetail): string {
     case 'starting':
       return 'Starting'
     case 'working':
-      return `Working on ${found.branch_name}`
+      return `Working${onBranch(found)}`
     default:
-      return `Waiting for a prompt on ${found.branch_name}`
+      return `Waiting for a prompt${onBranch(found)}`
   }
+}
+
+/** A branch that the service named has the id of its session, which says nothing to a reader. */
+function onBranch({ branch_name: branch, session_id: id, base_ref: base }: SessionDetail): string {
+  return branch === id ? `, started from ${base}` : ` on ${branch}`
 }
 
 export function presentQuestion(item: FoundItem, found: QuestionDetail): InboxItem {

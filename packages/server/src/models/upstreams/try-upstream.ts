@@ -78,9 +78,19 @@ async function startOfBody(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
+/** The runtime's words for these ask a person about their computer. */
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens at that address',
+  ENOTFOUND: 'its host name has no address',
+  ECONNRESET: 'it closed the connection',
+  EPROTO: 'it does not speak TLS at that port',
+  EHOSTUNREACH: 'there is no route to that address',
+}
+
 function reasonOf(error: unknown): string {
-  const { name, message } = error as Error
-  return name === 'TimeoutError' ? `no response within ${timeoutMs / 1000} seconds` : message.replace(/\.$/, '')
+  const { name, message, code = '' } = error as NodeJS.ErrnoException
+  if (name === 'TimeoutError') return `no response within ${timeoutMs / 1000} seconds`
+  return reasons[code] ?? message.replace(/[.?!]+$/, '')
 }
 
 /** `error.message` of either API, otherwise the start of the body. */

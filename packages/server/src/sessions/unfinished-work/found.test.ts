@@ -82,7 +82,10 @@ test('a failed or slow save is in the notes of the earlier work', async () => {
   await watch.saveNow()
   isBroken = true
   await watch.saveNow()
-  expect(await read()).toMatchObject({ commit: first, notes: ['The newest state is not saved: The disk is broken.'] })
+  expect(await read()).toMatchObject({
+    commit: first,
+    notes: [expect.stringMatching(/^The newest changes are not saved yet: The disk is broken\. .*push the work/)],
+  })
   const open = Promise.withResolvers<void>()
   gate = open.promise
   await edit('second')

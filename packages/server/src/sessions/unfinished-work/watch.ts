@@ -1,5 +1,6 @@
 /** Saves the unfinished work of one running sandbox: at the end of every turn, soon after the agent used a tool, every minute, and before the sandbox ends. */
 import { ServiceError } from '@svc/contract'
+import { GitError } from '@svc/git'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
@@ -31,6 +32,17 @@ interface WatchEvents {
   spaceChanged: () => void
   /** The time for which the runtime has slept, as the daemon reported it; null when it is awake. */
   sleepSeen: (asleepMs: number | null) => void
+}
+
+/** For people. The log has the error itself. */
+function reasonOf(error: unknown, limitMs: number): string {
+  const { name, code } = error as { name?: string; code?: string }
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return `Saving took longer than ${limitMs / 1000} seconds and was stopped. Large files outside .gitignore make it slow.`
+  if (code === 'ENOSPC' || code === 'EDQUOT') return "The server's disk is full. Its operator must free space."
+  if (error instanceof GitError)
+    return "git on the server couldn't store the changes. The server log says why, under this session's id."
+  return "The server couldn't store the changes. Its log says why, under this session's id."
 }
 
 export class WipWatch {
@@ -77,7 +89,8 @@ export class WipWatch {
       await delay(lookMs)
     }
     const outcome = this.#lastOutcome
-    return outcome?.kind === 'failed' ? `The newest state is not saved: ${outcome.reason}` : null
+    if (outcome?.kind !== 'failed') return null
+    return `The newest changes are not saved yet: ${outcome.reason} What was saved before stays. The server tries again by itself; push the work to be sure that it is kept.`
   }
 
   async #save(limitMs: number, isLast: boolean): Promise<SaveOutcome> {
@@ -90,7 +103,7 @@ export class WipWatch {
       (error: unknown): SaveOutcome => {
         if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
         this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
-        return { kind: 'failed', reason: 'An internal error occurred; see the server log.' }
+        return { kind: 'failed', reason: reasonOf(error, limitMs) }
       },
     )
     const outcome = await this.#running
