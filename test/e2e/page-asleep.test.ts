@@ -71,7 +71,7 @@ test.skipIf(!browserPath)(
     await takePictures(page, 'session-waking')
     await conversation.getByText('The agent is working…').waitFor(slow)
     await conversation.locator('summary').getByText('sleep 600').waitFor(slow)
-    await page.getByRole('button', { name: 'Stop the agent' }).click()
+    await page.getByRole('button', { name: 'Stop turn' }).click()
     await until('the wake in the timeline', async () => {
       const { stdout } = await server.svc(['sessions', 'info', sessionId, ...inProject])
       return /^ +wake /m.test(stdout)

@@ -75,7 +75,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Restart the session to apply the rest of svc.toml').waitFor(slow)
     await page.getByText('sandbox.cpu', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByRole('button', { name: 'Stop session' }).click()
     await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
     await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
     await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
@@ -123,7 +123,7 @@ test.skipIf(!browserPath)(
     await conversation.getByText('The session is starting…').waitFor(slow)
     const waiting = conversation.getByRole('list', { name: 'Waiting prompts' })
     await waiting.getByText('Wait for me.').waitFor(slow)
-    expect(await page.getByRole('button', { name: 'Stop the agent' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Stop turn' }).count()).toBe(0)
     await expectItFits(page)
     expect(await axeViolations(page)).toEqual([])
     await takePictures(page, 'session-starting')

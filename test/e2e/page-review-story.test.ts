@@ -71,7 +71,7 @@ test.skipIf(!browserPath)(
 
     // The session sleeps; the review wakes it.
     await page.getByRole('main').locator('header a[href*="/sessions/"]').first().click()
-    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Stop session' }).click()
     await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
     await page.goBack()
     await page.getByRole('tab', { name: 'Files' }).click()

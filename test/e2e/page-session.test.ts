@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { commit } from '@svc/git/testing'
+import { until } from './harness.ts'
 import { axeViolations, beginPageStory, expectItFits, type PageStory, pictures, script } from './page-story.ts'
 
 setDefaultTimeout(600_000)
@@ -75,8 +76,17 @@ test.skipIf(!browserPath)('a working session shows its calls, its plan and its c
   await edit.waitFor(slow)
   await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor(slow)
   await call(page, 'sleep 25').getByLabel('running').waitFor(slow)
-  await page.getByRole('button', { name: 'Stop the agent' }).waitFor()
+  await page.getByRole('button', { name: 'Stop turn' }).waitFor()
   await look(page, 'working')
+
+  // On a phone the panel follows the conversation, which the page opens at the end of.
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.reload()
+  await call(page, 'sleep 25').waitFor(slow)
+  const beyondTheEnd = "Math.abs(document.querySelector('[data-pane]').getBoundingClientRect().bottom - innerHeight)"
+  await until('the end of the conversation', async () => Number(await page.evaluate(beyondTheEnd)) <= 1)
+  expect(await page.evaluate('document.documentElement.scrollHeight > scrollY + innerHeight + 100')).toBe(true)
+  await page.setViewportSize({ width: 1440, height: 900 })
   expect(complaints).toEqual([])
 })
 
@@ -108,15 +118,15 @@ test.skipIf(!browserPath)('a failed command looks failed, with its exit code and
 
 test.skipIf(!browserPath)('a stopped session offers its unfinished work in one banner', async () => {
   const { page, complaints } = story
-  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop session' }).click()
   await page.getByText('Unfinished work saved: 1 file').waitFor(slow)
   expect(await statusOf(sessionId)).toBe('stopped')
-  await page.getByRole('button', { name: 'Restart', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Restart session' }).waitFor()
   await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor()
   await page.evaluate('scrollTo(0, 0)')
   await look(page, 'stopped')
 
-  await page.getByRole('button', { name: 'Restart', exact: true }).click()
+  await page.getByRole('button', { name: 'Restart session' }).click()
   await page.getByRole('button', { name: 'Restore work' }).waitFor(slow)
   expect(await page.locator('main [role=alert], main [role=status].rounded-lg').count()).toBe(1)
   await look(page, 'restarted')

@@ -45,7 +45,7 @@ export function TwoPane({
   return (
     <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)] lg:grid-rows-[auto_1fr]">
       {hasHead && <div className="min-w-0">{head}</div>}
-      <div className={`min-w-0 lg:col-start-1 ${hasHead ? 'order-last lg:row-start-2' : 'lg:row-span-2'}`}>
+      <div data-pane className={`min-w-0 lg:col-start-1 ${hasHead ? 'order-last lg:row-start-2' : 'lg:row-span-2'}`}>
         {children}
       </div>
       <aside

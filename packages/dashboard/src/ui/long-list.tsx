@@ -1,9 +1,7 @@
 /** A virtual list: only the rows near the screen are in the document. It scrolls with the page. */
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
-
-/** Within this distance of the end, the list follows new rows. */
-const endPx = 120
+import { endPx, useStayAtEnd } from './stay-at-end.ts'
 
 interface Listed<Row> {
   rows: Row[]
@@ -34,7 +32,8 @@ export function LongList<Row>({
   const list = useRef<HTMLOListElement>(null)
   const scrollMargin = useDistanceFromTop(list)
   const [focused, setFocused] = useState<number | null>(null)
-  const virtual = useVirtualRows(listed, scrollMargin, focused)
+  const end = useStayAtEnd(list, listed.beginsAt === 'end')
+  const virtual = useVirtualRows(listed, { scrollMargin, focused, end })
   return (
     <ol
       ref={list}
@@ -63,8 +62,11 @@ export function LongList<Row>({
 
 function useVirtualRows<Row>(
   { rows, keyOf, rowPx, gapPx = 0, beginsAt = 'start', target = null, onShown }: Listed<Row>,
-  scrollMargin: number,
-  focused: number | null,
+  {
+    scrollMargin,
+    focused,
+    end,
+  }: { scrollMargin: number; focused: number | null; end: ReturnType<typeof useStayAtEnd> },
 ) {
   /** A reader at the first row sees a new row above it. A reader further down is not moved. */
   const [isScrolled, setScrolled] = useState(false)
@@ -77,7 +79,8 @@ function useVirtualRows<Row>(
     scrollMargin,
     scrollEndThreshold: endPx,
     anchorTo: beginsAt === 'end' || isScrolled ? 'end' : 'start',
-    followOnAppend: beginsAt === 'end',
+    // It follows to the end of the page.
+    followOnAppend: beginsAt === 'end' && end.isEndOfPage,
     rangeExtractor: useCallback((range: Range) => withFocused(range, focused), [focused]),
   })
   // Calculates the range.
@@ -86,19 +89,21 @@ function useVirtualRows<Row>(
   useEffect(() => setScrolled(first > 0), [first])
   const hasRows = rows.length > 0
   const [isPlaced, setPlaced] = useState(beginsAt === 'start')
+  const { scrollToEnd, leaveEnd } = end
   useLayoutEffect(() => {
     if (isPlaced || !hasRows) return
-    virtual.scrollToEnd()
+    if (!scrollToEnd()) virtual.scrollToEnd()
     const frame = requestAnimationFrame(() => setPlaced(true))
     return () => cancelAnimationFrame(frame)
-  }, [virtual, isPlaced, hasRows])
+  }, [virtual, isPlaced, hasRows, scrollToEnd])
   const goal = target === null ? -1 : rows.findIndex((row) => keyOf(row) === target)
   const reached = useRef<string | null>(null)
   useLayoutEffect(() => {
     if (goal === -1 || !isPlaced || reached.current === target) return
     reached.current = target
+    leaveEnd()
     virtual.scrollToIndex(goal, { align: 'center' })
-  }, [virtual, goal, target, isPlaced])
+  }, [virtual, goal, target, isPlaced, leaveEnd])
   useEffect(() => {
     if (isPlaced && hasRows) onShown?.(first, last)
   }, [onShown, isPlaced, hasRows, first, last])

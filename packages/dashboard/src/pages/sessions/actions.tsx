@@ -74,13 +74,17 @@ export function SessionActions({ session }: { session: Session }) {
             <Button kind="quiet" disabledReason={notRunning} action={preview}>
               Preview
             </Button>
-            <Button disabledReason={roleRefusal ?? refuse('stop', session)} action={stop}>
-              Stop
+            <Button
+              disabledReason={roleRefusal ?? refuse('stop', session)}
+              action={stop}
+              title="Ends the sandbox. The branch and the conversation stay."
+            >
+              Stop session
             </Button>
           </>
         ) : (
           <Button disabledReason={roleRefusal ?? refuse('restart', session)} action={restart}>
-            Restart
+            Restart session
           </Button>
         )}
         <MoreActions

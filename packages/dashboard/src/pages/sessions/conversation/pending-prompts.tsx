@@ -135,7 +135,7 @@ function useCancel(session: Session, onEdit: (prompt: Prompt) => Promise<void>) 
   })
 }
 
-/** The agent was quicker. What remains is to stop it. */
+/** The agent was quicker. What remains is to stop its turn. */
 function NotCancelled({ session, error, onStopped }: { session: Session; error: Error; onStopped: () => void }) {
   const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', {
     path: pathOf(session),
@@ -144,8 +144,8 @@ function NotCancelled({ session, error, onStopped }: { session: Session; error: 
   if (!(error instanceof ApiError && error.code === 'conflict')) return <Failure error={error} />
   return (
     <>
-      <Notice tone="warn" title={error.message} action={<Button action={abort}>Stop the agent</Button>}>
-        Stop the agent to end its turn, or let it finish and send another prompt.
+      <Notice tone="warn" title={error.message} action={<Button action={abort}>Stop turn</Button>}>
+        Stop the turn, or let it finish and send another prompt. The session goes on either way.
       </Notice>
       {abort.isError && <Failure error={abort.error} />}
     </>

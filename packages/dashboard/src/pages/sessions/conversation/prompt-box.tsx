@@ -63,8 +63,14 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
           <AgentAndModel session={session} choice={choice} onChoose={setChoice} refusal={roleRefusal} />
           <AttachButton chosen={chosen} />
-          <span className="min-w-0 flex-1 truncate text-sm text-faint">{effect !== '' && sentence(effect)}</span>
-          {busy && <Button action={abort}>Stop the agent</Button>}
+          <span className={`min-w-0 flex-1 text-sm text-faint ${effect === '' ? '' : 'basis-24'}`}>
+            {effect !== '' && sentence(effect)}
+          </span>
+          {busy && (
+            <Button action={abort} title="Ends what the agent is doing now. The session goes on.">
+              Stop turn
+            </Button>
+          )}
           <span className="flex gap-0.5 max-md:hidden" aria-hidden>
             <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
             <Kbd>↵</Kbd>
