@@ -1,5 +1,5 @@
 /** The cache of what the pages have read from the service. */
-import { QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from '../api.ts'
 
 /** The poll while the server still fetches a repository. */
@@ -12,7 +12,19 @@ export function isFetching(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'repository_fetching'
 }
 
+/** A restored server refuses every change until its operator resumes it. */
+export function isHeld(error: unknown): boolean {
+  return error instanceof ApiError && error.detail.held === true
+}
+
+/** Its background jobs stand still, so there is nothing to wait for. */
+export const isServerHeld = () => queries.getQueryData<{ held?: object }>(['me'])?.held !== undefined
+
 export const queries = new QueryClient({
+  mutationCache: new MutationCache({
+    // The server was restored after the page loaded. Then the page learns why from `me`, and disables what it refuses.
+    onError: (error) => void (isHeld(error) && queries.invalidateQueries({ queryKey: ['me'] })),
+  }),
   defaultOptions: {
     queries: {
       staleTime: 2_000,

@@ -2,6 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { me, type Role } from '../pages/account/queries.ts'
 
+/** Why this server changes nothing: it was restored and is not resumed. Null on any other server. */
+export function useHeldRefusal(): string | null {
+  const { data } = useQuery(me)
+  return data?.held === undefined
+    ? null
+    : 'This server was restored and is read-only until its operator runs svc self-host resume'
+}
+
 /** Null while it loads, and in an account that the user does not belong to. */
 function useRole(accountId: string): Role | null {
   const { data } = useQuery(me)
@@ -9,12 +17,14 @@ function useRole(accountId: string): Role | null {
 }
 
 export function useWriteRefusal(accountId: string): string | null {
-  return useRole(accountId) === 'viewer' ? 'Viewers have read-only access' : null
+  const held = useHeldRefusal()
+  return useRole(accountId) === 'viewer' ? 'Viewers have read-only access' : held
 }
 
 export function useAdminRefusal(accountId: string): string | null {
   const role = useRole(accountId)
+  const held = useHeldRefusal()
   return role === null || role === 'owner' || role === 'admin'
-    ? null
+    ? held
     : `Only owners and admins of the account can do this; your role is ${role}`
 }

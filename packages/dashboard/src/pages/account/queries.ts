@@ -11,10 +11,14 @@ export type Role = Member['role']
 export type SecurityNotice = Reply<'/v1/accounts/notices'>['notices'][number]
 export type ReceivedInvitation = operations['readInvitation']['responses'][200]['content']['application/json']
 
+/** No event reports that a restored server was resumed. */
+const heldMs = 15_000
+
 export const me = queryOptions({
   queryKey: ['me'],
   queryFn: async ({ signal }) => withChosenAccount(await get(...requests.me(), signal)),
   staleTime: 60_000,
+  refetchInterval: ({ state }) => (state.data?.held === undefined ? false : heldMs),
 })
 
 const all = { limit: 1000 }

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, get, getPage, type Reply } from '../../api.ts'
-import { fetchingMs, isFetching, liveMs } from '../../cache/query-client.ts'
+import { fetchingMs, isFetching, isServerHeld, liveMs } from '../../cache/query-client.ts'
 import { live, read } from '../../cache/read.ts'
 import { type ArrivingDiff, readDiff } from './diff/arriving.ts'
 import { type DiffOptions, requests } from '../../prefetch/requests.ts'
@@ -56,6 +56,7 @@ export interface ListFilter {
 const factsMs = 2_000
 
 const summaryMs = (answer: Answered | undefined) =>
+  !isServerHeld() &&
   Object.values(answer?.summaries ?? {}).some((each) => each.state === 'checking' && each.conflict_count === null)
     ? factsMs
     : liveMs

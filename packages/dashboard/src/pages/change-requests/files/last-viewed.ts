@@ -1,5 +1,6 @@
 /** The head that this person saw before the shown one, to show the changes between them. */
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
+import { useHeldRefusal } from '../../../components/role.ts'
 import type { Edit } from '../review/review-state.ts'
 import type { ReviewState } from '../queries.ts'
 
@@ -15,9 +16,14 @@ export function useLastViewed(
 ): Viewed | null {
   const { visit, earlier_visit } = state
   const isNew = isRead && shown !== null && visit?.head_sha !== shown
+  const isHeld = useHeldRefusal() !== null
+  const sent = useRef<string | null>(null)
   useEffect(() => {
-    if (isNew) edit({ visited: shown })
-  }, [isNew, shown, edit])
+    // Once for each head: a refused mark is taken back, and would be sent again at once and for ever.
+    if (!isNew || isHeld || sent.current === shown) return
+    sent.current = shown
+    edit({ visited: shown })
+  }, [isNew, isHeld, shown, edit])
   const before = visit?.head_sha === shown ? earlier_visit : visit
   return before && { sha: before.head_sha, at: before.visited_at }
 }

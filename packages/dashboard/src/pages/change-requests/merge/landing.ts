@@ -2,6 +2,7 @@
 import { isDraft, refuseMove } from '@svc/contract/schemas/change-request-moves'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useHeldRefusal } from '../../../components/role.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import {
   type ChangeRequest,
@@ -47,7 +48,9 @@ export function useLanding(cr: ChangeRequest): Landing {
     [checked.isPending, 'checks'],
     [found.isPending, 'effects'],
   ].flatMap(([isPending, what]) => (isPending === true ? String(what) : []))
+  const held = useHeldRefusal()
   const firm =
+    (held === null ? null : `t${held.slice(1)}`) ??
     refusalBy(cr, preview.data, preview.error) ??
     refusalByEffects(found.data, confirms, { error: found.error, isGated: settings.manifest_gate === 'on' }) ??
     (checked.data === undefined && checked.error !== null ? 'the check results are unknown' : null)

@@ -1,5 +1,6 @@
 import { refuseMove } from '@svc/contract/schemas/change-request-moves'
 import { Failure, useSend } from '../../../components/requests.tsx'
+import { useWriteRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 
@@ -11,7 +12,11 @@ export function CloseOrReopen({ cr, verb }: { cr: ChangeRequest; verb: 'close' |
   return (
     <>
       {move.isError && <Failure error={move.error} />}
-      <Button action={move} disabledReason={refuseMove(verb, cr.status)} className="self-start">
+      <Button
+        action={move}
+        disabledReason={useWriteRefusal(cr.account_id) ?? refuseMove(verb, cr.status)}
+        className="self-start"
+      >
         {verb === 'close' ? 'Close without merging' : 'Reopen'}
       </Button>
     </>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Failure, useSend } from '../../../components/requests.tsx'
+import { useHeldRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { Card } from '../../../ui/layout.tsx'
@@ -18,7 +19,8 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
     refetch: [['project', cr.project_id]],
   })
   const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
-  const refusal = body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null
+  const held = useHeldRefusal()
+  const refusal = held ?? (body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null)
   const submit = () =>
     refusal === null &&
     !sending.isPending &&
