@@ -130,6 +130,8 @@ test.skipIf(!browserPath)(
     await server.json(['cr', 'comment', '1', '--at', 'src/wait.ts:1', '--body', text, ...of])
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/1?tab=conversation`)
     const card = page.getByRole('article', { name: /^Comment by/ }).filter({ hasText: 'Wait longer.' })
+    // It came from the command line, without the line that it replaces.
+    await card.locator('code').filter({ hasText: 'Removed:' }).getByText('export const wait = 250').waitFor(slow)
     await card.getByRole('button', { name: 'Apply suggestion' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('One commit by you on').waitFor(slow)

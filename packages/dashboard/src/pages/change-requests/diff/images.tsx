@@ -39,7 +39,7 @@ export function ImageComparison({
       {canOverlay && shown !== 'side' ? (
         <Overlay key={shown} mode={shown} old={old} now={now} path={path} />
       ) : (
-        <div className="flex flex-wrap gap-4">
+        <div className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,9rem),1fr))] gap-4">
           {before !== null && <Beside image={old} path={path} word="Before" />}
           {after !== null && <Beside image={now} path={path} word="After" />}
         </div>
@@ -83,7 +83,7 @@ function Beside({ image, path, word }: { image: Shown | null; path: string; word
         <img
           src={image.url}
           alt={`${path}, ${word.toLowerCase()} the change`}
-          className={`max-h-72 max-w-full ${squares}`}
+          className={`max-h-72 max-w-full self-start ${squares}`}
         />
       ) : (
         <p className="text-sm text-dim">Can't show this image.</p>

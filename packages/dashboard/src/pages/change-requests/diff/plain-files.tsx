@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Card, Row, Rows } from '../../../ui/layout.tsx'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { Diff } from '../queries.ts'
@@ -21,7 +22,18 @@ export function isPicture({ path, reason }: ChangedFile): boolean {
 }
 
 /** Files without a text diff; images with both sides. */
-export function PlainFiles({ projectId, diff, files }: { projectId: string; diff: Diff; files: ChangedFile[] }) {
+export function PlainFiles({
+  projectId,
+  diff,
+  files,
+  aside,
+}: {
+  projectId: string
+  diff: Diff
+  files: ChangedFile[]
+  /** At the end of the line of a file. */
+  aside: (file: ChangedFile) => ReactNode
+}) {
   if (files.length === 0) return null
   // With an earlier head to start from, that is what the files are compared with.
   const from = diff.since === undefined ? (diff.merge_base ?? diff.base_sha) : diff.since.sha
@@ -36,6 +48,7 @@ export function PlainFiles({ projectId, diff, files }: { projectId: string; diff
             <span className="text-sm text-dim">
               {file.status}. {factsOf(file)}
             </span>
+            {aside(file)}
             {index < imagesMax && isPicture(file) && (
               <ImageComparison
                 projectId={projectId}

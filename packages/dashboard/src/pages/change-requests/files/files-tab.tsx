@@ -4,6 +4,8 @@ import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
 import { type ChangeRequest, type Diff, diff, type Review } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
+import { Kbd } from '../../../ui/kbd.tsx'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Empty, Loading, Notice } from '../../../ui/layout.tsx'
 import { type ChangedFile, useChangedFiles } from './changed-files.ts'
 import { wholeFile } from '../diff/context.ts'
@@ -105,7 +107,8 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const files = useChangedFiles(diff, isRendered)
   const moves = useMemo(() => movesIn(files, order.moves), [files, order.moves])
   const { viewer, current, show, showLines, step } = useCurrentFile(files, request.target)
-  const { isViewed, toggleViewed } = useViewedMarks(mine)
+  const marks = useViewedMarks(mine, { files, current })
+  const { isViewed } = marks
   const drafts = useDrafts(mine)
   const folds = useFolds(isViewed)
   const cursor = useLineCursor(current, viewer)
@@ -117,7 +120,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
     j: () => step(1),
     k: () => step(-1),
     n: () => step(1, (file) => !isViewed(file)),
-    v: () => current !== null && toggleViewed(current),
+    v: () => marks.next !== null && marks.toggle(marks.next),
     c: () => cursor.begin(drafts.begin),
     h: () => origins.ask?.(current ?? files[0], cursor.hunk()),
     ArrowDown: () => cursor.move(1),
@@ -132,7 +135,6 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Progress text={counted(diff, files, isViewed) + threads.counted} />
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
-        <ViewedToggle file={current} isViewed={isViewed} onToggle={toggleViewed} />
       </Toolbar>
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
       <Announcement>{cursor.announcement}</Announcement>
@@ -143,7 +145,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Loading what="the reading order" />
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4 @2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]">
-          <div className="max-h-60 @2xl:max-h-[calc(100dvh-9rem)]">
+          <div className="@2xl:max-h-[calc(100dvh-9rem)]">
             <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
           </div>
           <div className="flex min-w-0 flex-col gap-3">
@@ -158,7 +160,9 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
                   drafts={drafts}
                   threads={threads.placed}
                   renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
-                  renderNote={(path) => <FileNote path={path} files={files} folds={folds} onAsk={origins.ask} />}
+                  renderNote={(path) => (
+                    <FileNote path={path} files={files} folds={folds} marks={marks} onAsk={origins.ask} />
+                  )}
                   moves={moves}
                   onShowMoved={showLines}
                   load={context.load}
@@ -167,7 +171,13 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
                 />
               </div>
             )}
-            <PlainFiles projectId={cr.project_id} diff={diff} files={files.filter(isPlain)} />
+            <PlainFiles
+              projectId={cr.project_id}
+              diff={diff}
+              files={files.filter(isPlain)}
+              // A picture with lines has its button in the diff.
+              aside={(file) => file.view === null && <ViewedToggle file={file} marks={marks} />}
+            />
           </div>
         </div>
       )}
@@ -186,30 +196,39 @@ function Progress({ text }: { text: string }) {
   )
 }
 
-function ViewedToggle({
-  file,
-  isViewed,
-  onToggle,
-}: {
-  file: ChangedFile | null
-  isViewed: (file: ChangedFile) => boolean
-  onToggle: (file: ChangedFile) => void
-}) {
-  if (file === null) return null
+function ViewedToggle({ file, marks }: { file: ChangedFile; marks: ViewedMarks }) {
   return (
-    <Toggle on={isViewed(file)} onChange={() => onToggle(file)}>
-      Viewed
-    </Toggle>
+    <span className="inline-flex items-center gap-1.5">
+      {file === marks.next && (
+        <span aria-hidden title="The key marks this file" className="max-md:hidden">
+          <Kbd>v</Kbd>
+        </span>
+      )}
+      <Toggle
+        on={marks.isViewed(file)}
+        onChange={() => marks.toggle(file)}
+        label={`Viewed: ${visibleName(file.path)}`}
+        title="Viewed files are folded"
+      >
+        Viewed
+      </Toggle>
+    </span>
   )
 }
 
 /** Stands in the header of a file. */
-function FileNote({ folds, ...of }: ComponentProps<typeof OriginButton> & { folds: ReturnType<typeof useFolds> }) {
+function FileNote({
+  folds,
+  marks,
+  ...of
+}: ComponentProps<typeof OriginButton> & { folds: ReturnType<typeof useFolds>; marks: ViewedMarks }) {
+  const file = of.files.find(({ path }) => path === of.path)
   return (
-    <>
+    <span className="flex items-center gap-2 font-sans">
       <FoldNote path={of.path} folds={folds} />
       <OriginButton {...of} />
-    </>
+      {file !== undefined && <ViewedToggle file={file} marks={marks} />}
+    </span>
   )
 }
 
@@ -332,12 +351,17 @@ function useCurrentFile(files: ChangedFile[], begin: Target | null) {
   return { viewer, current: files[at] ?? null, show, showLines, step }
 }
 
-/** A mark applies to one version of a file. */
-function useViewedMarks({ state: { viewed }, edit }: ReturnType<typeof useReviewState>) {
+type ViewedMarks = ReturnType<typeof useViewedMarks>
+
+/** A mark applies to one version of a file. `next` is the file that the key marks. */
+function useViewedMarks(
+  { state: { viewed }, edit }: ReturnType<typeof useReviewState>,
+  { files, current }: { files: ChangedFile[]; current: ChangedFile | null },
+) {
   const isViewed = useCallback((file: ChangedFile) => viewed[file.path] === file.version, [viewed])
-  const toggleViewed = (file: ChangedFile) =>
+  const toggle = (file: ChangedFile) =>
     edit({ viewed: { [file.path]: viewed[file.path] === file.version ? null : file.version } })
-  return { isViewed, toggleViewed }
+  return { isViewed, toggle, next: current ?? files.find((file) => !isViewed(file)) ?? null }
 }
 
 /** Viewed files are folded, and so are files of programs until one asks for them. */

@@ -60,13 +60,18 @@ interface Toggled {
   on: boolean
   onChange: (on: boolean) => void
   children: ReactNode
+  /** For screen readers, where several buttons have the same text. */
+  label?: string
+  title?: string
 }
 
-export function Toggle({ on, onChange, children }: Toggled) {
+export function Toggle({ on, onChange, label, title, children }: Toggled) {
   return (
     <Button
       onClick={() => onChange(!on)}
       aria-pressed={on}
+      aria-label={label}
+      title={title}
       className="aria-pressed:border-accent aria-pressed:bg-sunken"
     >
       {children}

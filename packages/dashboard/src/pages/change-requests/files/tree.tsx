@@ -2,12 +2,15 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { type FileOrder, reasonOf, type useReadingOrder } from './reading-order.ts'
+import { Button } from '../../../ui/form.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as const
 const tones = { added: 'text-good', modified: 'text-warn', deleted: 'text-bad', renamed: 'text-accent' } as const
 const filePx = 28
 const folderPx = 24
+/** The height of the list where it stands above the diff (max-h-64), unless the reader opens it. */
+const foldedPx = 256
 
 /** The changed files by folder, with a filter. Only the visible rows are in the document. */
 export function FileTree({
@@ -24,6 +27,7 @@ export function FileTree({
   order: Pick<ReturnType<typeof useReadingOrder>, 'order' | 'setOrder' | 'guided'>
 }) {
   const [filter, setFilter] = useState('')
+  const [isOpen, setOpen] = useState(false)
   const found = useMemo(() => matching(files, filter.toLowerCase()), [files, filter])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
@@ -40,7 +44,7 @@ export function FileTree({
     if (at >= 0) virtual.scrollToIndex(at)
   }, [virtual, at])
   return (
-    <nav aria-label="Changed files" className="flex max-h-60 min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
+    <nav aria-label="Changed files" className="flex min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
       <input
         type="search"
         aria-label="Filter files"
@@ -54,7 +58,10 @@ export function FileTree({
         {found.length < files.length && `${found.length} of `}
         {files.length === 1 ? '1 file' : `${files.length} files`}
       </p>
-      <div ref={box} className="min-h-0 flex-1 overflow-y-auto text-[0.8125rem] [overflow-anchor:none]">
+      <div
+        ref={box}
+        className={`min-h-0 flex-1 overflow-y-auto text-[0.8125rem] [overflow-anchor:none] @2xl:max-h-none ${isOpen ? 'max-h-[70dvh]' : 'max-h-64'}`}
+      >
         <ol className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, key, start }) => (
             <li
@@ -78,6 +85,11 @@ export function FileTree({
           ))}
         </ol>
       </div>
+      {virtual.getTotalSize() > foldedPx && (
+        <Button kind="quiet" className="@2xl:hidden" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show fewer files' : `Show all ${found.length} files`}
+        </Button>
+      )}
     </nav>
   )
 }
