@@ -133,7 +133,12 @@ export function Select<Value extends string>({
 }: Field<'select', Value> & { options: readonly Option<Value>[] }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <select {...rest} className={fieldClass} onChange={({ target }) => onChange(target.value as Value)}>
+      {/* As high as an input, so that labels beside each other are level. */}
+      <select
+        {...rest}
+        className={`${fieldClass} min-h-[calc(1lh+0.625rem)]`}
+        onChange={({ target }) => onChange(target.value as Value)}
+      >
         {options.map(([value, label]) => (
           <option key={value} value={value}>
             {label}

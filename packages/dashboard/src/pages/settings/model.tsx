@@ -71,13 +71,14 @@ export function ModelEditor({ of: upstream }: { of: ModelUpstream }) {
         >
           <Input
             label="URL"
+            wide
             hint="Base URL of its API, usually ending in /v1."
             placeholder="https://models.example/v1"
             inputMode="url"
             autoComplete="off"
             {...field('url')}
           />
-          <Select label="API" options={shapes} {...field('shape')} />
+          <Select label="API" hint="The protocol that the server speaks." options={shapes} {...field('shape')} />
           <Input
             label="API key"
             hint={keepsKey ? 'Leave empty to keep the saved key.' : 'Leave empty if the server needs none.'}
@@ -87,6 +88,7 @@ export function ModelEditor({ of: upstream }: { of: ModelUpstream }) {
           />
           <Input
             label="Models"
+            wide
             hint="Separated by commas. The first one is the default."
             autoComplete="off"
             {...field('names')}

@@ -145,12 +145,12 @@ function stateOf({ running, reachable, draining, keeps_projects: keeps, sandboxe
   return keeps ? 'running' : 'running, keeps no projects'
 }
 
-/** Scrolls sideways on a narrow screen, also by keyboard. The first cell names its row. */
+/** Scrolls sideways on a narrow screen, also by keyboard; a shadow marks a cut edge. The first cell names its row. */
 function Table({ label, columns, rows }: { label: string; columns: string[]; rows: ReactNode[][] }) {
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div
-      className="overflow-x-auto border-t border-line first:border-t-0"
+      className="scroll-shadow overflow-x-auto border-t border-line first:border-t-0"
       role="region"
       aria-label={label}
       tabIndex={0}
