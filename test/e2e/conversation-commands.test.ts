@@ -172,9 +172,10 @@ test('a client whose prompt another person cancels while it waits says so and en
   const waiting = started('sessions', 'chat', 'Helper', '--prompt', script('Never mind.', 'echo never'))
   const queued = await until('the prompt to wait', async () => {
     const found = JSON.parse((await svc('sessions', 'queue', 'Helper', '--json')).stdout) as {
-      prompts: { prompt_id: string }[]
+      prompts: { prompt_id: string; text: string }[]
     }
-    return found.prompts[0]
+    // The one before it may not be delivered yet.
+    return found.prompts.find(({ text }) => text.includes('Never mind.'))
   })
   expect((await svc('sessions', 'cancel', 'Helper', queued.prompt_id)).code).toBe(0)
   const { code, stdout, stderr } = await waiting.ended()
