@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { insteadOfSettings } from './invalid-settings.ts'
 import { serverEnvironment } from './environment.ts'
+import { requireServerProgram } from './require-server.ts'
 import { type Asked, type ProgramFlag, runServerProgram } from './run-program.ts'
 
 /** The JSON document it prints, or its error. An error that comes from a saved setting names the file and the fix. */
@@ -10,6 +11,7 @@ export async function askServerProgram<T>(
   flag: ProgramFlag,
   { env, ...asked }: Omit<Asked, 'env'> & { env?: Record<string, string> },
 ): Promise<T> {
+  await requireServerProgram(ctx)
   const given = env ?? (await serverEnvironment(ctx))
   try {
     return await runServerProgram<T>(flag, { ...asked, env: given })

@@ -1,4 +1,5 @@
 /** `svc server --sandbox-image FILE [NAME]`: writes the image of sandboxes and servers for a cluster. Prints one JSON document. */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { writeImageArchive } from '@svc/sandbox'
 import type { Config } from '../config.ts'
@@ -15,8 +16,13 @@ export async function writeSandboxImage(
 ): Promise<{ file: string; name: string }> {
   if (file === undefined) throw new StartupError('--sandbox-image needs the name of a file.')
   if (process.platform !== 'linux') throw new StartupError('Only Linux can write the image.')
+  const runtimeBinary = findRuntime(config)
+  if (!existsSync(runtimeBinary))
+    throw new StartupError(
+      `The agent runtime is missing: ${runtimeBinary}. It comes with a server, not with the client: run this with dist/svc, or with svc-server/bin/svc of its archive.`,
+    )
   const output = resolve(file)
   const reference = name ?? config.kubernetes.image ?? nameByDefault
-  await writeImageArchive({ svcBinary: process.execPath, runtimeBinary: findRuntime(config), output, reference })
+  await writeImageArchive({ svcBinary: process.execPath, runtimeBinary, output, reference })
   return { file: output, name: reference }
 }

@@ -7,6 +7,7 @@ import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { serverCommand } from '../../self-host/launch.ts'
+import { requireServerProgram } from '../../self-host/require-server.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
@@ -113,6 +114,7 @@ export const unit = command({
     'systemctl --user enable --now svc && loginctl enable-linger',
   ],
   async run(ctx) {
+    await requireServerProgram(ctx)
     const words = serverCommand().map((word) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`)
     const env = selfHostFile(ctx, 'env').replaceAll('%', '%%')
     const text = `[Unit]

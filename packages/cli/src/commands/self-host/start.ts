@@ -11,6 +11,7 @@ import { insteadOfSettings } from '../../self-host/invalid-settings.ts'
 import { serverEnvironment, unkeptSettings } from '../../self-host/environment.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
+import { requireServerProgram } from '../../self-host/require-server.ts'
 import { runningServer, type ServerState, usualServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
@@ -37,6 +38,7 @@ export const start = command({
           next: ['svc self-host status'],
         },
       )
+    await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
     const { state, ownerLink, held } = await launchServer(ctx).catch(async (error: unknown) => {
