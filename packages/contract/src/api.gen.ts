@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * List the servers of this database
-         * @description Only for owners of the first account: servers that run or keep projects.
+         * @description Only for owners of the first account: servers that run or keep projects. `include=projects` adds where each project is, up to 5,000 of them.
          */
         get: operations["listServers"];
         put?: never;
@@ -3056,6 +3056,17 @@ export interface components {
             /** @description The active moves of projects away from it. */
             moves: components["schemas"]["ProjectMove"][];
         };
+        PlacedProject: {
+            /** Format: uuid */
+            project_id: string;
+            slug: string;
+            /** @description It can still be restored. */
+            deleted: boolean;
+            /** @description The server that keeps it. Null: it has none yet. */
+            home: string | null;
+            /** @description The server with the copy of its repository. `GET /v1/copies` says whether it is current. */
+            copy: string | null;
+        };
         TakenProject: {
             /** Format: uuid */
             project_id: string;
@@ -5017,6 +5028,7 @@ export type Finding = components['schemas']['Finding'];
 export type ProjectHome = components['schemas']['ProjectHome'];
 export type ProjectMove = components['schemas']['ProjectMove'];
 export type Server = components['schemas']['Server'];
+export type PlacedProject = components['schemas']['PlacedProject'];
 export type TakenProject = components['schemas']['TakenProject'];
 export type MissingRef = components['schemas']['MissingRef'];
 export type KeptRows = components['schemas']['KeptRows'];
@@ -5341,6 +5353,8 @@ export interface operations {
                 limit?: number;
                 /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example projects */
+                include?: "projects";
             };
             header?: never;
             path?: never;
@@ -5357,6 +5371,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         servers: components["schemas"]["Server"][];
+                        projects?: components["schemas"]["PlacedProject"][];
                     };
                 };
             };

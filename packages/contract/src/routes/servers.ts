@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { named, route, timestamp, uuid, wholeList } from '../route.ts'
+import { named, pageOfWhole, route, timestamp, uuid, wholeList } from '../route.ts'
 
 export const movePhases = ['copying', 'copied', 'frozen', 'done', 'failed'] as const
 export const moveCauses = ['request', 'balance', 'drain'] as const
@@ -63,12 +63,26 @@ export const server = named('Server', {
 })
 export type Server = z.infer<typeof server>
 
+export const placedProject = named('PlacedProject', {
+  project_id: uuid,
+  slug: z.string(),
+  deleted: z.boolean().describe('It can still be restored.'),
+  home: z.string().nullable().describe('The server that keeps it. Null: it has none yet.'),
+  copy: z
+    .string()
+    .nullable()
+    .describe('The server with the copy of its repository. `GET /v1/copies` says whether it is current.'),
+})
+
 export const listServersRoute = route.get('user', '/v1/servers', {
   name: 'listServers',
   summary: 'List the servers of this database',
-  description: 'Only for owners of the first account: servers that run or keep projects.',
+  description:
+    'Only for owners of the first account: servers that run or keep projects. `include=projects` adds where each project is, up to 5,000 of them.',
   ...wholeList('servers', 'name'),
-  reply: z.object({ servers: z.array(server) }),
+  query: pageOfWhole.extend({ include: z.enum(['projects']).optional() }),
+  example: { query: { include: 'projects' } },
+  reply: z.object({ servers: z.array(server), projects: z.array(placedProject).optional() }),
 })
 
 export const drainServerRoute = route.post('user', '/v1/servers/:serverName/drain', {

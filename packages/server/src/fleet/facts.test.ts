@@ -46,6 +46,10 @@ test('a server whose sandboxes cannot start gets no project while another one ca
       body: { error: 'bob cannot start sandboxes: SVC_SANDBOX_DRIVER is none.' },
     })
   }
+  const listed = await fleet.request(ada, 'GET', '/v1/servers?include=projects')
+  const { projects } = (await listed.json()) as { projects: object[] }
+  expect(projects.length).toBe(3)
+  expect(projects[0]).toMatchObject({ home: 'ada', deleted: false })
   const problem = { sandboxes: 'missing', sandbox_problem: 'SVC_SANDBOX_DRIVER is none.' } as const
   expect(await serverNamed('bob')).toMatchObject({ running: true, keeps_projects: true, ...problem })
   expect(await serverNamed('ada')).toMatchObject({ sandboxes: 'ready', sandbox_problem: null })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { aProject, ids, startService, svc, temporaryFolder } from '../../testing.ts'
@@ -36,6 +37,20 @@ describe('the current project', () => {
     const wrong = await svc(['projects', 'info', 'othr'], { service })
     expect(wrong.code).toBe(1)
     expect(wrong.stderr).toContain('Did you mean other?')
+  })
+
+  test('names the home server of a project where there are several, for those who may see it', async () => {
+    const answers = { listProjects: () => [other] }
+    await using service = startService({ ...answers, getProjectHome: () => ({ server: 'server-2', move: null }) })
+    expect((await svc(['projects', 'info', 'other'], { service })).stdout).toMatch(/home server:\s+server-2/)
+    await using refused = startService({
+      ...answers,
+      getProjectHome: () => {
+        throw new ServiceError('forbidden', 'Your role here is member.')
+      },
+    })
+    const { code, stdout } = await svc(['projects', 'info', 'other'], { service: refused })
+    expect([code, stdout.includes('home server')]).toEqual([0, false])
   })
 
   test('refuses a slug that several accounts have and lists the ids', async () => {

@@ -1,3 +1,4 @@
+import { ServiceError } from '@svc/contract/errors'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import type { Project, ProjectDeletion } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
@@ -57,11 +58,21 @@ export const info = command({
     const project = await projectNamed(ctx, args.project)
     if (flags.web) return openPage(ctx, projectPage(project.slug))
     if (ctx.out.json) ctx.out.document(project)
-    else printProject(ctx, project)
+    else printProject(ctx, project, await homeOf(ctx, project))
   },
 })
 
-export function printProject({ out }: Pick<Context, 'out'>, project: Project): void {
+/** Null where a server runs alone or is of an earlier version, and for callers who may not see it. */
+async function homeOf({ api }: Context, { project_id: projectId }: Project): Promise<string | null> {
+  try {
+    return (await api.get('/v1/projects/{projectId}/home', { path: { projectId } })).server
+  } catch (error) {
+    if (error instanceof ServiceError && ['forbidden', 'not_found'].includes(error.code)) return null
+    throw error
+  }
+}
+
+export function printProject({ out }: Pick<Context, 'out'>, project: Project, home: string | null = null): void {
   out.line(bold(project.slug), project.name === project.slug ? '' : `  ${project.name}`)
   out.fields([
     ['repository', project.managed ? 'managed by svc' : project.repo_url],
@@ -72,6 +83,7 @@ export function printProject({ out }: Pick<Context, 'out'>, project: Project): v
     ['config dir', project.config_dir],
     ['public key', project.ssh_public_key],
     ['git host', project.settings.git_host === 'auto' ? null : project.settings.git_host],
+    ['home server', home],
     ['created', out.time(project.created_at)],
     ['id', project.project_id],
   ])

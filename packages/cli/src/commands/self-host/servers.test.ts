@@ -90,6 +90,18 @@ test('self-host servers shows moves by the name of their project', async () => {
   expect(stdout).not.toContain(ids.project)
 })
 
+test('self-host servers --projects lists where each project and its copy are', async () => {
+  const at = { project_id: ids.project, deleted: false, home: 'server-1', copy: 'server-2' }
+  const projects = [
+    { ...at, slug: 'website' },
+    { ...at, slug: 'old', deleted: true, copy: null },
+  ]
+  await using service = startService({ listServers: () => ({ servers: [], projects }) })
+  const { stdout } = await svc(['self-host', 'servers', '--projects'], { service })
+  expect(service.of('listServers').map(({ query }) => query)).toEqual([{ include: 'projects' }])
+  expect(stdout).toMatch(/website\s+server-1\s+server-2[^]*old \(deleted\)\s+server-1\s+none/)
+})
+
 test('self-host servers names what is wrong with each server', async () => {
   const server = {
     ...{ peer_url: 'http://10.0.0.7:8420', running: true, reachable: true, keeps_projects: true, ...facts },

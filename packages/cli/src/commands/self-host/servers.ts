@@ -10,10 +10,11 @@ export const servers = command({
   summary: 'List the servers that share a database, and the projects that move between them',
   about: ['For owners of the first account.'],
   scope: 'host',
-  examples: ['svc self-host servers', 'svc self-host servers --json'],
-  async run(ctx) {
+  flags: { projects: { kind: 'switch', summary: 'Also list where each project is, and its copy' } },
+  examples: ['svc self-host servers', 'svc self-host servers --projects', 'svc self-host servers --json'],
+  async run(ctx, { flags }) {
     const { out } = ctx
-    const found = await readServers(ctx)
+    const found = await readServers(ctx, flags.projects ? { include: 'projects' } : {})
     if (out.json) return out.document(found)
     out.table(found.servers, [
       { title: 'SERVER', of: ({ name }) => name, shrink: true },
@@ -24,6 +25,7 @@ export const servers = command({
       { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
     ])
     showProblems(ctx, found.servers)
+    showPlaces(ctx, found.projects)
     const moves = found.servers.flatMap((each) => each.moves)
     if (moves.length === 0) return
     out.line()
@@ -37,7 +39,7 @@ export const servers = command({
   },
 })
 
-const readServers = ({ api }: Context) => api.get('/v1/servers')
+const readServers = ({ api }: Context, query: { include?: 'projects' } = {}) => api.get('/v1/servers', { query })
 
 type Listed = Awaited<ReturnType<typeof readServers>>['servers'][number]
 
@@ -51,6 +53,17 @@ function showProblems({ out }: Context, servers: Listed[]): void {
         `${setting} is ${value || 'not set'} on ${name}, and ${here || 'not set'} on the server that answered. Set the same on every server.`,
       )
   }
+}
+
+function showPlaces({ out }: Context, projects: Awaited<ReturnType<typeof readServers>>['projects']): void {
+  if (projects === undefined) return
+  out.line()
+  out.table(projects, [
+    { title: 'PROJECT', of: ({ slug, deleted }) => (deleted ? `${slug} (deleted)` : slug), shrink: true },
+    { title: 'HOME', of: ({ home }) => home ?? dim('none yet') },
+    { title: 'COPY', of: ({ copy }) => copy ?? dim('none') },
+    { title: 'ID', of: ({ project_id }) => project_id },
+  ])
 }
 
 interface State {

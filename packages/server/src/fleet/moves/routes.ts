@@ -8,7 +8,9 @@ import { startMove } from './start-move.ts'
 
 export function serverRoutes(deps: Deps): Mounted[] {
   return [
-    handle(contract.listServersRoute, ({ caller }) => listServers(deps, caller)),
+    handle(contract.listServersRoute, ({ query, caller }) =>
+      listServers(deps, { caller, withProjects: query.include === 'projects' }),
+    ),
     handle(contract.drainServerRoute, ({ params, body, caller }) =>
       drainServer(deps, { serverName: params.serverName, off: body?.off ?? false, caller }),
     ),

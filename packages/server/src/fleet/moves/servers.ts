@@ -6,6 +6,7 @@ import type { Caller, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { differentSettings, sharedSettings } from '../facts.ts'
 import { isAnswering } from '../reachable.ts'
+import { placedProjects } from '../../projects/replicas/store.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
 import { noSuchServer } from './start-move.ts'
@@ -13,7 +14,10 @@ import { mayKeepProjects, namedMoves } from './store.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
 
-export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
+export async function listServers(
+  deps: ServerDeps,
+  { caller, withProjects }: { caller: Caller<UserActor>; withProjects: boolean },
+) {
   await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
   const moves = (await namedMoves(deps.db)).map(presentMove)
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
@@ -40,7 +44,7 @@ export async function listServers(deps: ServerDeps, caller: Caller<UserActor>) {
       } satisfies Server
     }),
   )
-  return { servers }
+  return withProjects ? { servers, projects: await placedProjects(deps.db) } : { servers }
 }
 
 function sandboxState(isReady: boolean | null): Server['sandboxes'] {

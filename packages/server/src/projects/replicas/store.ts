@@ -213,6 +213,24 @@ export async function uncopiedProjects(
   }
 }
 
+const placedMax = 5_000
+
+/** Where each project is, those that can be restored too. */
+export async function placedProjects(db: DbOrTransaction) {
+  const { rows } = await sql<{
+    project_id: string
+    slug: string
+    deleted: boolean
+    home: string | null
+    copy: string | null
+  }>`
+    select p.project_id, coalesce(p.deleted_slug, p.slug) as slug, p.deleted_at is not null as deleted, p.home,
+      nullif(r.server, p.home) as copy
+    from projects p left join project_replicas r using (project_id)
+    order by p.home nulls first, slug, p.project_id limit ${placedMax}`.execute(db)
+  return rows
+}
+
 /** Those of these projects whose current copy is on another server. */
 export async function copiedElsewhere(db: DbOrTransaction, projectIds: string[], server: string): Promise<string[]> {
   if (projectIds.length === 0) return []
