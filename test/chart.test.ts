@@ -92,6 +92,21 @@ describe('the chart', () => {
     expect(named.filter((name) => !Object.hasOwn(settings, name))).toEqual([])
   })
 
+  test('it takes the settings of the server and of the system, without a typo or those that it sets for each pod', () => {
+    const own = ['DATABASE_URL', 'SVC_BOOTSTRAP_TOKEN', 'SVC_PEER_URL', 'SVC_SERVER_NAME']
+    const system = ['HTTPS_PROXY', 'HTTP_PROXY', 'NODE_EXTRA_CA_CERTS', 'NO_PROXY', 'SSL_CERT_FILE', 'TZ']
+    const { definitions } = JSON.parse(read(`${chart}/values.schema.json`)) as {
+      definitions: { setting: { enum: string[] } }
+    }
+    const known = [...Object.keys(settings).filter((name) => !own.includes(name)), ...system].toSorted()
+    expect(definitions.setting.enum).toEqual(known)
+    const isValid = new Ajv({ strict: false }).compile(schema)
+    const given = (name: string) => ({ ...values, settings: { [name]: 'x' } })
+    expect(['SVC_LLM_MODEL', 'TZ'].filter((name) => !isValid(given(name)))).toEqual([])
+    expect([...own, 'SVC_LLM_MODLE', 'LLM_MODEL'].filter((name) => isValid(given(name)))).toEqual([])
+    expect(isValid({ ...values, secretSettings: { SVC_PEER_URL: { secret: 'a', key: 'b' } } })).toBe(false)
+  })
+
   test('the rights of its servers are those of the manual, without what only a server outside of the cluster needs', () => {
     const [, manual = ''] = /```yaml\n([^`]*kind: Role\n[^`]*)```/.exec(read('docs/operate/kubernetes.md'))!
     const role = read(`${chart}/templates/rbac.yaml`)
