@@ -46,11 +46,11 @@ test('removes the header before any handler sees it', () => {
 test('believes a request of a server itself for one path, receiver and minute, and no forwarded one', () => {
   const asked = { method: 'POST', path: '/v1/replicas/x/fill?epoch=1' }
   const header = signOwn(key, asked, { from: 'ada', to: 'bob' }, at)
-  expect(readOwn(key, { ...asked, header }, own)).toBe('ada')
+  expect(readOwn(key, { ...asked, header }, own)).toEqual({ from: 'ada', aheadMs: null })
   expect(readOwn(key, { ...asked, path: '/v1/replicas/x/fill?epoch=2', header }, own)).toBeNull()
   expect(readOwn(key, { ...asked, method: 'GET', header }, own)).toBeNull()
   expect(readOwn(key, { ...asked, header }, { ...own, serverName: 'cyd' })).toBeNull()
-  expect(readOwn(key, { ...asked, header }, { ...own, now: at + 61_000 })).toBeNull()
+  expect(readOwn(key, { ...asked, header }, { ...own, now: at + 61_000 })).toEqual({ from: 'ada', aheadMs: -61_000 })
   expect(readOwn(key, { ...asked, header: header.replace('ada', 'eve') }, own)).toBeNull()
   expect(readOwn(key, { ...asked, header: signForward(key, request(), signed) }, own)).toBeNull()
   expect(readOwn(key, { ...asked, header: undefined }, own)).toBeNull()

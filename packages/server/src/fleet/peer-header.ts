@@ -65,17 +65,25 @@ export function signOwn(
   return [from, to, at, macOf(key, [from, to, at, method, path])].join(' ')
 }
 
-/** The name of the server that signed this request for this server within the last minute. Null: none did. */
+export interface Own {
+  from: string
+  /** By how much the clock of that server is ahead, or behind when it is negative. Null: by no more than requests may differ. */
+  aheadMs: number | null
+}
+
+/** The server that signed this request for this server. Null: none did. One with `aheadMs` must be refused. */
 export function readOwn(
   key: Buffer,
   { method, path, header }: { method: string; path: string; header: string | undefined },
   own: { serverName: string; now: number },
-): string | null {
+): Own | null {
   const [, from = '', to = '', at = '', given = ''] = /^(\S+) (\S+) (\d{1,16}) ([\w-]{43})$/.exec(header ?? '') ?? []
   if (given === '') return null
   const expected = macOf(key, [from, to, Number(at), method, path])
   const isValid = timingSafeEqual(Buffer.from(given), Buffer.from(expected))
-  return isValid && to === own.serverName && Math.abs(own.now - Number(at)) <= ageMsMax ? from : null
+  if (!isValid || to !== own.serverName) return null
+  const aheadMs = Number(at) - own.now
+  return { from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
 }
 
 /** Removes the headers of servers, so that no handler, log or program sees them. */

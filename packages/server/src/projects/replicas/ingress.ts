@@ -1,5 +1,6 @@
 /** What the homes of projects send to the server that keeps their copies. Only servers of this database may. */
 import { ServiceError } from '@svc/contract'
+import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import { readOwn, serverHeader, serverKeyPurpose } from '../../fleet/peer-header.ts'
@@ -10,15 +11,34 @@ import { fillFromHome, heldReplica, keepObjects } from './keep.ts'
 import { replicaPath } from './peer.ts'
 
 /** The name of the server that sent the request; throws for everybody else. */
-export function requireServer(deps: Pick<Deps, 'keyring' | 'now' | 'serverName'>, c: AppContext): string {
+export function requireServer(deps: Pick<Deps, 'keyring' | 'log' | 'now' | 'serverName'>, c: AppContext): string {
   const { pathname, search } = new URL(c.req.url)
-  const from = readOwn(
+  const own = readOwn(
     deps.keyring.derive(serverKeyPurpose),
     { method: c.req.method, path: `${pathname}${search}`, header: c.req.header(serverHeader) },
     { serverName: deps.serverName, now: deps.now().getTime() },
   )
-  if (from === null) throw new ServiceError('not_found', 'There is no such route.')
-  return from
+  if (own === null) throw new ServiceError('not_found', 'There is no such route.')
+  if (own.aheadMs !== null) throw otherClock(deps, own.from, Math.round(own.aheadMs / 1000))
+  return own.from
+}
+
+/** A line a minute for each server is enough. */
+const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000 })
+
+function otherClock(
+  { log, serverName }: Pick<Deps, 'log' | 'serverName'>,
+  from: string,
+  seconds: number,
+): ServiceError {
+  const message = `The clock of ${from} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of ${serverName}; servers accept one minute.`
+  const between = `${from} ${serverName}`
+  if (!logged.has(between)) log.error({ from, seconds }, `refused a request of another server: ${message}`)
+  logged.set(between, true)
+  return new ServiceError('unavailable', message, {
+    hint: 'Synchronize the clocks of both: timedatectl set-ntp true. `svc self-host doctor` on the machine of each compares its clock with that of the database.',
+    detail: { clock_seconds: seconds },
+  })
 }
 
 /** Answers a request of another server. */

@@ -13,11 +13,17 @@ export interface HeldReplica extends ReplicaMark {
   refs: RefValue[]
 }
 
-/** Why an attempt failed. `silent`: the server does not answer, or is busy; `refused`: it has no such copy. */
-export class PeerFailure extends Error {
-  readonly kind: 'silent' | 'refused'
+/**
+ * `silent`: the server does not answer, or is busy; `refused`: it has no such copy, or takes none; `moved`: the project
+ * has another home; `clock`: it takes no request of this server, whose clock differs.
+ */
+type Failure = 'silent' | 'refused' | 'moved' | 'clock'
 
-  constructor(kind: 'silent' | 'refused', message: string, cause?: unknown) {
+/** Why an attempt failed. */
+export class PeerFailure extends Error {
+  readonly kind: Failure
+
+  constructor(kind: Failure, message: string, cause?: unknown) {
     super(message, { cause })
     this.kind = kind
   }
@@ -56,14 +62,21 @@ export async function askPeer<T>(deps: PeerDeps, peer: Keeper, { method, path, b
   })
   if (answer.ok) return (text === '' ? null : JSON.parse(text)) as T
   const refusal = refusalOf(text)
-  const isRefused = ['not_found', 'conflict'].includes(refusal?.code ?? '')
   const why = refusal?.error ?? `status ${answer.status}`
-  throw new PeerFailure(isRefused ? 'refused' : 'silent', `${peer.server_name} answered: ${why}`)
+  throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`)
 }
 
-function refusalOf(text: string): Partial<ErrorBody> | null {
+type Refusal = Partial<ErrorBody> & { clock_seconds?: number }
+
+function failureOf(refusal: Refusal | null): Failure {
+  if (refusal?.clock_seconds !== undefined) return 'clock'
+  if (refusal?.code === 'not_found') return 'refused'
+  return refusal?.code === 'conflict' ? 'moved' : 'silent'
+}
+
+function refusalOf(text: string): Refusal | null {
   try {
-    return JSON.parse(text) as Partial<ErrorBody> | null
+    return JSON.parse(text) as Refusal | null
   } catch {
     return notOurs()
   }

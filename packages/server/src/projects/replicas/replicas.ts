@@ -176,7 +176,7 @@ export class Replicas implements RepositoryReplicas {
   }
 
   #failed(projectId: string, error: unknown): void {
-    if (error instanceof PeerFailure && error.kind === 'refused') this.forget(projectId)
+    if (error instanceof PeerFailure && (error.kind === 'refused' || error.kind === 'moved')) this.forget(projectId)
   }
 
   /** The current copy, made when it is missing. Null: there is no server to wait for. One at a time per project. */
@@ -202,7 +202,7 @@ export class Replicas implements RepositoryReplicas {
     if (row !== null && row.server !== serverName && kept === undefined && (await hasKeepers(db, serverName)))
       this.#noteSilent(row.server)
     if (row !== null && kept !== undefined && !this.#isGivenUp(kept)) {
-      const held = await this.#ask<HeldReplica>(kept, { path: `${replicaPath}/${project_id}` }).catch(whenRefused)
+      const held = await this.#heldAt(kept, project_id)
       const isCurrent = held !== null && held.epoch === home_epoch && row.epoch === home_epoch
       const refs = isCurrent ? await this.#withLater(row, held) : null
       if (held !== null && refs !== null) return this.#knows(project_id, kept, { ...held, refs })
@@ -211,9 +211,14 @@ export class Replicas implements RepositoryReplicas {
     if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server }))
       throw new Uncopied(`The server with its copy, ${row.server}, is not running.`)
     const next = keepers.find((keeper) => !this.#isGivenUp(keeper)) ?? keepers[0]
-    if (next !== undefined) return this.#fill(project, next, null)
+    if (next !== undefined) return this.#fill(project, next, await this.#heldAt(next, project_id))
     if (await hasKeepers(db, serverName)) throw new Uncopied('No other server that keeps copies is running.')
     return null
+  }
+
+  /** Null: it has no copy of the project. */
+  #heldAt(keeper: Keeper, projectId: string): Promise<HeldReplica | null> {
+    return this.#ask<HeldReplica>(keeper, { path: `${replicaPath}/${projectId}` }).catch(whenRefused)
   }
 
   /** The copy has objects ahead of its refs, but only of what it acknowledged. Null: it is older than the log. */
@@ -260,6 +265,10 @@ export class Replicas implements RepositoryReplicas {
       method: 'POST',
       body: packBody(JSON.stringify({ refs, noted, roots }), pack),
       timeoutMs: fillMsMax,
+    }).catch((error: unknown) => {
+      // Any server that takes copies takes a new one.
+      if (error instanceof PeerFailure && error.kind === 'refused') this.#giveUp(keeper)
+      throw error
     })
     await failpoint('replica.after_fill')
     const copy = this.#knows(project_id, keeper, { epoch, refs })
@@ -335,12 +344,18 @@ export class Replicas implements RepositoryReplicas {
       return answer
     } catch (error) {
       if (error instanceof PeerFailure && error.kind === 'silent') this.#noteSilent(keeper.server_name)
+      if (error instanceof PeerFailure && error.kind === 'clock') this.#giveUp(keeper)
       throw error
     }
   }
 
   #noteSilent(server: string): void {
     if (!this.#silentSince.has(server)) this.#silentSince.set(server, performance.now())
+  }
+
+  /** It will not take the copy in the next seconds either. */
+  #giveUp({ server_name }: Keeper): void {
+    this.#silentSince.set(server_name, performance.now() - silentMsMax - 1)
   }
 
   #isGivenUp({ server_name }: Pick<Keeper, 'server_name'>): boolean {
@@ -365,7 +380,7 @@ function whenUncopied(error: unknown): never {
 
 /** The server has no such copy, or one of another home. */
 function whenRefused(error: unknown): null {
-  if (error instanceof PeerFailure && error.kind === 'refused') return null
+  if (error instanceof PeerFailure && (error.kind === 'refused' || error.kind === 'moved')) return null
   throw error
 }
 
