@@ -19,6 +19,7 @@ import '../failpoint.ts'
 import { makeLog } from '../log.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
+import { pause } from '../pause.ts'
 import { version } from '../version.ts'
 import { writeStored } from './files.ts'
 import { parseKeep } from './duration.ts'
@@ -213,9 +214,10 @@ type Found = { found: FoundRepository[]; missing: Manifest['missing'] }
 /** Soon after the snapshot, so that little happens in between. */
 async function findRepositories(source: Source, projects: SnapshotProject[]): Promise<Found> {
   const all: Found = { found: [], missing: [] }
+  const until = performance.now() + makingMsMax
   for (const project of projects) {
     try {
-      const repository = await findRepository(source.config, project)
+      const repository = await findWhenMade(source, { project, until })
       if (repository !== null) all.found.push(repository)
     } catch (error) {
       await note(source, all.missing, { project, error: error as Error })
@@ -224,14 +226,32 @@ async function findRepositories(source: Source, projects: SnapshotProject[]): Pr
   return all
 }
 
+/** For the repositories of all projects that are made right now, whose rows come first. */
+const makingMsMax = 5_000
+const lookEveryMs = 200
+
+async function findWhenMade(
+  { config, db }: Source,
+  { project, until }: { project: SnapshotProject; until: number },
+): Promise<FoundRepository | null> {
+  for (;;) {
+    try {
+      return await findRepository(config, project)
+    } catch (error) {
+      if (performance.now() > until || !(await isBeingMade(db, project.project_id))) throw error
+      await pause(lookEveryMs, new AbortController().signal)
+    }
+  }
+}
+
 async function note(
   { db }: Source,
   missing: Manifest['missing'],
-  { project: { project_id }, error }: { project: SnapshotProject; error: Error },
+  { project: { project_id, slug }, error }: { project: SnapshotProject; error: Error },
 ): Promise<void> {
   if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error
-  if ((await isPurged(db, project_id)) || (await isBeingMade(db, project_id))) return
-  missing.push({ project_id, reason: error.message })
+  if (await isPurged(db, project_id)) return
+  missing.push({ project_id, slug, reason: error.message })
 }
 
 async function storeRepositories(

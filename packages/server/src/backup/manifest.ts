@@ -45,7 +45,7 @@ const manifest = z.object({
     }),
   ),
   /** Repositories that could not be read. */
-  missing: z.array(z.object({ project_id: z.string(), reason: z.string() })),
+  missing: z.array(z.object({ project_id: z.string(), slug: z.string().optional(), reason: z.string() })),
   /** What this backup added to the folder. */
   added_bytes: z.number(),
 })

@@ -14,6 +14,7 @@ import {
 } from '@svc/git'
 import type { Config } from '../config.ts'
 import '../failpoint.ts'
+import { keptServerName } from '../fleet/server-name.ts'
 import { writeStored } from './files.ts'
 import { type PackedState, readState, writeState } from './folder.ts'
 import type { Manifest } from './manifest.ts'
@@ -44,16 +45,27 @@ export async function findRepository(
 ): Promise<FoundRepository | null> {
   const kind: Kind = project.managed ? 'repositories' : 'mirrors'
   const name = `${project.project_id}.git`
-  // The copy of a project whose home is another server.
-  const dir = [kind, 'replicas'].map((folder) => join(dataDir, folder, name)).find((each) => existsSync(each))
+  const isElsewhere = project.home !== null && project.home !== (keptServerName(dataDir) ?? project.home)
+  // The copy of a project whose home is another server, which may have left an older repository here when it moved away.
+  const folders = isElsewhere ? ['replicas', kind] : [kind, 'replicas']
+  const dir = folders.map((folder) => join(dataDir, folder, name)).find((each) => existsSync(each))
   const copy = dir === undefined ? null : await readCopyManifest(dir)
   if (dir === undefined || copy === null) {
-    if (project.managed) throw new Error('This machine does not have its repository.')
+    if (project.managed)
+      throw new Error(`This machine does not have its repository.${isElsewhere ? ` Its home is ${project.home}.` : ''}`)
     return null
   }
+  if (isElsewhere && project.managed) await requireAcknowledged(dir, project)
   const isOurs = (ref: string) => project.managed || ref.startsWith('refs/svc/')
   const refs = await acknowledgedRefs(dir, copy, project)
   return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(ref)) } }
+}
+
+/** What this machine has of a project of another server can be older than what was acknowledged. */
+async function requireAcknowledged(dir: string, { home, acknowledged }: SnapshotProject): Promise<void> {
+  const wanted = acknowledged.flatMap(({ sha }) => sha ?? [])
+  const gone = wanted.length === 0 ? [] : await missingObjects({ dir, remote: null }, wanted)
+  if (gone.length > 0) throw new Error(`This machine has an older state of its repository. Its home is ${home}.`)
 }
 
 async function acknowledgedRefs(

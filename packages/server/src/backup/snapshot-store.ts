@@ -7,6 +7,7 @@ import { rootsOf } from '../storage/root-queries.ts'
 
 export interface SnapshotProject {
   project_id: string
+  slug: string
   managed: boolean
   home: string | null
   /** Commits that rows refer to. */
@@ -24,10 +25,15 @@ export async function projectsIn(db: Db, snapshotId: string): Promise<SnapshotPr
       await sql`set transaction snapshot ${sql.lit(snapshotId)}`.execute(trx)
       const work = await savedWork(trx)
       const projects: SnapshotProject[] = []
-      for (const { project_id, managed, home } of await listRows(trx, 'projects', {}, 'project_id')) {
+      for (const { project_id, slug, deleted_slug, managed, home } of await listRows(
+        trx,
+        'projects',
+        {},
+        'project_id',
+      )) {
         const receipts = await lastValues(trx, project_id)
         projects.push({
-          ...{ project_id, managed, home },
+          ...{ project_id, slug: deleted_slug ?? slug, managed, home },
           roots: await rootsOf(trx, project_id),
           acknowledged: [
             ...receipts.map(({ ref, new_sha }) => ({ ref, sha: new_sha })),

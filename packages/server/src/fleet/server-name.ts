@@ -13,7 +13,7 @@ export function readServerName(
   folderId: string,
 ): string {
   const file = join(dataDir, fileName)
-  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : null
+  const kept = keptServerName(dataDir)
   if (kept !== null && !serverNamePattern.test(kept))
     throw new StartupError(`The file ${file} holds no name of a server. Remove it, or restore it from a backup.`)
   if (kept !== null && serverName !== null && kept !== serverName)
@@ -21,6 +21,12 @@ export function readServerName(
       `The data folder ${dataDir} belongs to the server ${kept}, and SVC_SERVER_NAME is ${serverName}. Set SVC_SERVER_NAME=${kept}, or use another SVC_DATA_DIR.`,
     )
   return kept ?? serverName ?? `server-${folderId.slice(0, 8)}`
+}
+
+/** Null: no server with a name has used this data folder. */
+export function keptServerName(dataDir: string): string | null {
+  const file = join(dataDir, fileName)
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : null
 }
 
 export function keepServerName({ dataDir }: Pick<Config, 'dataDir'>, name: string): void {

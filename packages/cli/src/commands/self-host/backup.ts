@@ -11,6 +11,7 @@ import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
 interface Missing {
   project_id: string
+  slug?: string
   reason: string
 }
 
@@ -96,7 +97,8 @@ export const backup = command({
 
 function refuseMissing({ out }: Context, missing: Missing[]): void {
   if (missing.length === 0) return
-  if (!out.json) for (const { project_id, reason } of missing) out.line(red('✗ '), `${project_id}: ${reason}`)
+  if (!out.json)
+    for (const { project_id, slug, reason } of missing) out.line(red('✗ '), `${slug ?? project_id}: ${reason}`)
   throw new Refusal(
     'not_available',
     `${count(missing.length, 'repository')} could not be read, so the backup is without them`,
@@ -198,8 +200,8 @@ export const restore = command({
         done.stopped_sessions === 0 ? null : `${count(done.stopped_sessions, 'session')} that ran in the original`,
       ],
     ])
-    for (const { project_id, reason } of done.missing)
-      out.warn(`The backup is without the repository of ${project_id}: ${reason}`)
+    for (const { project_id, slug, reason } of done.missing)
+      out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
     out.note('The server is held: it answers reads only, and nothing acts.')
     const { next } = ctx
     out.note(`Next: ${next('svc self-host check')}`)
