@@ -213,7 +213,7 @@ test('the data move back into the embedded database, and the settings follow', a
     const shown = await screen.all()
     expect(shown).toMatch(/✓ Moved [\d,]+ rows of \d+ tables, all compared: the embedded database in/)
     expect(shown).not.toContain('Comparing')
-    expect(shown).toMatch(/self-host.env. Next: svc self-host start/)
+    expect(shown).toMatch(/self-host.env. Next: (\S+=\S+ )*svc self-host start/)
   }
   const listed = JSON.parse((await settings('ls', '--json')).stdout) as { name: string; value: string | null }[]
   expect(listed.find(({ name }) => name === 'DATABASE_URL')).toMatchObject({ value: null })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import pino from 'pino'
@@ -16,17 +16,28 @@ import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testi
 class Tap {
   readonly server: Server
   recorded = ''
-  to = 0
+  #to = 0
+  readonly #open = new Set<Socket>()
 
   constructor() {
     this.server = createServer((socket) => {
-      const upstream = connect({ host: '127.0.0.1', port: this.to })
+      const upstream = connect({ host: '127.0.0.1', port: this.#to })
       socket.on('data', (chunk: Buffer) => void (this.recorded += chunk.toString('latin1')))
       socket.pipe(upstream).pipe(socket)
       for (const each of [socket, upstream]) each.on('error', () => each.destroy())
-      socket.on('close', () => upstream.destroy())
+      this.#open.add(socket)
+      socket.on('close', () => {
+        this.#open.delete(socket)
+        upstream.destroy()
+      })
       upstream.on('close', () => socket.destroy())
     })
+  }
+
+  /** Connections that are open are cut. */
+  set to(port: number) {
+    this.#to = port
+    for (const socket of this.#open) socket.destroy()
   }
 
   async listen(): Promise<number> {
