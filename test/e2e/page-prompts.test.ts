@@ -94,7 +94,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
 
     await page.getByRole('combobox', { name: 'Agent' }).selectOption('plan')
-    await page.getByRole('button', { name: 'Restart session' }).first().click()
+    await page.getByRole('button', { name: 'Restart with plan' }).click()
     await until(
       'it to run with the other agent',
       async () => {

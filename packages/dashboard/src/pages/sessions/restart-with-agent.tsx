@@ -25,7 +25,7 @@ export function RestartWithAgent({ session, onRestarted }: { session: Session; o
       <Form className="mt-2 flex flex-wrap items-end gap-3" onSubmit={() => restart.mutate({ agent })}>
         <Select label="Agent" options={names.map((name) => [name, name] as const)} value={agent} onChange={setAgent} />
         <Button type="submit" kind="primary" busy={restart.isPending}>
-          Restart session
+          Restart with {agent}
         </Button>
       </Form>
       {restart.isError && <Failure error={restart.error} />}
