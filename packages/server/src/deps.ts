@@ -82,8 +82,11 @@ export interface SessionRunner {
   enqueue(sessionId: string): void
   reconcile(sessionId: string): Promise<void>
   interrupt(sessionId: string): void
-  /** The session starts with a warm sandbox whose branch was cut at this commit. */
-  expectClaim(sessionId: string, commit: string): void
+  /**
+   * The session starts with a warm sandbox, once its branch was cut at this commit; null: it never was. Call before the row
+   * is there.
+   */
+  expectClaim(sessionId: string, commit: Promise<string | null>): void
   turnOf(sessionId: string): 'busy' | 'idle'
   /** Null when this server does not run the session's sandbox, as with `followerOf` and `wipOf`. */
   daemonOf(sessionId: string): DaemonAddress | null

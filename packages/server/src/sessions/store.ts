@@ -250,9 +250,22 @@ export async function unstoppedOfDeleted(
   return (await query.execute()).map(({ deleted_by, ...row }) => ({ ...nest(row), deleted_by }))
 }
 
+/**
+ * Serializes callers that make one session, such as a trigger that is slow and the job that takes its slot over. False when
+ * another one made it, under this id or in a warm sandbox.
+ */
+export async function lockPlannedId(trx: DbOrTransaction, projectId: string, plannedId: string): Promise<boolean> {
+  await lockId(trx, plannedId)
+  return (await findSessionRequestedAs(trx, projectId, plannedId)) === null
+}
+
+async function lockId(trx: DbOrTransaction, sessionId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`session ${sessionId}`}, 0))`.execute(trx)
+}
+
 /** Serializes requests with the same id. False when another request used the id. */
 export async function lockChosenId(trx: DbOrTransaction, sessionId: string): Promise<boolean> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`session ${sessionId}`}, 0))`.execute(trx)
+  await lockId(trx, sessionId)
   const made = await findRow(trx, 'project_sessions', { session_id: sessionId })
   return made === null && !(await isSpent(trx, sessionId))
 }

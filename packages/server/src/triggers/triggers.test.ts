@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { secondServer, until } from '../sessions/testing.ts'
 import { insertDueSlots, insertSlotsOf, fireDueTriggers } from './fire-due.ts'
-import { fireOrphanedSlots } from './fire.ts'
+import { fireOrphanedSlots, fireSlot } from './fire.ts'
 import { lockTriggers } from './store.ts'
 import { cronTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 
@@ -194,6 +194,15 @@ describe('triggers of the default branch', () => {
     expect((await sessionsOf('orphan')).map((session) => session.session_id)).toEqual([slot!.planned_session_id])
     expect((await app.trigger('orphan')).slots).toMatchObject([{ status: 'fired' }])
     await other.close()
+  })
+
+  test('a slot that two callers fire at once starts one session, and both report it', async () => {
+    await app.manifest(cronTrigger('twice', '0 13 * * *'))
+    app.clock.now = startOfTests + hour
+    const [slot] = (await insertDueSlots(app.deps))!
+    const fired = await Promise.all([1, 2, 3].map(() => fireSlot(app.deps, slot!)))
+    expect(fired).toEqual([1, 2, 3].map(() => ({ kind: 'fired', sessionId: slot!.planned_session_id })))
+    expect(await sessionsOf('twice')).toHaveLength(1)
   })
 
   test('a removed trigger disappears, and its slots stay', async () => {

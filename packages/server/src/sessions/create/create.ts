@@ -28,6 +28,7 @@ import {
   getSession,
   insertSession,
   lockChosenId,
+  lockPlannedId,
   type SessionWithSandbox,
 } from '../store.ts'
 import { insertPrompt } from '../conversation/prompt-store.ts'
@@ -102,21 +103,27 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
   }
   const choices = await choose(deps, repository, input, sha)
   await failpoint('session.create.before_row')
-  const row = await deps.db.transaction().execute((trx) => insert(deps, trx, input, { ...choices, plannedId, sha }))
-  if (row === null) return (await find()) ?? gone()
-  const { sessionId, isWarm } = row
-  await failpoint('session.create.after_row')
+  const claim = Promise.withResolvers<string | null>()
   try {
-    if (!isCut) await cutSessionBranch(deps, { project, repository }, { branch: sessionId, sha })
-  } catch (error) {
-    await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
-    throw error
+    const making = { ...choices, plannedId, sha, claim: claim.promise }
+    const sessionId = await deps.db.transaction().execute((trx) => insert(deps, trx, input, making))
+    if (sessionId === null) return (await find()) ?? gone()
+    await failpoint('session.create.after_row')
+    try {
+      if (!isCut) await cutSessionBranch(deps, { project, repository }, { branch: sessionId, sha })
+    } catch (error) {
+      await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
+      throw error
+    }
+    await failpoint('session.create.after_branch')
+    // The row is there, so the reconciler of another home goes on with the session.
+    await requireHome(deps, project)
+    claim.resolve(sha)
+    return (await getSession(deps.db, project.project_id, sessionId)) ?? gone()
+  } finally {
+    // Changes nothing once it was cut.
+    claim.resolve(null)
   }
-  await failpoint('session.create.after_branch')
-  // The row is there, so the reconciler of another home goes on with the session.
-  await requireHome(deps, project)
-  if (isWarm) deps.sessions.expectClaim(sessionId, sha)
-  return (await getSession(deps.db, project.project_id, sessionId)) ?? gone()
 }
 
 /**
@@ -143,17 +150,19 @@ async function choose(deps: CreateDeps, repository: Repository, input: NewSessio
   return { agentName, model, plan, inForce, promptName }
 }
 
-/** Null when another request used the chosen id meanwhile. */
+/** Null when another caller made the session, or used the chosen id, meanwhile. */
 async function insert(
   deps: CreateDeps,
   trx: DbOrTransaction,
   input: NewSession,
-  { plannedId, sha, agentName, model, plan, inForce, promptName }: Choices & { plannedId: string; sha: string },
-): Promise<{ sessionId: string; isWarm: boolean } | null> {
+  chosenFor: Choices & { plannedId: string; sha: string; claim: Promise<string | null> },
+): Promise<string | null> {
+  const { plannedId, sha, agentName, model, plan, inForce, promptName, claim } = chosenFor
   const { project, caller, session_id: chosen, attachments = [], initial_prompt = null } = input
   const { project_id, account_id } = project
   if (!(await holdLiveProject(trx, project_id))) throw notFound('project')
-  if (chosen !== undefined && !(await lockChosenId(trx, chosen))) return null
+  const isFree = chosen === undefined ? lockPlannedId(trx, project_id, plannedId) : lockChosenId(trx, chosen)
+  if (!(await isFree)) return null
   const parentage = await parentageOf(trx, project, input.parentSessionId ?? boundSession(caller.actor))
   await refuseTooManySessions(deps, trx, account_id)
   await refuseTooManyDescendants(trx, { session_id: plannedId, ...project, ...parentage })
@@ -189,7 +198,8 @@ async function insert(
   if (warm !== null && inForce !== null) await adoptWarm(deps, trx, { warm, caller, inForce })
   const after = { base_ref, agent_name: agentName, model: input.model ?? null }
   await recordAudit(trx, caller, auditOf({ ...project, session_id: sessionId }, 'create', { after }))
-  return { sessionId, isWarm: warm !== null }
+  if (warm !== null) deps.sessions.expectClaim(sessionId, claim)
+  return sessionId
 }
 
 function gone(): never {

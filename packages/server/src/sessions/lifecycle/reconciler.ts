@@ -50,7 +50,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #interrupted = new Set<string>()
   readonly #boots: BootQueue
   /** Sessions that took a warm sandbox, with the commit of their branch. */
-  readonly #claims = new Map<string, string>()
+  readonly #claims = new Map<string, Promise<string | null>>()
   readonly #running = new Set<Promise<void>>()
   readonly #deliveriesOver = new AbortController()
   #attachedTo: (projectId: string) => void = () => {}
@@ -86,8 +86,8 @@ export class SessionReconciler implements SessionRunner {
     this.#starting.get(sessionId)?.abort.abort(why)
   }
 
-  /** The session has a warm sandbox of this server, so its start claims that one instead of booting. */
-  expectClaim(sessionId: string, commit: string): void {
+  /** The start of the session claims its warm sandbox, which a job must not take for one that an earlier server left. */
+  expectClaim(sessionId: string, commit: Promise<string | null>): void {
     this.#claims.set(sessionId, commit)
   }
 
@@ -191,6 +191,8 @@ export class SessionReconciler implements SessionRunner {
 
   async #reconcile(sessionId: string): Promise<void> {
     this.#interrupted.delete(sessionId)
+    // The row as it is once its branch was cut.
+    await this.#claims.get(sessionId)
     const session = await getSessionById(this.#deps.db, sessionId)
     if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
@@ -207,11 +209,11 @@ export class SessionReconciler implements SessionRunner {
     const { sandboxes } = this.#deps
     if (sandboxes === null)
       return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
-    const commit = this.#claims.get(session.session_id)
+    const commit = (await this.#claims.get(session.session_id)) ?? null
     this.#claims.delete(session.session_id)
-    if (session.sandbox !== null && commit === undefined && (await this.#findLeft(session)) !== null)
+    if (session.sandbox !== null && commit === null && (await this.#findLeft(session)) !== null)
       return this.#provision(session, null, true)
-    if (session.sandbox !== null && commit !== undefined)
+    if (session.sandbox !== null && commit !== null)
       return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
     if (session.sandbox !== null) {
       const rows = await sandboxesOf(this.#deps.db, session.session_id)

@@ -69,6 +69,27 @@ describe('a session that claims a warm sandbox', () => {
     expect(JSON.stringify(branches.body)).toContain(warm.session_id)
   })
 
+  test('is claimed although a job sees the session before its branch is cut', async () => {
+    const warm = await waiting()
+    const { replicas, sessions } = app.deps
+    const send = replicas.send.bind(replicas)
+    let reconciled: Promise<void> | null = null
+    // The step before the branch.
+    replicas.send = (...args) => {
+      reconciled ??= sessions.reconcile(warm.session_id)
+      return send(...args)
+    }
+    try {
+      expect((await app.create()).body.session_id).toBe(warm.session_id)
+      await reconciled!
+    } finally {
+      replicas.send = send
+    }
+    expect(await app.session(warm.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
+    const { body } = await app.request<{ phases: { name: string }[] }>('GET', app.path(warm.session_id, 'timeline'))
+    expect(body.phases.map(({ name }) => name)).toEqual(['claim'])
+  })
+
   test('claims none with a chosen id, and the id of a warm sandbox cannot be chosen', async () => {
     const warm = await waiting()
     expect((await app.create({ session_id: warm.session_id })).status).toBe(409)
