@@ -4,6 +4,7 @@ import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
+import { pause } from '../../pause.ts'
 import { openRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { bootEnvironment } from '../lifecycle/boot-environment.ts'
@@ -16,6 +17,10 @@ import { projectImage } from '../../sandboxes/project-image.ts'
 import { awaitBoot, type ProvisionDeps } from '../lifecycle/provision.ts'
 import type { WarmPlan } from './plan.ts'
 import { deleteWarm, insertWarm, updateWarm, type WarmRow, reserveWarmForUpdate } from './store.ts'
+
+/** How long a daemon may take from its first answer until it takes requests, and how often it is asked. */
+const startMsMax = 30_000
+const askAgainMs = 50
 
 /** As long as a large clone may take. */
 const readCredentialMs = 15 * 60_000
@@ -124,7 +129,14 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   const daemon = { socket: sandbox.daemonSocket, sandboxKey: sandboxKey(deps, sandbox.sandboxId) }
-  const outcome = await followBase(daemon, body, signal)
+  const giveUpAt = performance.now() + startMsMax
+  let outcome = await followBase(daemon, body, signal)
+  // A daemon listens a moment before it has read its keys.
+  while (outcome.kind === 'refused' && outcome.code === 'runtime_booting' && performance.now() < giveUpAt) {
+    await pause(askAgainMs, signal)
+    signal.throwIfAborted()
+    outcome = await followBase(daemon, body, signal)
+  }
   signal.throwIfAborted()
   if (outcome.kind !== 'ok') throw new SandboxError('boot-failed', outcome.reason)
 }

@@ -90,6 +90,25 @@ describe('a session that claims a warm sandbox', () => {
     expect(body.phases.map(({ name }) => name)).toEqual(['claim'])
   })
 
+  test('is made although its daemon listens before it takes requests', async () => {
+    const earlier = await waiting()
+    let refused: string[] | null = null
+    app.driver.options.around = async (path, answer) => {
+      if (path !== '/svc/follow' || refused !== null) return answer()
+      refused = (await rows()).map((row) => row.sandbox_id)
+      const body = { error: 'The agent runtime is still starting.', code: 'runtime_booting' }
+      return Response.json(body, { status: 503 })
+    }
+    try {
+      // Takes the one that waits, so that another is made.
+      expect((await app.running()).session_id).toBe(earlier.session_id)
+      const made = await waiting(app, (row) => row.sandbox_id !== earlier.sandbox_id)
+      expect(refused as string[] | null).toContain(made.sandbox_id)
+    } finally {
+      delete app.driver.options.around
+    }
+  })
+
   test('claims none with a chosen id, and the id of a warm sandbox cannot be chosen', async () => {
     const warm = await waiting()
     expect((await app.create({ session_id: warm.session_id })).status).toBe(409)
