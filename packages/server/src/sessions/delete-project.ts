@@ -1,6 +1,6 @@
 /** Deletes projects, which a restore can undo for a while, and purges them for good. */
 import { rm } from 'node:fs/promises'
-import { deletedDaysKept } from '@svc/contract'
+import { deletedDaysKept, ServiceError } from '@svc/contract'
 import pLimit from 'p-limit'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
@@ -67,9 +67,14 @@ async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { proj
 async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<number> {
   const sessions = await unstoppedOfDeleted(deps.db, { projectId: projectId ?? null, home: deps.home })
   await pLimit(stopsAtOnce).map(sessions, ({ deleted_by, ...session }) =>
-    stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }),
+    stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }).catch(ignoreDeleted),
   )
   return sessions.length
+}
+
+/** A purge, or someone else, deleted the session meanwhile, which stopped it. */
+function ignoreDeleted(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
 }
 
 /**

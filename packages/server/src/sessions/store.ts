@@ -114,10 +114,11 @@ export async function insertSession(db: DbOrTransaction, row: NewRow<'project_se
   await recordSessionEvent(db, 'session.provisioning', made, null, actor)
 }
 
-/** Needs a transaction. */
-export async function deleteSessionRow(trx: DbOrTransaction, sessionId: string, actor: Actor | null): Promise<void> {
+/** Needs a transaction. False when another caller deleted it first. */
+export async function deleteSessionRow(trx: DbOrTransaction, sessionId: string, actor: Actor | null): Promise<boolean> {
   const gone = await takeRow(trx, 'project_sessions', { session_id: sessionId })
   if (gone !== null) await recordSessionEvent(trx, 'session.deleted', gone, null, actor)
+  return gone !== null
 }
 
 /** Locks the account, so that concurrent counts are exact. */

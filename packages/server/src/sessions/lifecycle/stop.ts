@@ -38,8 +38,8 @@ export async function deleteSession(deps: StopDeps, { session, caller }: OnSessi
   await endSession(deps, { session, caller, action: null })
   await failpoint('session.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
-    await deleteSessionRow(trx, session.session_id, caller.actor)
-    await recordAudit(trx, caller, auditOf(session, 'delete'))
+    if (await deleteSessionRow(trx, session.session_id, caller.actor))
+      await recordAudit(trx, caller, auditOf(session, 'delete'))
   })
   await failpoint('session.delete.after_row')
 }
