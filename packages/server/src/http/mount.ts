@@ -27,7 +27,7 @@ import { releaseKey, storeAnswer } from './idempotency-store.ts'
 import { type BodyPlace, LargeBodies } from './bodies/large-bodies.ts'
 import { compressStream, compressText } from './compress.ts'
 import { cutWhole, Page } from './page.ts'
-import { replyError } from './reply-error.ts'
+import { orDisconnected, replyError } from './reply-error.ts'
 import { responseWhileAdmitted } from './admission/while-admitted.ts'
 import { parseWith } from './validation.ts'
 import { writeReply } from './write-reply.ts'
@@ -81,18 +81,11 @@ async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Resp
   try {
     return await serve(deps, mounted, c, request)
   } catch (error) {
-    if (request.signal.aborted && !(error instanceof ServiceError))
-      return replyError(clientDisconnected(error), request, deps)
     const { route } = mounted
     if (error instanceof ServiceError && !route.errors.includes(error.code))
       deps.undeclaredError(route.name, error.code)
-    return replyError(error, request, deps)
+    return replyError(orDisconnected(error, request.signal), request, deps)
   }
-}
-
-/** A closed page cancels its work. The client disconnected, so this is not reported as a server error. */
-function clientDisconnected(error: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The client disconnected before its response was ready.', { cause: error })
 }
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {

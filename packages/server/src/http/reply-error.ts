@@ -40,6 +40,12 @@ export function replyError(
   return errorResponse(known, request.id, redactorOf(redaction, request))
 }
 
+/** A client that is gone cancels its work, which is no error of the server. `signal` is that of its request. */
+export function orDisconnected(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted || error instanceof ServiceError) return error
+  return new ServiceError('unavailable', 'The client disconnected before its response was ready.', { cause: error })
+}
+
 type TextRedactor = Pick<Redactor, 'text'>
 
 /**

@@ -22,7 +22,7 @@ import {
 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
-import { replyError } from '../http/reply-error.ts'
+import { orDisconnected, replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { acknowledge, recordMissing } from './acknowledge.ts'
 import { requireHome } from './home-store.ts'
@@ -47,7 +47,8 @@ export function gitGatewayRoutes(app: App, deps: Deps, parts: PushParts): void {
       try {
         return await serve(deps, c, service, parts)
       } catch (error) {
-        const answer = replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
+        const about = { id: c.get('requestId'), method: c.req.method, path: c.req.path }
+        const answer = replyError(orDisconnected(error, c.req.raw.signal), about, deps)
         return isGitClient(c.req.header('user-agent')) ? inLines(challenge(answer)) : challenge(answer)
       }
     })
