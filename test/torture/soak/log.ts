@@ -11,7 +11,9 @@ export interface LogLine {
 export const levels = { warning: 40, error: 50 }
 
 /** Warnings that harms of the run cause, beside its restarts. */
-const expected: { because: string; pattern: RegExp }[] = []
+const expected: { because: string; pattern: RegExp }[] = [
+  { because: 'a session ended during a command of its agent', pattern: /The client disconnected before/ },
+]
 
 export class LogReader {
   /** Lines by level, over all starts. */

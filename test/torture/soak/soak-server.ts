@@ -74,15 +74,19 @@ async function soak(world: World, { options, log, dir }: Parts): Promise<Ended> 
   world.history.keeps = (entry) => entry.kind === 'cut' || (entry.kind === 'answer' && entry.status >= 500)
   const began = Date.now()
   let saidMs = 0
+  const known = new Set<string>()
   const working = placesFor(sessions).map((place) => keepProject(soak, place))
   const restarting = keepRestarting(soak)
   const sampling = keepSampling(soak, {
     began,
     folders: () => foldersOf(soak, dir),
     taken(sample) {
+      const finds = [...soak.problems, ...log.judge(soak.outages).found]
+      for (const find of finds.filter((each) => !known.has(each))) say(`  ! ${find.slice(0, 600)}`)
+      finds.forEach((find) => known.add(find))
       if (sample.atMs - saidMs < minute && pace.runMs > minute) return
       saidMs = sample.atMs
-      say(lineOf(sample, soak.problems.length + log.judge(soak.outages).found.length))
+      say(lineOf(sample, finds.length))
     },
   })
   await delay(pace.runMs)
