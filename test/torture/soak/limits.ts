@@ -16,6 +16,8 @@ const rules: [RegExp, Rule][] = [
   // Each of its processes has a hundred open, and their number follows the load.
   [/^handles: PostgreSQL$/, flat(0.3, 400)],
   [/^handles: (server|daemon|first process|sandbox driver)$/, flat(0.2, 40)],
+  // They run for milliseconds, so their number is the work of that moment.
+  [/^(processes|threads): git$/, flat(0.5, 20)],
   [/^most handles: /, flat(0.2, 15)],
   [/^threads: /, flat(0.2, 20)],
   [/^processes(:|$)/, flat(0.2, 8)],
