@@ -4,6 +4,8 @@ import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
+import { sleep } from '../../io.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
@@ -237,12 +239,23 @@ export const resume = command({
       ms: 0,
       otherwise: 'The server could not be resumed.',
     })
+    await untilLifted(ctx)
     if (out.json) return out.document(done)
     if (!done.resumed) return out.note('Nothing is held here.')
     out.line(green('✓ '), 'Resumed: everything acts again')
     out.note(`To make it the host selfhost of this client: ${ctx.next('svc self-host start')}`)
   },
 })
+
+const liftedMsMax = 10_000
+const lookEveryMs = 200
+
+/** A running server looks every second whether it is still held. */
+async function untilLifted(ctx: Context): Promise<void> {
+  const deadline = ctx.io.now() + liftedMsMax
+  while (((await askServer(ctx))?.held ?? null) !== null && ctx.io.now() < deadline)
+    await sleep(lookEveryMs, ctx.io.signal)
+}
 
 interface Checked {
   projects: number
