@@ -116,6 +116,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const context = useContextLines(cr.project_id, diff.head_sha)
   const [areKeysShown, setKeysShown] = useState(false)
   const origins = useOrigins(viewer, range)
+  const noted = { files, folds, marks, onAsk: origins.ask }
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
@@ -145,9 +146,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Loading what="the reading order" />
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4 @2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]">
-          <div className="@2xl:max-h-[calc(100dvh-9rem)]">
-            <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
-          </div>
+          <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
           <div className="flex min-w-0 flex-col gap-3">
             <LooseThreads cr={cr} items={threads.loose} />
             {files.some((file) => file.view !== null || isComing(file)) && (
@@ -160,9 +159,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
                   drafts={drafts}
                   threads={threads.placed}
                   renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
-                  renderNote={(path) => (
-                    <FileNote path={path} files={files} folds={folds} marks={marks} onAsk={origins.ask} />
-                  )}
+                  renderNote={(path) => <FileNote path={path} {...noted} />}
                   moves={moves}
                   onShowMoved={showLines}
                   load={context.load}
@@ -171,13 +168,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
                 />
               </div>
             )}
-            <PlainFiles
-              projectId={cr.project_id}
-              diff={diff}
-              files={files.filter(isPlain)}
-              // A picture with lines has its button in the diff.
-              aside={(file) => file.view === null && <ViewedToggle file={file} marks={marks} />}
-            />
+            <PlainPart cr={cr} diff={diff} files={files} marks={marks} />
           </div>
         </div>
       )}
@@ -186,6 +177,17 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
   )
+}
+
+/** A picture with lines has its button in the diff. */
+function PlainPart({
+  cr,
+  diff,
+  files,
+  marks,
+}: Omit<Compared, 'lastViewed'> & { files: ChangedFile[]; marks: ViewedMarks }) {
+  const aside = (file: ChangedFile) => file.view === null && <ViewedToggle file={file} marks={marks} />
+  return <PlainFiles projectId={cr.project_id} diff={diff} files={files.filter(isPlain)} aside={aside} />
 }
 
 function Progress({ text }: { text: string }) {

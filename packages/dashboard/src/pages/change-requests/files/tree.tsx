@@ -45,14 +45,7 @@ export function FileTree({
   }, [virtual, at])
   return (
     <nav aria-label="Changed files" className="flex min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
-      <input
-        type="search"
-        aria-label="Filter files"
-        placeholder="Filter files"
-        value={filter}
-        onChange={(event) => setFilter(event.target.value)}
-        className="min-h-9 rounded-md border border-line-strong bg-ground px-3 text-sm"
-      />
+      <FilterField value={filter} onChange={setFilter} />
       <OrderChoice order={order} onOrder={setOrder} />
       <p className="text-xs text-dim" role="status">
         {found.length < files.length && `${found.length} of `}
@@ -85,17 +78,34 @@ export function FileTree({
           ))}
         </ol>
       </div>
-      {virtual.getTotalSize() > foldedPx && (
-        <Button kind="quiet" className="@2xl:hidden" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Show fewer files' : `Show all ${found.length} files`}
-        </Button>
-      )}
+      {virtual.getTotalSize() > foldedPx && <ShowAll count={found.length} isOpen={isOpen} onOpen={setOpen} />}
     </nav>
   )
 }
 
 const matching = (files: ChangedFile[], text: string) =>
   text === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(text))
+
+function FilterField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  return (
+    <input
+      type="search"
+      aria-label="Filter files"
+      placeholder="Filter files"
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      className="min-h-9 rounded-md border border-line-strong bg-ground px-3 text-sm"
+    />
+  )
+}
+
+function ShowAll({ count, isOpen, onOpen }: { count: number; isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
+  return (
+    <Button kind="quiet" className="@2xl:hidden" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
+      {isOpen ? 'Show fewer files' : `Show all ${count} files`}
+    </Button>
+  )
+}
 
 function OrderChoice({ order, onOrder }: { order: FileOrder; onOrder: (order: FileOrder) => void }) {
   return (
