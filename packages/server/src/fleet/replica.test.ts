@@ -29,7 +29,15 @@ const mirrored = async (project: FleetProject, at: FleetServer) => {
   const dir = join(fleet.dir, at.name, 'replicas', `${project.id}.git`)
   const [mine, copied] = await Promise.all(
     [join(fleet.dir, 'ada/repositories', `${project.id}.git`), dir].map(async (each) => {
-      const child = Bun.spawn(['git', '--git-dir', each, 'for-each-ref', '--format=%(objectname) %(refname)'])
+      const child = Bun.spawn([
+        'git',
+        '--git-dir',
+        each,
+        'for-each-ref',
+        '--format=%(objectname) %(refname)',
+        'refs/heads',
+        'refs/svc',
+      ])
       return new Response(child.stdout).text()
     }),
   )

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import pino from 'pino'
 import { buildApp } from '../../app.ts'
 import { updateRows } from '../../db/rows.ts'
@@ -41,10 +41,10 @@ test('a copy that the end of the server cuts is logged in one line, and not as a
   const ended = new Promise((resolve) => out.on('error', resolve))
   out.write(`${JSON.stringify({ refs: [], noted: [] })}\n`)
   out.write(Buffer.from('5041434b0000000200000009', 'hex'))
-  const packs = join(replicaDir(app.deps, projectId), 'objects', 'pack')
+  const dir = replicaDir(app.deps, projectId)
   await until('git takes the pack', async () => {
-    const names = await readdir(packs).catch(() => [])
-    return names.some((name) => name.startsWith('tmp_pack'))
+    const names = await readdir(dir, { recursive: true }).catch(() => [])
+    return names.some((name) => basename(name).startsWith('tmp_pack'))
   })
   out.destroy()
   await ended
