@@ -60,7 +60,9 @@ export async function keepProject(soak: Soak, place: Place): Promise<void> {
     const stopped = AbortSignal.any([old.signal, soak.over])
     try {
       await live(soak, { place, project, stopped })
-      if (!soak.over.aborted) await insisting(soak, soak.over, () => purge(soak, project))
+      if (soak.over.aborted) return
+      soak.projects.delete(place.n)
+      await insisting(soak, soak.over, () => purge(soak, project))
     } finally {
       clearTimeout(timer)
       await dispose()

@@ -160,8 +160,18 @@ async function inspect(soak: Soak, { dir, say }: { dir: string; say: (line: stri
     [['check'], place],
   ]
   for (const [args, settings] of steps) {
-    const { code, stdout, stderr } = await server.svc(['self-host', ...args], settings)
+    const { code, stdout, stderr } = await onceFree(() => server.svc(['self-host', ...args], settings))
     say(`svc self-host ${args[0]}: ${stdout.trim().split('\n').at(-1)}`)
     if (code !== 0) problems.push(`svc self-host ${args[0]} ended with ${code}: ${stdout}${stderr}`)
+  }
+}
+
+/** The server's own backup may be under way; the message tells an operator to wait for it. */
+async function onceFree(run: () => ReturnType<World['server']['svc']>): ReturnType<World['server']['svc']> {
+  const deadline = Date.now() + 2 * minute
+  for (;;) {
+    const done = await run()
+    if (!done.stderr.includes('Another backup') || Date.now() > deadline) return done
+    await delay(500)
   }
 }

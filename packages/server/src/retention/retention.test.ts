@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type RetentionKind, retentionKinds } from '@svc/contract'
 import { sql } from 'kysely'
 import { parseConfig } from '../config.ts'
-import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 import { retentionJobs } from './delete-old.ts'
 
 interface Storage {
@@ -115,12 +115,18 @@ test('old rows of each kind are deleted and young ones stay, which the operator 
   // The three young ones, and as many old ones as make five to go back to.
   expect(deploys.rows.map(({ number }) => number)).toEqual([489_999, 489_998, 489_997, 299_999, 299_998])
 
-  await vacuum()
-  const after = await storage()
   const sizes = (found: Storage) => Object.fromEntries(found.kept.map(({ kind, bytes }) => [kind, bytes]))
+  // The old rows of the audit log are at its beginning, so their space is only used again.
+  const smaller = retentionKinds.filter((kind) => kind !== 'audit')
+  const after = await until(
+    'the space to come back, which a vacuum leaves to the next one beside a reader',
+    async () => {
+      await vacuum()
+      const found = await storage()
+      return smaller.every((kind) => sizes(found)[kind]! < sizes(before)[kind]!) ? found : null
+    },
+  )
   for (const kind of retentionKinds) {
-    // The old rows of the audit log are at its beginning, so their space is only used again.
-    if (kind !== 'audit') expect([kind, sizes(after)[kind]! < sizes(before)[kind]!]).toEqual([kind, true])
     expect(after.kept.find((each) => each.kind === kind)!.rows).toBeLessThan(oldRows)
   }
   expect(after.database_bytes).toBeLessThan(before.database_bytes)
