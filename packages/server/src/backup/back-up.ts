@@ -2,7 +2,7 @@
  * `svc server --backup`: writes one backup of the running or stopped server to a folder. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
@@ -25,7 +25,7 @@ import { writeStored } from './files.ts'
 import { parseKeep } from './duration.ts'
 import { listBackups, openForWriting, removeUnused, writeManifest } from './folder.ts'
 import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
-import { backupFormat, type Manifest, type StoredTable } from './manifest.ts'
+import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { findRepository, type FoundRepository, packRepository } from './repositories.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 import { removeOldBackups } from './retention.ts'
@@ -127,7 +127,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   try {
     const projects = await projectsIn(source.db, facts.snapshot)
     const found = await findRepositories(source, projects)
-    const backupId = `${facts.created_at.replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+    const backupId = newBackupId(new Date(facts.created_at))
     const to = { root, backupId, key }
     const stored = await storeTables(client, to, onProgress)
     await client.query('commit')

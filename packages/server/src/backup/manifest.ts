@@ -1,4 +1,5 @@
 /** What a backup consists of. A backup exists once its manifest has its name. */
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
 
@@ -6,6 +7,13 @@ import { StartupError } from '../startup/startup-error.ts'
 export const backupFormat = 1
 
 export const backupIdPattern = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
+
+/** Ids are in the order of the backups: after the second come its milliseconds, then five random digits. */
+export function newBackupId(createdAt: Date): string {
+  const second = createdAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const milliseconds = createdAt.getUTCMilliseconds().toString(16).padStart(3, '0')
+  return `${second}-${milliseconds}${randomBytes(3).toString('hex').slice(1)}`
+}
 
 const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
 export type StoredFile = z.infer<typeof storedFile>
