@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gatewayOf, git, makeFirstCommit, program, type Ran, removeFolder, root, run, Server } from './harness.ts'
+import { document } from './document.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server } from './harness.ts'
 
 setDefaultTimeout(400_000)
 
@@ -31,12 +32,6 @@ afterAll(async () => {
 
 const selfHost = (args: string[], env: Record<string, string> = server.env) =>
   run([program, 'self-host', ...args], { env, cwd: dir })
-
-async function document<T>(running: Promise<Ran>): Promise<T> {
-  const { code, stdout, stderr } = await running
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout) as T
-}
 
 /** The server's program from source, which has failpoints, until it kills itself there. */
 async function killedAt(point: string, flag: string, input: object, env: Record<string, string>): Promise<void> {

@@ -4,12 +4,12 @@ import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase, type OwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
+import { document } from './document.ts'
 import {
   gatewayOf,
   git,
   makeFirstCommit,
   program,
-  type Ran,
   removeFolder,
   root,
   run,
@@ -62,12 +62,6 @@ interface BackedUp {
 /** As the operator runs it: on the server's machine, with the server's settings. */
 const selfHost = (args: string[], env: Record<string, string> = server.env) =>
   run([program, 'self-host', ...args], { env, cwd: dir })
-
-async function document<T>(running: Promise<Ran>): Promise<T> {
-  const { code, stdout, stderr } = await running
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout) as T
-}
 
 const backUp = (...flags: string[]) => document<BackedUp>(selfHost(['backup', backups, '--json', ...flags]))
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git, makeFirstCommit, program, run, until } from './harness.ts'
 import { withDatabase } from './large-fixtures.ts'
-import { axeViolations, beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
 
 setDefaultTimeout(180_000)
 const slow = { timeout: 60_000 }
@@ -57,7 +57,7 @@ test.skipIf(!browserPath)(
     await until('the page to look whether it is resumed', () => asked(/^GET \/v1\/accounts\/me$/) >= 2)
     expect(requests.filter((each) => !each.startsWith('GET '))).toEqual([])
     expect(asked(/^GET .*\/change-requests$/)).toBeLessThan(5)
-    await look('held')
+    await expectItLooksRight(story, 'cr-held')
 
     const resumed = await run([program, 'self-host', 'resume'], { env: server.env, cwd: server.dir })
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('✓ Resumed')])
@@ -69,20 +69,3 @@ test.skipIf(!browserPath)(
     expect(complaints).toEqual([])
   },
 )
-
-async function look(name: string): Promise<void> {
-  const { page, complaints } = story
-  const before = complaints.length
-  const found: string[] = []
-  for (const colorScheme of ['dark', 'light'] as const)
-    for (const width of [360, 1024, 1440]) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await expectItFits(page)
-      await page.screenshot({ path: join(pictures, `cr-${name}-${colorScheme}-${width}.png`) })
-      if (width !== 1024) found.push(...(await axeViolations(page)))
-    }
-  // axe makes style elements of its own, which the page's policy refuses.
-  complaints.length = before
-  expect(found).toEqual([])
-}

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import { browserPath } from './browser.ts'
 import { git, until } from './harness.ts'
-import { axeViolations, beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
 
 let story: PageStory
 let clone: string
@@ -79,23 +79,6 @@ afterAll(() => story?.end(), 60_000)
 const files = () => story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/1?tab=files`)
 const tree = () => story.page.getByRole('navigation', { name: 'Changed files' })
 
-async function look(name: string): Promise<void> {
-  const { page, complaints } = story
-  const before = complaints.length
-  const found: string[] = []
-  for (const colorScheme of ['dark', 'light'] as const)
-    for (const width of [360, 1024, 1440]) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await expectItFits(page)
-      await page.screenshot({ path: join(pictures, `reading-${name}-${colorScheme}-${width}.png`) })
-      if (width !== 1024) found.push(...(await axeViolations(page)))
-    }
-  // axe makes style elements of its own, which the page's policy refuses.
-  complaints.length = before
-  expect(found).toEqual([])
-}
-
 test.skipIf(!browserPath)(
   'images are compared beside each other, with a swipe, and faded; binaries show type and sizes',
   async () => {
@@ -109,7 +92,7 @@ test.skipIf(!browserPath)(
     const font = plain.getByRole('listitem').filter({ hasText: 'text.woff2' })
     expect(await font.textContent()).toContain('WOFF2 font, 2 KiB → 3 KiB (+50 %)')
     await logo.scrollIntoViewIfNeeded()
-    await look('images-side')
+    await expectItLooksRight(story, 'reading-images-side')
 
     await logo.getByRole('radio', { name: 'Swipe' }).check()
     const border = logo.getByRole('slider', { name: 'Border between before and after' })
@@ -121,10 +104,10 @@ test.skipIf(!browserPath)(
     const middle = await left()
     for (let times = 0; times < 20; times++) await page.keyboard.press('ArrowRight')
     expect([middle, await left()]).toEqual(['inset(0px 0px 0px 50%)', 'inset(0px 0px 0px 70%)'])
-    await look('images-swipe')
+    await expectItLooksRight(story, 'reading-images-swipe')
     await logo.getByRole('radio', { name: 'Onion skin' }).check()
     await logo.getByRole('slider', { name: /^Opacity/ }).fill('25')
-    await look('images-onion')
+    await expectItLooksRight(story, 'reading-images-onion')
     await page.reload()
     await logo.getByRole('slider', { name: /^Opacity/ }).waitFor(slow)
     await logo.getByRole('radio', { name: 'Side by side' }).check()
@@ -148,7 +131,7 @@ test.skipIf(!browserPath)(
       )
     await until('both places are marked', async () => (await marked()) === 8)
     await to.scrollIntoViewIfNeeded()
-    await look('moved')
+    await expectItLooksRight(story, 'reading-moved')
     await page.setViewportSize({ width: 1440, height: 900 })
     await to.click()
     await tree()
@@ -194,7 +177,7 @@ test.skipIf(!browserPath)(
       .locator('[aria-current=true]')
       .filter({ hasText: (await names())[0]! })
       .waitFor(slow)
-    await look('order')
+    await expectItLooksRight(story, 'reading-order')
     await page.reload()
     await tree()
       .getByText(/From imports and size/)

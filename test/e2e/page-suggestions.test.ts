@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
-import { axeViolations, beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
 
 let story: PageStory
 let clone: string
@@ -36,23 +36,6 @@ async function commit(files: Record<string, string>): Promise<void> {
   for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)
   await git(clone, 'add', '--all', '.')
   await git(clone, 'commit', '--quiet', '-m', 'Work')
-}
-
-async function look(name: string): Promise<void> {
-  const { page, complaints } = story
-  const before = complaints.length
-  const found: string[] = []
-  for (const colorScheme of ['dark', 'light'] as const)
-    for (const width of [360, 1024, 1440]) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await expectItFits(page)
-      await page.screenshot({ path: join(pictures, `suggestions-${name}-${colorScheme}-${width}.png`) })
-      if (width !== 1024) found.push(...(await axeViolations(page)))
-    }
-  // axe makes style elements of its own, which the page's policy refuses.
-  complaints.length = before
-  expect(found).toEqual([])
 }
 
 async function pick(path: RegExp): Promise<void> {
@@ -92,12 +75,12 @@ test.skipIf(!browserPath)(
     const all = page.getByRole('button', { name: 'Apply 2 suggestions' })
     await all.waitFor(slow)
     await page.getByText('Retry it.').waitFor(slow)
-    await look('threads')
+    await expectItLooksRight(story, 'suggestions-threads')
 
     await all.click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('checkbox', { name: 'src/deliver.ts:2' }).waitFor(slow)
-    await look('dialog')
+    await expectItLooksRight(story, 'suggestions-dialog')
     await dialog.getByLabel('Commit message').fill('Apply the review')
     await dialog.getByRole('button', { name: 'Apply 2 suggestions' }).click()
     await dialog.waitFor({ ...slow, state: 'detached' })
@@ -148,7 +131,7 @@ test.skipIf(!browserPath)(
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await card.getByText("Can't apply the suggestion. Its lines changed since it was written.").waitFor(slow)
     expect(await card.getByRole('button', { name: 'Apply suggestion' }).count()).toBe(0)
-    await look('refused')
+    await expectItLooksRight(story, 'suggestions-refused')
   },
   180_000,
 )

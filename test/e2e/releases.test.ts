@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startIn } from '../../packages/server/src/startup/embedded-end.ts'
 import { type Facts, factsOf, fixtures, masterKey, ownerToken, releaseNames } from '../releases/fixtures.ts'
-import { git, program, type Ran, removeFolder, root, run, ServerProcess, until } from './harness.ts'
+import { document } from './document.ts'
+import { git, program, removeFolder, root, run, ServerProcess, until } from './harness.ts'
 
 setDefaultTimeout(400_000)
 
@@ -32,12 +33,6 @@ async function placeFor(name: string): Promise<Record<string, string>> {
 
 const selfHost = (args: string[], env: Record<string, string>) =>
   run([program, 'self-host', ...args], { env, cwd: dir })
-
-async function document<T>(running: Promise<Ran>): Promise<T> {
-  const { code, stdout, stderr } = await running
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout) as T
-}
 
 class Restored extends ServerProcess {
   async boot(env: Record<string, string>): Promise<void> {

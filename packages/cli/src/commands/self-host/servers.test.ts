@@ -75,6 +75,10 @@ test('self-host copies is content when every project has one', async () => {
 })
 
 const facts = { sandboxes: 'ready' as const, sandbox_problem: null, different_settings: [] }
+const draining = {
+  ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
+  ...{ draining: true, last_seen: null, moves: [], ...facts },
+}
 
 const move = {
   ...{ move_id: '77777777-7777-4777-8777-777777777777', project_id: ids.project, project_slug: 'website' },
@@ -179,44 +183,24 @@ test('self-host move --wait fails with the reason when the project stays', async
 })
 
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
-  const server = {
-    ...{
-      name: 'server-1',
-      peer_url: 'http://10.0.0.7:8420',
-      running: true,
-      reachable: null,
-      keeps_projects: true,
-      ...facts,
-    },
-    ...{ draining: true, last_seen: null, moves: [] },
-  }
   let left = 3
-  await using emptied = startService({ listServers: () => ({ servers: [{ ...server, projects: --left }] }) })
+  await using emptied = startService({ listServers: () => ({ servers: [{ ...draining, projects: --left }] }) })
   const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
   expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', 0])
-  await using ended = startService({ listServers: () => ({ servers: [{ ...server, projects: 2, draining: false }] }) })
+  await using ended = startService({
+    listServers: () => ({ servers: [{ ...draining, projects: 2, draining: false }] }),
+  })
   const refused = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: ended })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain('The drain of server-1 was ended. It keeps 2 projects.')
 })
 
 test('self-host drain --wait goes on after an answer 503', async () => {
-  const server = {
-    ...{
-      name: 'server-1',
-      peer_url: 'http://10.0.0.7:8420',
-      running: true,
-      reachable: null,
-      keeps_projects: true,
-      ...facts,
-    },
-    ...{ draining: true, last_seen: null, moves: [] },
-  }
   let asked = 0
   await using service = startService({
     listServers: () => {
       if (++asked === 2) throw new ServiceError('unavailable', 'The database does not answer.')
-      return { servers: [{ ...server, projects: asked < 3 ? 1 : 0 }] }
+      return { servers: [{ ...draining, projects: asked < 3 ? 1 : 0 }] }
     },
   })
   const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
@@ -224,17 +208,7 @@ test('self-host drain --wait goes on after an answer 503', async () => {
 })
 
 test('self-host drain --wait fails at once when the server does not run', async () => {
-  const server = {
-    ...{
-      name: 'server-1',
-      peer_url: 'http://10.0.0.7:8420',
-      running: false,
-      reachable: null,
-      keeps_projects: false,
-      ...facts,
-    },
-    ...{ draining: true, last_seen: null, moves: [], projects: 2 },
-  }
+  const server = { ...draining, running: false, keeps_projects: false, projects: 2 }
   await using service = startService({ listServers: () => ({ servers: [server] }) })
   const { code, stdout, stderr } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
   expect([code, stdout]).toEqual([1, ''])
@@ -243,16 +217,12 @@ test('self-host drain --wait fails at once when the server does not run', async 
 })
 
 test('self-host drain --wait waits for a server that restarts', async () => {
-  const server = {
-    ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', reachable: null, keeps_projects: true, ...facts },
-    ...{ draining: true, last_seen: null, moves: [] },
-  }
   const seen = [
     { running: true, projects: 1 },
     { running: false, projects: 1 },
     { running: true, projects: 0 },
   ]
-  await using service = startService({ listServers: () => ({ servers: [{ ...server, ...seen.shift()! }] }) })
+  await using service = startService({ listServers: () => ({ servers: [{ ...draining, ...seen.shift()! }] }) })
   const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
   expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
 })

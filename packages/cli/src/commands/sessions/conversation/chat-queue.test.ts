@@ -3,29 +3,15 @@ import type { SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aSession, ids, startService, svc } from '../../../testing.ts'
 import { aPrompt } from '../../../testing/prompt.ts'
+import {
+  messageAt as at,
+  messageEvent as message,
+  textPart as text,
+  turnEvent as turn,
+} from '../../../testing/session-events.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
-const at = aSession().created_at
 
-type Message = Extract<SessionEvent, { type: 'message' }>['message']
-const message = (changes: Partial<Message>): SessionEvent => ({
-  type: 'message',
-  message: {
-    message_id: 'm',
-    role: 'assistant',
-    created_at: at,
-    completed_at: null,
-    error: null,
-    parts: [],
-    ...changes,
-  },
-})
-const text = (id: string, words: string) => ({ type: 'text' as const, id, text: words })
-const turn = (status: 'busy' | 'idle' | 'error', error: string | null = null): SessionEvent => ({
-  type: 'turn',
-  status,
-  error,
-})
 /** The message of a prompt, by a sandbox that names it, and the answer. */
 const turnOf = (promptId: string, words: string): SessionEvent[] => [
   message({ message_id: `u ${words}`, role: 'user', prompt_id: promptId, parts: [text('1', `Ask ${words}`)] }),

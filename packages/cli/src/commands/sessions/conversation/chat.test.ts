@@ -1,25 +1,16 @@
 import type { SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aSession, ids, startService, svc } from '../../../testing.ts'
+import {
+  messageAt as at,
+  messageEvent as message,
+  textPart as text,
+  turnEvent as turn,
+} from '../../../testing/session-events.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const other = aSession({ session_id: '4444aaaa-4444-4444-8444-444444444444', name: 'Other' })
-const at = aSession().created_at
 
-type Message = Extract<SessionEvent, { type: 'message' }>['message']
-const message = (changes: Partial<Message>): SessionEvent => ({
-  type: 'message',
-  message: {
-    message_id: 'm',
-    role: 'assistant',
-    created_at: at,
-    completed_at: null,
-    error: null,
-    parts: [],
-    ...changes,
-  },
-})
-const text = (id: string, words: string) => ({ type: 'text' as const, id, text: words })
 const tool = (id: string, status: 'running' | 'completed' | 'error', title: string, output = '') => ({
   type: 'tool' as const,
   id,
@@ -28,11 +19,6 @@ const tool = (id: string, status: 'running' | 'completed' | 'error', title: stri
   title,
   input: '{}',
   output,
-})
-const turn = (status: 'busy' | 'idle' | 'error', error: string | null = null): SessionEvent => ({
-  type: 'turn',
-  status,
-  error,
 })
 const old = message({ message_id: 'old', completed_at: at, parts: [text('1', 'An earlier answer')] })
 
