@@ -60,9 +60,12 @@ export async function removeReplicaMark(dir: string): Promise<void> {
 
 /** All refs of a repository, also the hidden ones. Those that a replica alone has are none of its repository. */
 export async function listAllRefs(dir: string, prefix = 'refs/'): Promise<RefValue[]> {
+  return (await readRefs(dir, prefix)).filter(({ ref }) => !isRootRef(ref))
+}
+
+async function readRefs(dir: string, prefix: string): Promise<RefValue[]> {
   const lines = await gitLines(dir, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
-  const refs = lines.map((line) => ({ sha: requireSha(line.split(' ')[0] ?? ''), ref: line.split(' ')[1] ?? '' }))
-  return refs.filter(({ ref }) => !isRootRef(ref))
+  return lines.map((line) => ({ sha: requireSha(line.split(' ')[0] ?? ''), ref: line.split(' ')[1] ?? '' }))
 }
 
 /**
@@ -74,20 +77,17 @@ export async function keepRoots(dir: string, shas: Sha[]): Promise<void> {
 }
 
 async function pointToRoots(dir: string, shas: Sha[]): Promise<void> {
+  if (shas.length === 0) return
   const repo: Repository = { dir, remote: null }
-  const missing = new Set(shas.length === 0 ? [] : await missingObjects(repo, shas))
+  const missing = new Set(await missingObjects(repo, shas))
   const here = [...new Set(shas)].filter((sha) => !missing.has(sha))
   const broken = new Set(await incompleteCommits(dir, here))
   const whole = here.filter((sha) => !broken.has(sha))
+  if (whole.length === 0) return
   const reached = (await listAllRefs(dir)).map(({ sha }) => `^${sha}`)
-  const walked =
-    whole.length === 0
-      ? null
-      : await git(dir, ['rev-list', '--stdin'], {
-          input: `${[...whole, ...reached].join('\n')}\n`,
-          lane: 'network',
-        })
-  const apart = new Set(walked?.stdout.toString().split('\n'))
+  const input = `${[...whole, ...reached].join('\n')}\n`
+  const walked = await git(dir, ['rev-list', '--stdin'], { input, lane: 'network' })
+  const apart = new Set(walked.stdout.toString().split('\n'))
   await putRefs(
     repo,
     whole.filter((sha) => apart.has(sha)).map((sha) => ({ ref: `${rootRefs}${sha}`, sha })),
@@ -96,8 +96,7 @@ async function pointToRoots(dir: string, shas: Sha[]): Promise<void> {
 
 /** Before the replica becomes a repository, where rows alone keep these commits. */
 export async function dropRoots(dir: string): Promise<void> {
-  const lines = await gitLines(dir, ['for-each-ref', '--format=%(objectname) %(refname)', rootRefs])
-  const gone = lines.map((line) => ({ ref: line.split(' ')[1] ?? '', sha: zeroSha(line.split(' ')[0] ?? '') }))
+  const gone = (await readRefs(dir, rootRefs)).map(({ ref, sha }) => ({ ref, sha: zeroSha(sha) }))
   await putRefs({ dir, remote: null }, gone)
 }
 

@@ -6,10 +6,11 @@ import { differenceText, isDraining, unlikeServers } from '../fleet/facts.ts'
 import { readServerName } from '../fleet/server-name.ts'
 import { serversWithProjects } from '../fleet/store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
+import { staleSeconds } from '../scheduler/heartbeat.ts'
 import { findLostRepositories, listOf } from './lost-repositories.ts'
 
 /** As old as a heartbeat of a server that runs may be. */
-const deadAfterSeconds = 20
+const deadAfterSeconds = staleSeconds
 
 /** Null where servers keep no copies. */
 export async function examineCopies(config: Config, db: DbOrTransaction): Promise<Finding | null> {
@@ -24,12 +25,12 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   )
 }
 
-/** What the servers say of themselves. Empty on a server that runs alone. */
+/** The servers record their settings and their sandboxes. Empty on a server that runs alone. */
 export async function examineFleet(config: Config, db: DbOrTransaction): Promise<Finding[]> {
   if (config.peerUrl === null) return []
   const serverName = readServerName(config, '')
   const servers = await serversWithProjects(db, deadAfterSeconds)
-  const unlike = unlikeServers(config, { servers, serverName })
+  const unlike = unlikeServers(servers, { config, serverName })
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
   return [
     ...(unlike.length === 0

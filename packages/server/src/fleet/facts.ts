@@ -1,4 +1,4 @@
-/** What each server tells the others about itself: settings that have to be the same, and whether its sandboxes start. */
+/** Each server records for the others some settings that have to be the same, and whether its sandboxes start. */
 import type { Config } from '../config.ts'
 import { withDeadline } from '../deadline.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -7,7 +7,7 @@ import { findServer, recordSandboxes, type ServerWithProjects, serversWithProjec
 
 export type SharedSettings = Record<string, string>
 
-/** Of those that have to be the same, the ones without secrets whose difference does harm without a word. */
+/** A difference in one of these does harm without an error. None is a secret. */
 export function sharedSettings(config: Pick<Config, 'publicUrl' | 'previewDomain' | 'replica'>): SharedSettings {
   return {
     SVC_PUBLIC_URL: config.publicUrl,
@@ -24,7 +24,7 @@ export interface DifferentSetting {
   here: string
 }
 
-export function differentSettings(here: SharedSettings, there: SharedSettings | null): DifferentSetting[] {
+function differentSettings(here: SharedSettings, there: SharedSettings | null): DifferentSetting[] {
   return Object.entries(here).flatMap(([name, value]) => {
     const other = there?.[name]
     return other === undefined || other === value ? [] : [{ name, value: other, here: value }]
@@ -50,15 +50,22 @@ export async function recordFirstSandboxes(deps: ProbedDeps): Promise<void> {
   await withDeadline(recordOwnSandboxes(deps), probeMsMax, () => null)
 }
 
+/** Of another server that runs, the settings that it has otherwise than this one. */
+export function differencesAt(
+  { server_name, running, settings }: ServerWithProjects,
+  { config, serverName }: Pick<Deps, 'config' | 'serverName'>,
+): DifferentSetting[] {
+  return running && server_name !== serverName ? differentSettings(sharedSettings(config), settings) : []
+}
+
 /** Running servers that have another setting than this one. */
 export function unlikeServers(
-  config: Config,
-  { servers, serverName }: { servers: ServerWithProjects[]; serverName: string },
+  servers: ServerWithProjects[],
+  own: Pick<Deps, 'config' | 'serverName'>,
 ): { name: string; different: DifferentSetting[] }[] {
-  return servers.flatMap(({ server_name: name, running, settings }) => {
-    const different = running && name !== serverName ? differentSettings(sharedSettings(config), settings) : []
-    return different.length === 0 ? [] : [{ name, different }]
-  })
+  return servers
+    .map((server) => ({ name: server.server_name, different: differencesAt(server, own) }))
+    .filter(({ different }) => different.length > 0)
 }
 
 export function differenceText(server: string, { name, value, here }: DifferentSetting): string {
@@ -76,7 +83,7 @@ export async function fleetWarnings(
 ): Promise<string[]> {
   if (home === null) return []
   const servers = await serversWithProjects(db, heartbeat.deadAfterSeconds())
-  const warnings = unlikeServers(config, { servers, serverName }).flatMap(({ name, different }) =>
+  const warnings = unlikeServers(servers, { config, serverName }).flatMap(({ name, different }) =>
     different.map((each) => `${differenceText(name, each)}. It has to be the same on every server.`),
   )
   if (await isDraining(db, serverName))

@@ -1,7 +1,7 @@
-/** What this server still has of a project from before it moved away: in its place, or set aside. */
+/** A project that moved away leaves its repository on this server for a while: in its place, or set aside. */
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { markReplica, placeOf, type ReplicaMark } from '@svc/git'
+import { markReplica, orIfAbsent, placeOf, type ReplicaMark } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { replicaDir } from '../projects/replicas/keep.ts'
 import { seqOfEpoch } from '../projects/replicas/store.ts'
@@ -40,17 +40,11 @@ async function aside(deps: FormerDeps, projectId: string): Promise<string[]> {
 export async function copiesAside(
   deps: Pick<Deps, 'config'>,
 ): Promise<{ name: string; projectId: string; at: number }[]> {
-  const names = await readdir(asideOf(deps)).catch(whenAbsent)
+  const names = await readdir(asideOf(deps)).catch(orIfAbsent<string[]>([]))
   return names.flatMap((name) => {
     const [, projectId, at] = /^([0-9a-f-]{36})-(\d{13})\.git$/.exec(name) ?? []
     return projectId === undefined ? [] : [{ name, projectId, at: Number(at) }]
   })
-}
-
-/** Before the first move there is no folder. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
 }
 
 /** Makes it the copy on this server. The mark goes first: an interrupted take-over begins with it again. */

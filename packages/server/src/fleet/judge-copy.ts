@@ -20,7 +20,7 @@ import { findServer } from './store.ts'
 export interface MissingRef {
   ref: string
   acknowledged: string
-  /** What it is in the copy. Null: it is not there. */
+  /** Its value in the copy. Null: it is not there. */
   copy: string | null
 }
 
@@ -42,8 +42,8 @@ export interface Judged extends Candidate {
 type JudgeDeps = Pick<Deps, 'db'>
 
 /**
- * What this server has of a project: its copy, or what is left from before a move, whichever lacks less. Changes
- * nothing. `upTo`: the last change that was recorded.
+ * Compares the copy of a project on this server with the repository that a move left here, and returns the one that
+ * lacks less. Changes nothing. `upTo`: the last change that was recorded.
  */
 export async function bestHere(
   deps: JudgeDeps & Parameters<typeof findFormer>[0],
@@ -76,7 +76,7 @@ async function judgeCopy(
   const damaged = new Set(await incompleteCommits(dir, shasOf(refs)))
   const isHere = ({ sha }: RefValue) => !damaged.has(sha) && !/^0+$/.test(sha)
   const followed = new Map([...refs, ...values].map((one) => [one.ref, one]))
-  // Of an emptied mirror, whose host has these commits.
+  // An emptied mirror has notes of refs whose commits its host has.
   const noted = await notedKeptRefs(dir)
   const now = new Map([...noted, ...[...followed.values()].filter(isHere)].map(({ ref, sha }) => [ref, sha]))
   const missing = missingOf(await lastValues(deps.db, project.project_id), now)

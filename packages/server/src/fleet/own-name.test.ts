@@ -1,4 +1,4 @@
-/** Of two processes with one name, or of a server that ran alone and one that took over, only the later one does anything. */
+/** Two processes have one name, or a server that ran alone was taken over: only the later one does anything. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'

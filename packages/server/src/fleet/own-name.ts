@@ -1,13 +1,14 @@
 /**
  * A process that has lost its name does nothing any more: another one has it, or the server that ran alone was taken over.
- * Whoever takes a name ends the connections of the earlier process, so each new one is checked before its first use. A
- * process that was paused meanwhile gets no further than that.
+ * A process that takes a name ends the connections of the earlier one, and each new connection is checked before its
+ * first use. A process that was paused meanwhile gets no further than that.
  */
 import { writeSync } from 'node:fs'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/pool.ts'
+import { staleSeconds } from '../scheduler/heartbeat.ts'
 import { StartupError } from '../startup/startup-error.ts'
 
 export class LostNameError extends StartupError {}
@@ -24,7 +25,7 @@ const ownText = `select s.instance_id = $2 as is_own, s.taken_over_at,
   exists (select from projects p join servers h on h.server_name = p.home
       where p.home <> $1 and h.peer_url is not null)
     or exists (select from server_instances i where i.server_name <> $1 and i.peer_url is not null
-      and i.heartbeat_at > now() - interval '20 seconds') as has_others
+      and i.heartbeat_at > now() - make_interval(secs => $3)) as has_others
   from servers s where s.server_name = $1`
 
 interface OwnRow {
@@ -37,7 +38,7 @@ export function guardName(database: Pick<Database, 'guard'>, { serverName, insta
   let lost: LostNameError | null = null
   database.guard(async (connection) => {
     if (lost !== null) throw lost
-    const reply: pg.QueryResult<OwnRow> = await connection.query(ownText, [serverName, instanceId])
+    const reply: pg.QueryResult<OwnRow> = await connection.query(ownText, [serverName, instanceId, staleSeconds])
     const why = whyLost(reply.rows[0], config)
     if (why === null || lost !== null) return
     lost = new LostNameError(`${why} This process (server ${serverName}) ends without doing anything more.`)

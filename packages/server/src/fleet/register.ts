@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts'
 import { deleteReplicasOn } from '../projects/replicas/store.ts'
 import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-store.ts'
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
+import { staleSeconds } from '../scheduler/heartbeat.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
@@ -22,8 +23,8 @@ import {
   recordServer,
 } from './store.ts'
 
-/** Its own heartbeat does not run yet. */
-const deadAfterSeconds = 20
+/** Its own heartbeat, which knows of outages, does not run yet. */
+const deadAfterSeconds = staleSeconds
 
 type RegisterDeps = Pick<Deps, 'log'> & { config: Config; db: Db }
 
@@ -66,7 +67,7 @@ export async function registerServer(deps: RegisterDeps, own: Process): Promise<
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)
-    await endEarlier(trx, named?.instance_id ?? null)
+    if (named?.instance_id != null) await endEarlier(trx, named.instance_id)
     if (config.peerUrl !== null) await endLonely(trx, { serverName, deadAfterSeconds })
     if (config.roles.worker) {
       const taken = await takeProjects(trx, {

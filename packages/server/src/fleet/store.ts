@@ -1,5 +1,5 @@
 /** SQL on the servers of a database, and on what leads from a request to its project. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { serverNamePattern } from '../config/fleet.ts'
 import { hasFreeLock, isRecent } from '../db/live-instance.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
@@ -123,31 +123,34 @@ export async function liveAgain(db: DbOrTransaction, serverName: string, keepsRe
     where server_name = ${serverName} and taken_over_at is not null`.execute(db)
 }
 
+/** Of processes, by a query for their `instance_id`: a paused one keeps its connections, and their locks, and may wake. */
+async function endConnectionsOf(db: DbOrTransaction, instances: RawBuilder<unknown>): Promise<void> {
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name in (select 'svc ' || instance_id::text from (${instances}) as found)
+      and pid <> pg_backend_pid() and datname = current_database()`.execute(db)
+}
+
 /**
  * Ends the connections of a server that does not run: a paused process, or a machine that is gone without closing them,
  * keeps its locks.
  */
-export async function endConnections(db: DbOrTransaction, serverName: string): Promise<void> {
-  await sql`select pg_terminate_backend(a.pid) from pg_stat_activity a
-    join server_instances i on a.application_name = 'svc ' || i.instance_id::text
-    where i.server_name = ${serverName} and a.pid <> pg_backend_pid() and a.datname = current_database()`.execute(db)
+export function endConnections(db: DbOrTransaction, serverName: string): Promise<void> {
+  return endConnectionsOf(db, sql`select instance_id from server_instances where server_name = ${serverName}`)
 }
 
-/** Ends the connections of the process that had the name before, wherever it is: it may be paused, and wake. */
-export async function endEarlier(db: DbOrTransaction, earlier: string | null): Promise<void> {
-  await sql`select pg_terminate_backend(pid) from pg_stat_activity
-    where application_name = ${`svc ${earlier}`} and pid <> pg_backend_pid() and datname = current_database()`.execute(
-    db,
-  )
+/** Ends the connections of the process that had the name before, wherever it is. */
+export function endEarlier(db: DbOrTransaction, instanceId: string): Promise<void> {
+  return endConnectionsOf(db, sql`select ${instanceId}::uuid as instance_id`)
 }
 
 /** Ends those of servers that ran alone and do not seem to run: one that wakes sees that it is not alone any more. */
-export async function endLonely(db: DbOrTransaction, input: { serverName: string; deadAfterSeconds: number }) {
-  await sql`select pg_terminate_backend(a.pid) from servers s
-    join pg_stat_activity a on a.application_name = 'svc ' || s.instance_id::text and a.datname = current_database()
-    where s.peer_url is null and s.server_name <> ${input.serverName} and a.pid <> pg_backend_pid()
+export function endLonely(db: DbOrTransaction, input: { serverName: string; deadAfterSeconds: number }): Promise<void> {
+  return endConnectionsOf(
+    db,
+    sql`select instance_id from servers s where peer_url is null and server_name <> ${input.serverName}
       and not exists (select from server_instances i where i.server_name = s.server_name
-        and ${isRecent(input.deadAfterSeconds)})`.execute(db)
+        and ${isRecent(input.deadAfterSeconds)})`,
+  )
 }
 
 /** When that server was last seen. Null: it never ran. */

@@ -111,7 +111,7 @@ async function takeProject(
   for (const keeper of [...(target === undefined ? [] : [target]), ...running.filter((each) => each !== target)]) {
     const outcome = await ask(keeper, { acceptLoss: false, isTrial: keeper !== target })
     const isTaken = !(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved')
-    // Of a trial: the server with the copy took it and died before it said so.
+    // `moved`: it took the project before, and died before it said so.
     if (isTaken && keeper === target) return { ...facts, ...presented(outcome, keeper, holder) }
     found.push({ keeper, outcome })
   }
@@ -130,7 +130,7 @@ interface Found {
   outcome: Promoted | PeerFailure
 }
 
-/** What a server has from before a move can be more than the copy, or all there is. */
+/** A server can have more from before a move than the copy has, or all there is. */
 function leastLoss(found: Found[]) {
   const lossy = found.flatMap(({ keeper, outcome }) =>
     outcome instanceof PeerFailure || outcome.kind !== 'lossy'

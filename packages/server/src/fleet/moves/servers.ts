@@ -4,7 +4,7 @@ import { requireInstanceOwner } from '../../accounts/change.ts'
 import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
-import { differentSettings, sharedSettings } from '../facts.ts'
+import { differencesAt } from '../facts.ts'
 import { isAnswering } from '../reachable.ts'
 import { placedProjects } from '../../projects/replicas/store.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
@@ -31,15 +31,13 @@ export async function listServers(
           : await isAnswering(deps.peerTls, { server_name: name, peer_url })
       const keeps_projects = row.keeps_projects || (running && peer_url === null)
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
-      const isNamed = running && !isItself
-      const different_settings = isNamed ? differentSettings(sharedSettings(deps.config), row.settings) : []
       const sandboxes = keeps_projects ? sandboxState(row.sandboxes_ready) : null
       const sandbox_problem = sandboxes === 'missing' ? row.sandbox_problem : null
       return {
         ...facts,
         sandboxes,
         sandbox_problem,
-        different_settings,
+        different_settings: differencesAt(row, deps),
         moves: moves.filter(({ from }) => from === name),
       } satisfies Server
     }),

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { orIfAbsent } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 
 /** The folders on disk; `projectId` is null for one that is no repository. */
@@ -8,7 +9,7 @@ export async function storedRepositories(
   folder: 'repositories' | 'mirrors' | 'replicas' | 'moving',
 ) {
   const parent = join(config.dataDir, folder)
-  const names = await readdir(parent).catch(whenAbsent)
+  const names = await readdir(parent).catch(orIfAbsent<string[]>([]))
   return names.map((name) => ({
     dir: join(parent, name),
     projectId: /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? null,
@@ -18,10 +19,4 @@ export async function storedRepositories(
 /** The projects among them. */
 export async function storedProjects(...of: Parameters<typeof storedRepositories>): Promise<string[]> {
   return (await storedRepositories(...of)).flatMap(({ projectId }) => projectId ?? [])
-}
-
-/** Before the first project there is no folder. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
 }

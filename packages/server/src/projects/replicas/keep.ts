@@ -11,6 +11,7 @@ import {
   keepRoots,
   listAllRefs,
   type ObjectFormat,
+  orIfAbsent,
   readReplicaMark,
   type RefValue,
   sweepReplica,
@@ -203,7 +204,7 @@ export async function sweepReplicas(
     }
     try {
       await sweepReplica(dir)
-      const packs = (await readdir(join(dir, 'objects/pack')).catch(whenAbsent)).filter((name) =>
+      const packs = (await readdir(join(dir, 'objects/pack')).catch(orIfAbsent<string[]>([]))).filter((name) =>
         name.endsWith('.pack'),
       )
       if (packs.length <= packsMax) continue
@@ -213,10 +214,4 @@ export async function sweepReplicas(
       deps.log.warn({ err: error, project_id: projectId }, 'tidying a copy failed; retrying')
     }
   }
-}
-
-/** Before the first copy there is no folder. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
 }

@@ -176,7 +176,7 @@ export class Replicas implements RepositoryReplicas {
   }
 
   #failed(projectId: string, error: unknown): void {
-    if (error instanceof PeerFailure && (error.kind === 'refused' || error.kind === 'moved')) this.forget(projectId)
+    if (hasNoCopy(error)) this.forget(projectId)
   }
 
   /** The current copy, made when it is missing. Null: there is no server to wait for. One at a time per project. */
@@ -379,8 +379,12 @@ function whenUncopied(error: unknown): never {
 }
 
 /** The server has no such copy, or one of another home. */
+function hasNoCopy(error: unknown): boolean {
+  return error instanceof PeerFailure && (error.kind === 'refused' || error.kind === 'moved')
+}
+
 function whenRefused(error: unknown): null {
-  if (error instanceof PeerFailure && (error.kind === 'refused' || error.kind === 'moved')) return null
+  if (hasNoCopy(error)) return null
   throw error
 }
 
