@@ -1,4 +1,4 @@
-/** What the server would refuse in its settings, by the rules of the server itself. */
+/** Finds settings that the server would refuse, by its own rules. */
 import type { SettingsProblem, SettingsToExamine } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'

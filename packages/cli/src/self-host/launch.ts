@@ -104,7 +104,7 @@ async function untilReady(
       const said = (await readFile(log)).subarray(from).toString()
       const url = /^ {2}Dashboard +(https?:\/\/\S+)$/m.exec(said)?.[1]
       if (url !== undefined) return url
-      // What it wrote last may have come after the look at the log.
+      // It may have written more since the log was read.
       if (!isAlive(pid) || (await isZombie(pid))) throw ended((await readFile(log)).subarray(from).toString(), log)
       const seconds = Math.round((io.now() - began) / 1000)
       if (seconds * 1000 > readyMs) throw tooSlow(pid, log)

@@ -61,7 +61,7 @@ export async function findRepository(
   return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(ref)) } }
 }
 
-/** What this machine has of a project of another server can be older than what was acknowledged. */
+/** This machine can have an older state of another server's project than the acknowledged one. */
 async function requireAcknowledged(dir: string, { home, acknowledged }: SnapshotProject): Promise<void> {
   const wanted = acknowledged.flatMap(({ sha }) => sha ?? [])
   const gone = wanted.length === 0 ? [] : await missingObjects({ dir, remote: null }, wanted)

@@ -1,4 +1,4 @@
-/** What a request is about, for the log lines that it causes anywhere. */
+/** Gives every log line that a request causes the ids of the request. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface RequestFacts {

@@ -76,7 +76,7 @@ export const waitingPrompts = (session: Session, delivered: number) =>
     refetchInterval: 1_000,
   })
 
-/** What became of prompts that wait no longer and that no message names yet. */
+/** The outcomes of prompts that wait no longer and that no message names yet. */
 export const promptOutcomes = (session: Session, ids: readonly string[]) =>
   queryOptions({
     queryKey: [...keyOf(session), 'prompt-outcomes', ...ids],

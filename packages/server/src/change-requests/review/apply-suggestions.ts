@@ -109,8 +109,8 @@ interface At {
 }
 
 /**
- * Who moved the branch from the expected head to the same content? A try of this request that ended without an answer may
- * have: then its author is the caller. Otherwise another person applied the same suggestions first.
+ * The branch may have moved from the expected head to the same content. A try of this request that ended without an
+ * answer did that if the author is the caller. Otherwise another person applied the same suggestions first.
  */
 async function land(deps: LandDeps, at: At, made: EditedCommit, chosen: readonly Chosen[]): Promise<string> {
   const { cr, expected, author } = at

@@ -1,4 +1,4 @@
-/** What the conversation shows when its project moves to another server in the middle of a turn. */
+/** A project moves to another server in the middle of a turn: its conversation shows the turn once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Message, Prompt } from '@svc/contract'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'

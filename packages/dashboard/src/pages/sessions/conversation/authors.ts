@@ -1,4 +1,4 @@
-/** Who wrote the prompts of a conversation, and for which agent. The prompt of a message knows it. */
+/** Finds who wrote the prompts of a conversation, and for which agent, by the prompt that each message names. */
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { me, members } from '../../account/queries.ts'

@@ -15,7 +15,7 @@ export function pendingPrompts(of: {
   messages: readonly Message[]
   waiting: readonly Prompt[]
   outgoing: readonly Outgoing[]
-  /** What the server answered about prompts that were unclear. */
+  /** The server's answers about prompts that were unclear. */
   outcomes: readonly Prompt[]
 }): Pending {
   const named = new Set(of.messages.map(({ prompt_id: id }) => id))
