@@ -194,14 +194,15 @@ export async function sweepReplicas(
     ...(await copiedElsewhere(deps.db, ids, deps.serverName)),
     ...(await purgedAmong(deps.db, ids)),
   ])
+  // Removed before the rest is tidied, which takes minutes: a home can choose this server again meanwhile.
+  for (const projectId of gone) {
+    await rm(replicaDir(deps, projectId), { recursive: true, force: true })
+    deps.log.info({ project_id: projectId }, 'removed a copy that this server no longer keeps')
+  }
   for (const projectId of ids) {
+    if (gone.has(projectId)) continue
     if (signal.aborted) return
     const dir = replicaDir(deps, projectId)
-    if (gone.has(projectId)) {
-      await rm(dir, { recursive: true, force: true })
-      deps.log.info({ project_id: projectId }, 'removed a copy that this server no longer keeps')
-      continue
-    }
     try {
       await sweepReplica(dir)
       const packs = (await readdir(join(dir, 'objects/pack')).catch(orIfAbsent<string[]>([]))).filter((name) =>
