@@ -61,6 +61,19 @@ test('a thin pack arrives ahead of its ref, which follows only forwards', async 
   expect(await readRefValue({ dir: copy }, 'refs/heads/main')).toBe(null)
 })
 
+test('a pack whose source fails is refused with the reason of the source', async () => {
+  const { repo, copy } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'b' })
+  const pack = (await packForReplica(repo, { wants: [next], has: [] })) as unknown as AsyncIterable<Uint8Array>
+  async function* failing() {
+    for await (const chunk of pack) {
+      yield chunk.subarray(0, chunk.length / 2)
+      throw new Error('the file is damaged')
+    }
+  }
+  await expect(keepReplicaPack(copy, failing())).rejects.toThrow('the file is damaged')
+})
+
 test('refuses refs whose objects did not arrive, and has no mark then', async () => {
   const { repo, copy } = await filled()
   const next = await commit(repo, 'main', { 'b.txt': 'b' })

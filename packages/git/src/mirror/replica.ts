@@ -147,12 +147,15 @@ async function indexPack(
   const args = ['index-pack', '--stdin', '--fix-thin']
   const child = await startGit(dir, args, { ...options, lane: 'push', isUrgent: true, config: durable(repo) })
   // A git that has the whole pack may end before it hears that nothing follows.
-  const fed = pipeline(Readable.from(pack), child.stdin).catch(endedMeanwhile)
+  const source: { failure: Error | null } = { failure: null }
+  const fed = pipeline(Readable.from(watched(pack, source)), child.stdin).catch(endedMeanwhile)
   child.stdout.resume()
   const end = await child.ended
-  const failure = explainEnd(args, end, [0])
+  // Of a source that failed, git knows only that its input ended.
+  const failure = source.failure ?? explainEnd(args, end, [0])
   if (failure !== null) throw failure
   await fed
+  if (source.failure !== null) throw source.failure
 }
 
 /** Removes what processes that were killed have left: folders of ours, and parts of packs of git. */
@@ -284,3 +287,13 @@ export async function setHead(dir: string, branch: string): Promise<void> {
 
 /** A pack that broke off fails in git, which checks its sum. */
 function endedMeanwhile(): void {}
+
+/** Tells a source that failed from a git that ended. */
+async function* watched(source: AsyncIterable<Uint8Array>, seen: { failure: Error | null }): AsyncIterable<Uint8Array> {
+  try {
+    yield* source
+  } catch (error) {
+    seen.failure = error as Error
+    throw error
+  }
+}
