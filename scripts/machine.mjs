@@ -1,8 +1,10 @@
 // Programs that sessions need on the machine. As root on Debian this installs them; elsewhere it prints the command.
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, root, runQuietly, step } from './console.mjs'
 import { unpackForTests } from './debian-packages.mjs'
+import { buildGoProgram } from './go-programs.mjs'
 
 const packages = {
   bubblewrap: { program: 'bwrap', for: 'sessions run in a sandbox made by it' },
@@ -86,6 +88,28 @@ export async function ensurePromtool() {
   await unpackForTests('prometheus', ['prometheus'], (unpacked) =>
     cpSync(join(unpacked, 'usr/bin/promtool'), promtool, { recursive: true }),
   )
+}
+
+const objectStoreVersion = 'v1.8.0'
+
+/**
+ * The tests of backups to a bucket start their own S3-compatible server, versitygw. packages/server/src/backup/place/testing-object-store.ts
+ * looks here. Not in node_modules, which every change of the packages makes anew. Never fails: without Go those tests are
+ * skipped and counted.
+ */
+export async function ensureObjectStore() {
+  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'svc-test-object-store')
+  const file = join(folder, `versitygw-${objectStoreVersion}`)
+  if (existsSync(file) || findProgram('go') === null) return
+  mkdirSync(folder, { recursive: true })
+  const built = { module: 'github.com/versity/versitygw', command: 'cmd/versitygw', version: objectStoreVersion, file }
+  try {
+    await step('Building versitygw for the tests (once, about 3 minutes of processor time)', () =>
+      buildGoProgram(built),
+    )
+  } catch (error) {
+    console.error(error.message.split('\n').at(-1))
+  }
 }
 
 async function aptInstall(missing) {

@@ -16,8 +16,9 @@ import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { findBun } from './bun.mjs'
 import { ensureBuilt } from './build.mjs'
-import { aside, findProgram, main, root, runQuietly, step } from './console.mjs'
+import { aside, findProgram, main, root, step } from './console.mjs'
 import { unpackDebianPackages } from './debian-packages.mjs'
+import { buildGoProgram, go } from './go-programs.mjs'
 import { ensureInstalled } from './install.mjs'
 import { ensureMachine } from './machine.mjs'
 
@@ -25,7 +26,6 @@ import { ensureMachine } from './machine.mjs'
 const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'svc-test-kubernetes')
 const versions = { kubernetes: 'v1.34.4', etcd: 'v3.6.4', agents: 'v0.5.6', helm: 'v3.21.4' }
 const debian = ['containerd', 'runc', 'containernetworking-plugins', 'iptables', 'libip6tc2', 'libnftnl11']
-const buildMs = 3_600_000
 
 await main(async () => {
   await ensureInstalled()
@@ -61,11 +61,6 @@ function unpack() {
   })
 }
 
-function go(args, cwd) {
-  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=mod' }
-  return runQuietly('nice', ['-n', '10', 'go', ...args], { cwd, env, timeout: buildMs })
-}
-
 /** The module of Kubernetes replaces its parts by folders of its repository; the proxy has them as modules of their own. */
 function buildNode() {
   return aside(tmpdir(), async (dir) => {
@@ -92,13 +87,9 @@ function buildNode() {
 }
 
 function buildHelm() {
-  return aside(tmpdir(), async (dir) => {
-    const name = 'helm.sh/helm/v3'
-    writeFileSync(join(dir, 'go.mod'), 'module svc.test/helm\n')
-    await go(['get', `${name}/cmd/helm@${versions.helm}`], dir)
-    const flags = `-s -w -X ${name}/internal/version.version=${versions.helm}`
-    await go(['build', '-trimpath', '-ldflags', flags, '-o', join(folder, 'helm'), `${name}/cmd/helm`], dir)
-  })
+  const [module, version] = ['helm.sh/helm/v3', versions.helm]
+  const flags = `-X ${module}/internal/version.version=${version}`
+  return buildGoProgram({ module, command: 'cmd/helm', version, flags, file: join(folder, 'helm') })
 }
 
 function buildAgents() {
