@@ -95,7 +95,7 @@ test.each(['backup.after_tables', 'backup.before_manifest'])(
     await push(`${name}-before`)
     const before = await document<BackedUp>(selfHost(['backup', backups, '--json']))
     await push(`${name}-after`)
-    await killedAt(point, '--backup', { folder: backups, keyFile: null, keep: null }, server.env)
+    await killedAt(point, '--backup', { place: backups, keyFile: null, keep: null }, server.env)
     expect((await listed())[0]).toBe(before.backup_id)
 
     const place = await placeFor(name)
@@ -117,7 +117,7 @@ test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_c
   'a restore killed at %s leaves a folder that says so, and can be repeated',
   async (point) => {
     const place = await placeFor(point.replace(/\W/g, '-'))
-    await killedAt(point, '--restore', { folder: backups, backupId: null, keyFile: null }, place)
+    await killedAt(point, '--restore', { place: backups, backupId: null, keyFile: null }, place)
     expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(true)
     for (const args of [['check'], ['resume'], ['backup', join(dir, 'of-a-part')], ['start', '--yes']]) {
       const { code, stderr } = await selfHost(args, place)

@@ -194,7 +194,7 @@ test('backs up while work goes on, also after a backup was killed in the middle'
   await until('more merges', () => work.acknowledged.merges.size >= enough)
   const child = Bun.spawn([program, 'server', '--backup'], {
     env: server.env,
-    stdin: new TextEncoder().encode(JSON.stringify({ folder: backups, keyFile: null, keep: null })),
+    stdin: new TextEncoder().encode(JSON.stringify({ place: backups, keyFile: null, keep: null })),
     stdout: 'ignore',
     stderr: 'pipe',
   })
@@ -212,7 +212,7 @@ test('backs up while work goes on, also after a backup was killed in the middle'
   for (const point of ['backup.after_pack', 'backup.after_state', 'backup.before_manifest']) {
     const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', '--backup'], {
       env: { ...server.env, SVC_FAILPOINTS: `${point}=kill` },
-      stdin: new TextEncoder().encode(JSON.stringify({ folder: backups, keyFile: null, keep: null })),
+      stdin: new TextEncoder().encode(JSON.stringify({ place: backups, keyFile: null, keep: null })),
       stdout: 'ignore',
       stderr: 'ignore',
     })

@@ -5,7 +5,8 @@ import { makeFirstCommit, Server, until } from './harness.ts'
 
 let server: Server
 beforeAll(async () => {
-  server = await Server.start()
+  // Credentials of the server, which no sandbox may have.
+  server = await Server.start({ AWS_ACCESS_KEY_ID: 'one', AWS_SECRET_ACCESS_KEY: 'a-secret-of-the-server' })
 }, 120_000)
 afterAll(() => server.end())
 

@@ -15,7 +15,7 @@ export interface Scenario {
     | 'moves'
     | 'copies'
     | 'databases'
-    /** test/e2e/backup.test.ts and test/e2e/backup-kill.test.ts. */
+    /** test/e2e/backup.test.ts, test/e2e/backup-kill.test.ts and test/e2e/bucket-backup.test.ts. */
     | 'backups'
   /** The other failpoints that lead here. */
   beside?: string
@@ -123,6 +123,7 @@ export const scenarios: Record<string, Scenario> = {
   'replica.before_send': { by: 'copies' },
   'backup.after_tables': { by: 'backups' },
   'backup.after_pack': { by: 'backups' },
+  'backup.after_part': { by: 'backups' },
   'backup.after_state': { by: 'backups' },
   'backup.before_manifest': { by: 'backups' },
   'restore.after_rows': { by: 'backups' },

@@ -42,6 +42,8 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
     SVC_METRICS_TOKEN: config.metricsToken,
     SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
     SVC_OIDC_CLIENT_SECRET: config.oidc?.clientSecret ?? null,
+    AWS_SECRET_ACCESS_KEY: config.objectStore.credentials?.secretAccessKey ?? null,
+    AWS_SESSION_TOKEN: config.objectStore.credentials?.sessionToken ?? null,
     DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
   }
 }

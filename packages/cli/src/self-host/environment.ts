@@ -18,10 +18,13 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
 /** Settings that only this shell has: the next start from another shell would lack them. */
 export async function unkeptSettings(ctx: Context): Promise<string[]> {
   const kept = fingerprints((await readSettings(ctx)) ?? {})
+  // Other programs use these variables, too.
+  const isBucket = (await serverEnvironment(ctx)).SVC_BACKUP_DIR?.startsWith('s3:') === true
   const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return Object.entries(fingerprints(Object.fromEntries(shell)))
     .filter(([name, hash]) => kept[name] !== hash)
     .map(([name]) => name)
+    .filter((name) => !name.startsWith('AWS_') || isBucket)
 }
 
 export function dataDirOf(env: Readonly<Record<string, string>>): string {

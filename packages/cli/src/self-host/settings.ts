@@ -20,10 +20,26 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_HOST: { summary: 'Address it listens on', example: '0.0.0.0' },
   SVC_PUBLIC_URL: { summary: 'Public URL', example: 'https://svc.example.com' },
   SVC_DATA_DIR: { summary: 'Database, managed repositories, mirrors', example: '/srv/svc' },
-  SVC_BACKUP_DIR: { summary: 'Folder for backups that the server makes by itself', example: '/mnt/backups' },
+  SVC_BACKUP_DIR: {
+    summary: 'Folder or s3://bucket/prefix for backups that the server makes by itself',
+    example: '/mnt/backups',
+  },
   SVC_BACKUP_EVERY: { summary: 'How often it makes one, like 24h', example: '24h' },
   SVC_BACKUP_KEEP: { summary: 'How many it keeps, or for how long: 30 or 14d', example: '14d' },
   SVC_BACKUP_KEY_FILE: { summary: 'Key file of age that encrypts them', example: '/srv/svc-backups.key' },
+  SVC_BACKUP_S3_ENDPOINT: {
+    summary: 'URL of the S3-compatible store for backups; unset: Amazon S3',
+    example: 'https://store.example.com',
+  },
+  SVC_BACKUP_S3_REGION: { summary: 'Region of its bucket, like eu-central-1', example: 'eu-central-1' },
+  SVC_BACKUP_S3_ADDRESSING: { summary: 'Where its URLs have the bucket: path or host', example: 'path' },
+  SVC_BACKUP_S3_CREDENTIALS_FILE: {
+    summary: 'File with its credentials, like ~/.aws/credentials',
+    example: '/srv/svc-backups.credentials',
+  },
+  AWS_ACCESS_KEY_ID: { summary: 'Access key of that bucket', secret: true },
+  AWS_SECRET_ACCESS_KEY: { summary: 'Secret key of that bucket', secret: true },
+  AWS_SESSION_TOKEN: { summary: 'Session token, for credentials that expire', secret: true },
   SVC_KEEP_EVENTS: { summary: 'How long the server keeps the feed of events: 90d, or forever', example: '90d' },
   SVC_KEEP_DELIVERIES: { summary: 'How long the server keeps deliveries of webhooks: 90d, or forever', example: '90d' },
   SVC_KEEP_CHECKS: {

@@ -1,9 +1,8 @@
 /**
- * `svc server --backup`: writes one backup of the running or stopped server to a folder. Progress is lines on stderr.
+ * `svc server --backup`: writes one backup of the running or stopped server to a folder or a bucket. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -21,18 +20,21 @@ import { lockDataFolder } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
-import { writeStored } from './files.ts'
+import { listBackups, openForWriting, removeUnused, type WritablePlace, writeManifest } from './catalog.ts'
 import { parseKeep } from './duration.ts'
-import { listBackups, openForWriting, removeUnused, writeManifest } from './folder.ts'
 import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
+import { openPlace } from './place/open.ts'
+import { type Place, PlaceError } from './place/place.ts'
 import { findRepository, type FoundRepository, packRepository } from './repositories.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 import { removeOldBackups } from './retention.ts'
 import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snapshot-store.ts'
+import { writeStored } from './stored-files.ts'
 
 export interface BackupInput {
-  folder: string
+  /** A folder, or s3://bucket/prefix. */
+  place: string
   keyFile: string | null
   /** As for SVC_BACKUP_KEEP. */
   keep: string | null
@@ -41,7 +43,7 @@ export interface BackupInput {
 export interface BackupReport {
   backup_id: string
   created_at: string
-  folder: string
+  place: string
   encrypted: boolean
   /** The key file was made for this backup. */
   made_key: boolean
@@ -55,7 +57,7 @@ export interface BackupReport {
 }
 
 export interface BackupProgress {
-  phase: 'database' | 'repositories'
+  phase: 'waiting' | 'database' | 'repositories'
   name: string
   done: number
   of: number
@@ -78,7 +80,7 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
     const database = openDatabase(reached.url, log)
     const end = await connect(reached.url)
     try {
-      return await backUpFrom({ config, db: database.db, end }, input, onProgress).catch(explained(input.folder))
+      return await backUpFrom({ config, db: database.db, end }, input, onProgress)
     } finally {
       await end.close()
       await database.close()
@@ -87,20 +89,6 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
     }
   } finally {
     await reached.end()
-  }
-}
-
-/** The disk and the folder are those of the backup, and not of the server. */
-function explained(folder: string): (error: unknown) => never {
-  return (error) => {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    if (code === 'ENOSPC')
-      throw new StartupError(
-        `The disk that holds ${folder} is full. Earlier backups are whole. Free some space, or keep fewer backups, and run the command again.`,
-      )
-    if (['EACCES', 'EROFS', 'EPERM', 'ENOTDIR'].includes(code))
-      throw new StartupError(`The backup folder ${folder} cannot be written: ${message}. Earlier backups are whole.`)
-    throw error
   }
 }
 
@@ -113,56 +101,73 @@ interface Source {
 async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
   const { client } = source.end
   await requireDataHere(client)
-  const migration = await requireKnownTables(client)
+  await requireKnownTables(client)
   const keep = input.keep === null ? null : parseKeep(input.keep)
   if (input.keep !== null && keep === null)
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
   const key = input.keyFile === null ? null : await readOrMakeKeyFile(input.keyFile)
-  const root = resolve(input.folder)
-  const facts = await beginSnapshot(client)
-  const lock = await openForWriting(root, {
-    installation_id: facts.installation_id,
-    recipient: key?.recipient ?? null,
-  })
+  const place = await openPlace(input.place, source.config)
+  const wanted = { installation_id: await installationOf(client), recipient: key?.recipient ?? null }
+  const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
+  const to = await openForWriting(place, wanted, onWait)
   try {
-    const projects = await projectsIn(source.db, facts.snapshot)
-    const found = await findRepositories(source, projects)
-    const backupId = newBackupId(new Date(facts.created_at))
-    const to = { root, backupId, key }
-    const stored = await storeTables(client, to, onProgress)
-    await client.query('commit')
-    await failpoint('backup.after_tables')
-    const repositories = await storeRepositories(source, found, { ...to, onProgress })
-    const { snapshot: _, ...kept } = facts
-    const manifest: Manifest = {
-      ...{ format: backupFormat, backup_id: backupId, ...kept, finished_at: new Date().toISOString() },
-      ...{ server_version: version, migration, recipient: key?.recipient ?? null },
-      ...{ tables: stored.tables, sequences: stored.sequences },
-      ...{ refs: repositories.refs, repositories: repositories.packed, missing: repositories.missing },
-      added_bytes: stored.bytes + repositories.bytes,
-    }
+    const manifest = await storeAll(source, { ...to, key, onProgress })
+    await to.lock.requireHeld()
     await failpoint('backup.before_manifest')
-    await writeManifest(root, manifest)
-    const removed = keep === null ? [] : await removeOldBackups(root, keep, new Date())
-    await removeUnused(root)
+    await writeManifest(place, manifest)
+    const removed = keep === null ? [] : await removeOldBackups(place, keep, new Date())
+    await to.lock.requireHeld()
+    await removeUnused(place)
     return {
-      ...reportOf(manifest, root),
+      ...reportOf(manifest, place),
       made_key: key?.isNew ?? false,
       removed,
-      backups: (await listBackups(root)).length,
+      backups: (await listBackups(place)).length,
     }
   } finally {
-    lock.release()
+    await to.lock.release()
   }
 }
 
-function reportOf(manifest: Manifest, folder: string) {
+interface Target extends WritablePlace {
+  key: BackupKey | null
+  onProgress: OnProgress
+}
+
+/** Everything but the manifest, which makes it a backup. */
+async function storeAll(source: Source, to: Target): Promise<Manifest> {
+  const { client } = source.end
+  const { snapshot, ...facts } = await beginSnapshot(client)
+  const projects = await projectsIn(source.db, snapshot)
+  const found = await findRepositories(source, projects)
+  const backupId = newBackupId(new Date(facts.created_at))
+  const stored = await storeTables(client, backupId, to)
+  await client.query('commit')
+  await failpoint('backup.after_tables')
+  const repositories = await storeRepositories(source, found, { ...to, backupId })
+  return {
+    ...{ format: backupFormat, backup_id: backupId, ...facts, finished_at: new Date().toISOString() },
+    ...{ server_version: version, recipient: to.key?.recipient ?? null },
+    ...{ tables: stored.tables, sequences: stored.sequences },
+    ...{ refs: repositories.refs, repositories: repositories.packed, missing: repositories.missing },
+    added_bytes: stored.bytes + repositories.bytes,
+  }
+}
+
+function reportOf(manifest: Manifest, { address }: Place) {
   const { backup_id, created_at, tables, repositories, added_bytes, missing } = manifest
   return {
-    ...{ backup_id, created_at, folder, encrypted: manifest.recipient !== null },
+    ...{ backup_id, created_at, place: address, encrypted: manifest.recipient !== null },
     ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
     ...{ repositories: repositories.length, added_bytes, missing },
   }
+}
+
+async function installationOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ installation_id: string }>('select installation_id from installation')
+  const [first] = rows
+  if (first === undefined) throw new StartupError('No server has run on this database, so there is nothing to back up.')
+  return first.installation_id
 }
 
 /** From here on the connection sees the database as it is now. */
@@ -171,25 +176,19 @@ async function beginSnapshot(client: pg.Client) {
   const { rows } = await client.query<{ snapshot: string; installation_id: string; created_at: Date }>(
     'select pg_export_snapshot() as snapshot, installation_id, clock_timestamp() as created_at from installation',
   )
-  const [first] = rows
-  if (first === undefined) throw new StartupError('No server has run on this database, so there is nothing to back up.')
+  const first = rows[0]!
   const keys = await client.query<{ root_key_id: string; master_key_id: string; wrapped: Buffer }>(
     'select root_key_id, master_key_id, wrapped from root_keys order by position',
   )
   return {
     ...{ snapshot: first.snapshot, installation_id: first.installation_id },
     created_at: first.created_at.toISOString(),
+    migration: await requireKnownTables(client),
     wrapped_keys: keys.rows.map((row) => ({ ...row, wrapped: row.wrapped.toString('base64') })),
   }
 }
 
-interface Target {
-  root: string
-  backupId: string
-  key: BackupKey | null
-}
-
-async function storeTables(client: pg.Client, { root, backupId, key }: Target, onProgress: OnProgress) {
+async function storeTables(client: pg.Client, backupId: string, { place, key, onProgress }: Target) {
   const tables = await listTables(client)
   const sequences = await readSequences(client)
   const stored: StoredTable[] = []
@@ -199,7 +198,7 @@ async function storeTables(client: pg.Client, { root, backupId, key }: Target, o
     let rows = 0
     const name = `data/${backupId}/tables/${table.name}.gz${key === null ? '' : '.age'}`
     const { sourceBytes: _, ...file } = await writeStored(
-      root,
+      place,
       name,
       readRows(client, table, () => rows++),
       how,
@@ -249,7 +248,7 @@ async function note(
   missing: Manifest['missing'],
   { project: { project_id, slug }, error }: { project: SnapshotProject; error: Error },
 ): Promise<void> {
-  if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error
+  if (error instanceof PlaceError) throw error
   if (await isPurged(db, project_id)) return
   missing.push({ project_id, slug, reason: error.message })
 }
@@ -257,7 +256,7 @@ async function note(
 async function storeRepositories(
   source: Source,
   { found, missing }: Found,
-  { root, backupId, key, onProgress }: Target & { onProgress: OnProgress },
+  { backupId, key, onProgress, ...to }: Target & { backupId: string },
 ) {
   const recipient = key?.recipient ?? null
   const packed: Manifest['repositories'] = []
@@ -267,7 +266,7 @@ async function storeRepositories(
     const { project, kind } = repository
     onProgress({ phase: 'repositories', name: project.project_id, done, of: found.length })
     try {
-      const { copy, packs, addedBytes } = await packRepository(root, repository, recipient)
+      const { copy, packs, addedBytes } = await packRepository(to, repository, recipient)
       packed.push({ project_id: project.project_id, kind, packs })
       lines.push(`${JSON.stringify({ project_id: project.project_id, copy })}\n`)
       bytes += addedBytes
@@ -277,7 +276,7 @@ async function storeRepositories(
   }
   const name = `data/${backupId}/refs.gz${key === null ? '' : '.age'}`
   const how = { recipient, isCompressed: true }
-  const { sourceBytes: _, ...refs } = await writeStored(root, name, bytesOf(lines), how)
+  const { sourceBytes: _, ...refs } = await writeStored(to.place, name, bytesOf(lines), how)
   return { packed, missing, refs, bytes: bytes + refs.bytes }
 }
 

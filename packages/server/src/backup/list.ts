@@ -1,7 +1,8 @@
-/** The backups of a folder, newest first. Needs no key: their manifests are not encrypted. */
-import { resolve } from 'node:path'
+/** The backups of a place, newest first. Needs no key: their manifests are not encrypted. */
+import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { listBackups, readBackup, readHeader } from './folder.ts'
+import { listBackups, readBackups, readHeader } from './catalog.ts'
+import { openPlace } from './place/open.ts'
 
 export interface BackupSummary {
   backup_id: string
@@ -15,27 +16,19 @@ export interface BackupSummary {
   master_key_ids: string[]
 }
 
-export async function describeBackups({
-  folder,
-}: {
-  folder: string
-}): Promise<{ folder: string; backups: BackupSummary[] }> {
-  const root = resolve(folder)
-  if ((await readHeader(root)) === null) throw new StartupError(`There are no backups in ${root}.`)
-  const backups: BackupSummary[] = []
-  for (const id of (await listBackups(root)).toReversed()) {
-    const { backup_id, created_at, server_version, tables, repositories, added_bytes, ...rest } = await readBackup(
-      root,
-      id,
-    )
-    backups.push({
-      ...{ backup_id, created_at, server_version, added_bytes },
-      rows: tables.reduce((sum, { rows }) => sum + rows, 0),
-      repositories: repositories.length,
-      encrypted: rest.recipient !== null,
-      missing: rest.missing.length,
-      master_key_ids: rest.wrapped_keys.map(({ master_key_id }) => master_key_id),
-    })
-  }
-  return { folder: root, backups }
+export async function describeBackups(
+  config: Pick<Config, 'objectStore'>,
+  { place: address }: { place: string },
+): Promise<{ place: string; backups: BackupSummary[] }> {
+  const place = await openPlace(address, config)
+  if ((await readHeader(place)) === null) throw new StartupError(`There are no backups in ${place.address}.`)
+  const manifests = await readBackups(place, (await listBackups(place)).toReversed())
+  const backups = manifests.map(({ tables, repositories, recipient, missing, wrapped_keys, ...rest }) => ({
+    ...{ backup_id: rest.backup_id, created_at: rest.created_at, server_version: rest.server_version },
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    ...{ repositories: repositories.length, added_bytes: rest.added_bytes },
+    ...{ encrypted: recipient !== null, missing: missing.length },
+    master_key_ids: wrapped_keys.map(({ master_key_id }) => master_key_id),
+  }))
+  return { place: place.address, backups }
 }

@@ -33,7 +33,7 @@ test('a backup names each managed project of which this machine has no repositor
   await insertRow(db, 'ref_changes', { project_id: older.project.project_id, ...change })
   await Bun.$`mkdir -p ${join(config.dataDir, 'replicas')}`.quiet()
   await rename(copied.repo.dir, join(dirname(dirname(copied.repo.dir)), 'replicas', `${copied.project.project_id}.git`))
-  const report = await backUp(config, { folder, keyFile: null, keep: null }, () => {})
+  const report = await backUp(config, { place: folder, keyFile: null, keep: null }, () => {})
   const sorted = report.missing.toSorted((a, b) => a.reason.localeCompare(b.reason))
   expect(sorted).toEqual([
     {

@@ -1,7 +1,6 @@
-/** Backs up one repository: what its refs are, and the objects that the folder lacks. */
+/** Backs up one repository: what its refs are, and the objects that the place of backups lacks. */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CopyManifest,
@@ -15,10 +14,10 @@ import {
 import type { Config } from '../config.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
-import { writeStored } from './files.ts'
-import { type PackedState, readState, writeState } from './folder.ts'
+import { type PackedState, readState, type WritablePlace, writeState } from './catalog.ts'
 import type { Manifest } from './manifest.ts'
 import type { SnapshotProject } from './snapshot-store.ts'
+import { writeStored } from './stored-files.ts'
 
 type Kind = Manifest['repositories'][number]['kind']
 
@@ -95,13 +94,13 @@ export interface PackedRepository {
 
 /** One pack with what the earlier ones lack. */
 export async function packRepository(
-  root: string,
+  to: Pick<WritablePlace, 'place' | 'packed'>,
   { project, dir, copy, kind }: FoundRepository,
   recipient: string | null,
 ): Promise<PackedRepository> {
   const repo: Repository = { dir, remote: null, group: 'backup' }
   const tips = [...new Set(copy.refs.map(({ sha }) => sha))]
-  const state = startingFrom(await readState(root, project.project_id))
+  const state = startingFrom(await readState(to, project.project_id))
   const roots = kind === 'mirrors' ? [] : await present(repo, [...new Set(project.roots).difference(new Set(tips))])
   const known = new Set(state.tips)
   if ([...tips, ...roots].every((sha) => known.has(sha)))
@@ -110,16 +109,16 @@ export async function packRepository(
   const name = `packs/${project.project_id}/${randomUUID()}.pack${recipient === null ? '' : '.age'}`
   const write = async (wants: string[]) => {
     const pack = (await packForReplica(repo, { wants, has })) as unknown as AsyncIterable<Uint8Array>
-    return { ...(await writeStored(root, name, pack, { recipient, isCompressed: false })), wants }
+    return { ...(await writeStored(to.place, name, pack, { recipient, isCompressed: false })), wants }
   }
   const { sourceBytes, wants, ...written } = await write([...tips, ...roots]).catch(async (error: unknown) =>
     write([...tips, ...(await wholeRoots(repo, roots, error))]),
   )
   await failpoint('backup.after_pack')
   const isEmpty = sourceBytes <= emptyPackBytesMax
-  if (isEmpty) await rm(join(root, name))
+  if (isEmpty) await to.place.remove([name])
   const packs = isEmpty ? state.packs : [...state.packs, written]
-  await writeState(root, project.project_id, { packs, tips: wants })
+  await writeState(to.place, project.project_id, { packs, tips: wants })
   await failpoint('backup.after_state')
   const whole = new Set(wants)
   return {

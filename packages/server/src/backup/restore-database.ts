@@ -17,11 +17,11 @@ import '../failpoint.ts'
 import { makeLog } from '../log.ts'
 import { startIn } from '../startup/embedded-end.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { readStored } from './files.ts'
 import { insertHeld } from './hold/store.ts'
 import type { Manifest } from './manifest.ts'
 import type { Opened, RestoreProgress } from './restore.ts'
 import { stopSessions } from './stop-sessions.ts'
+import { readStored } from './stored-files.ts'
 
 type OnProgress = (progress: RestoreProgress) => void
 
@@ -62,14 +62,14 @@ function urlOf({ client }: End, databaseUrl: string | null): string {
   )
 }
 
-async function fill({ client }: End, { root, manifest, identity }: Opened, onProgress: OnProgress): Promise<void> {
+async function fill({ client }: End, { place, manifest, identity }: Opened, onProgress: OnProgress): Promise<void> {
   const tables = await listTables(client)
   requireSameTables(tables, manifest)
   await client.query('begin')
   const putBack = await takeOff(client, tables)
   for (const [done, { file, rows, ...table }] of manifest.tables.entries()) {
     onProgress({ phase: 'database', name: table.name, done, of: manifest.tables.length })
-    await writeRows(client, table, readStored(root, file, { identity, isCompressed: true }))
+    await writeRows(client, table, readStored(place, file, { identity, isCompressed: true }))
     const found = await client.query<{ rows: string }>(`select count(*) as rows from ${quoted(table.name)}`)
     if (Number(found.rows[0]!.rows) !== rows)
       throw new StartupError(

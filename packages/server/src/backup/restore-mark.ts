@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartupError } from '../startup/startup-error.ts'
-import { writeText } from './files.ts'
+import { writeFileWhole } from './place/write-file.ts'
 
 const markOf = (dataDir: string) => join(dataDir, 'restore-unfinished')
 
@@ -12,7 +12,7 @@ export function hasRestoreMark(dataDir: string): boolean {
 }
 
 export async function markRestore(dataDir: string, backupId: string): Promise<void> {
-  await writeText(markOf(dataDir), `${backupId}\n`)
+  await writeFileWhole(markOf(dataDir), `${backupId}\n`)
 }
 
 export async function unmarkRestore(dataDir: string): Promise<void> {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { type CopyManifest, endPooledGit, parseCopyManifest, restoreCopy } from '@svc/git'
@@ -18,15 +18,18 @@ import { MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { readStored } from './files.ts'
-import { listBackups, readBackup, readHeader } from './folder.ts'
+import { listBackups, readBackup, readHeader } from './catalog.ts'
 import { readKeyFile } from './key-file.ts'
 import type { Manifest } from './manifest.ts'
+import { openPlace } from './place/open.ts'
+import type { Place } from './place/place.ts'
 import { restoreDatabase } from './restore-database.ts'
 import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
+import { readStored } from './stored-files.ts'
 
 export interface RestoreInput {
-  folder: string
+  /** A folder, or s3://bucket/prefix. */
+  place: string
   /** Null: the newest. */
   backupId: string | null
   keyFile: string | null
@@ -53,7 +56,7 @@ export interface RestoreProgress {
 }
 
 export interface Opened {
-  root: string
+  place: Place
   manifest: Manifest
   identity: string | null
 }
@@ -61,7 +64,7 @@ export interface Opened {
 type OnProgress = (progress: RestoreProgress) => void
 
 export async function restore(config: Config, input: RestoreInput, onProgress: OnProgress): Promise<RestoreReport> {
-  const opened = await openBackup(input)
+  const opened = await openBackup(config, input)
   const { manifest } = opened
   await requireMasterKey(config, manifest)
   const { dataDir } = config
@@ -88,16 +91,19 @@ export async function restore(config: Config, input: RestoreInput, onProgress: O
 }
 
 /** Changes nothing. */
-export async function openBackup({ folder, backupId, keyFile }: RestoreInput): Promise<Opened> {
-  const root = resolve(folder)
-  const ids = (await readHeader(root)) === null ? [] : await listBackups(root)
+async function openBackup(
+  config: Pick<Config, 'objectStore'>,
+  { place: address, backupId, keyFile }: RestoreInput,
+): Promise<Opened> {
+  const place = await openPlace(address, config)
+  const ids = (await readHeader(place)) === null ? [] : await listBackups(place)
   const chosen = backupId ?? ids.at(-1)
-  if (chosen === undefined) throw new StartupError(`There is no backup in ${root}. Nothing was changed.`)
+  if (chosen === undefined) throw new StartupError(`There is no backup in ${place.address}. Nothing was changed.`)
   if (!ids.includes(chosen))
-    throw new StartupError(`${root} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
-  const manifest = await readBackup(root, chosen)
+    throw new StartupError(`${place.address} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
+  const manifest = await readBackup(place, chosen)
   requireKnown(manifest.migration, manifest.server_version)
-  return { root, manifest, identity: await identityFor(manifest, keyFile) }
+  return { place, manifest, identity: await identityFor(manifest, keyFile) }
 }
 
 async function identityFor({ recipient }: Manifest, keyFile: string | null): Promise<string | null> {
@@ -153,7 +159,7 @@ async function requireEmptyFolder(dataDir: string): Promise<void> {
 }
 
 async function restoreRepositories({ dataDir }: Config, opened: Opened, onProgress: OnProgress): Promise<void> {
-  const { root, manifest, identity } = opened
+  const { place, manifest, identity } = opened
   const all = new Map(manifest.repositories.map((one) => [one.project_id, one]))
   let done = 0
   for await (const { project_id, copy } of copiesIn(opened)) {
@@ -163,18 +169,18 @@ async function restoreRepositories({ dataDir }: Config, opened: Opened, onProgre
     await restoreCopy(
       dir,
       copy,
-      packs.map((pack) => () => readStored(root, pack, { identity, isCompressed: false })),
+      packs.map((pack) => () => readStored(place, pack, { identity, isCompressed: false })),
     )
     if (!existsSync(dir)) throw new Error(`The repository ${project_id} was not restored.`)
   }
 }
 
 async function* copiesIn({
-  root,
+  place,
   manifest,
   identity,
 }: Opened): AsyncIterable<{ project_id: string; copy: CopyManifest }> {
-  const text = Readable.from(readStored(root, manifest.refs, { identity, isCompressed: true }), { objectMode: false })
+  const text = Readable.from(readStored(place, manifest.refs, { identity, isCompressed: true }), { objectMode: false })
   for await (const line of createInterface({ input: text, crlfDelay: Infinity })) {
     const { project_id, copy } = JSON.parse(line) as { project_id: string; copy: unknown }
     const parsed = parseCopyManifest(copy)

@@ -1,7 +1,7 @@
-/** Which backups of a folder are kept. */
-import { rm } from 'node:fs/promises'
+/** Which backups of a place are kept. */
 import type { Keep } from './duration.ts'
-import { listBackups, manifestPath } from './folder.ts'
+import { listBackups, removeManifests } from './catalog.ts'
+import type { Place } from './place/place.ts'
 
 export function timeOf(backupId: string): number {
   const [, date, time] = /^(\d{8})T(\d{6})Z/.exec(backupId) ?? []
@@ -17,8 +17,8 @@ export function backupsToRemove(ids: readonly string[], keep: Keep, now: Date): 
 }
 
 /** Removes their manifests; the files go with what no backup uses. */
-export async function removeOldBackups(root: string, keep: Keep, now: Date): Promise<string[]> {
-  const removed = backupsToRemove(await listBackups(root), keep, now)
-  for (const id of removed) await rm(manifestPath(root, id), { force: true })
+export async function removeOldBackups(place: Place, keep: Keep, now: Date): Promise<string[]> {
+  const removed = backupsToRemove(await listBackups(place), keep, now)
+  await removeManifests(place, removed)
   return removed
 }

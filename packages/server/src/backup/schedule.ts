@@ -2,20 +2,27 @@
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { basename, resolve } from 'node:path'
+import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { BackupReport } from './back-up.ts'
-import { listBackups } from './folder.ts'
+import { listBackups } from './catalog.ts'
+import { openPlace } from './place/open.ts'
+import { isS3Address } from './place/s3/address.ts'
+import { readCredentials } from './place/s3/open-bucket.ts'
 import { timeOf } from './retention.ts'
 
-type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now'>
+type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now' | 'redaction'>
 
-/** So that a folder that cannot be written is not tried every minute. */
+/** So that a place that cannot be written is not tried every minute. */
 const retryMs = 600_000
+/** Someone else may add or remove backups. A store charges for each list. */
+const lookMs = 600_000
 const niceness = 10
 
 export class ScheduledBackups {
   readonly #deps: ScheduleDeps
   #notBefore = 0
+  #lookedAt = Number.NEGATIVE_INFINITY
   #newest: number | null = null
 
   constructor(deps: ScheduleDeps) {
@@ -30,27 +37,42 @@ export class ScheduledBackups {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { config, now, log } = this.#deps
+    const { config, now, log, redaction } = this.#deps
     const { backups } = config
     if (backups === null) return
-    this.#newest = await newestBackup(backups.dir)
     const at = now().getTime()
+    if (at >= this.#lookedAt + lookMs) await this.#look(at)
     if (at < this.#notBefore || (this.#newest !== null && at < this.#newest + backups.everyMs)) return
     this.#notBefore = at + retryMs
-    const input = { folder: backups.dir, keyFile: backups.keyFile, keep: backups.keep }
+    redaction.learnOperator(await secretsOf(config))
+    const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
     const { backup_id, added_bytes, missing, made_key } = await runBackup(JSON.stringify(input), signal)
-    this.#newest = await newestBackup(backups.dir)
+    await this.#look(now().getTime())
     log.info({ backup_id, added_bytes }, 'backed up')
     if (made_key)
       log.warn({ file: backups.keyFile }, 'the key of the backups is new: keep a copy of it apart from them')
     if (missing.length > 0) log.error({ missing }, 'repositories could not be read, so the backup is without them')
   }
+
+  async #look(at: number): Promise<void> {
+    this.#newest = await newestBackup(this.#deps.config)
+    this.#lookedAt = at
+  }
 }
 
-/** When it began; null without any. */
-export async function newestBackup(dir: string): Promise<number | null> {
-  const newest = (await listBackups(dir)).at(-1)
+/** When the newest backup in SVC_BACKUP_DIR began; null without any. */
+export async function newestBackup(config: Pick<Config, 'backups' | 'objectStore'>): Promise<number | null> {
+  if (config.backups === null) return null
+  const place = await openPlace(config.backups.place, config, { isHasty: true })
+  const newest = (await listBackups(place)).at(-1)
   return newest === undefined ? null : timeOf(newest)
+}
+
+/** The file of the credentials may have others than at the start of the server. */
+async function secretsOf({ backups, objectStore }: Config): Promise<Record<string, string | null>> {
+  if (backups === null || !isS3Address(backups.place)) return {}
+  const { secretAccessKey, sessionToken } = await readCredentials(backups.place, objectStore)
+  return { 'secret key of the backups': secretAccessKey, 'session token of the backups': sessionToken }
 }
 
 /** This program; from source, Bun runs it. */

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import { parseDuration, parseKeep } from '../backup/duration.ts'
+import { isS3Address, refuseAddress } from '../backup/place/s3/address.ts'
 import type { Settings } from './settings.ts'
 
 /** Backups that the server makes by itself. */
 export interface BackupSettings {
-  dir: string
+  /** A folder, or s3://bucket/prefix. */
+  place: string
   everyMs: number
   /** As text, for the command that makes them. Null: all are kept. */
   keep: string | null
@@ -12,7 +14,27 @@ export interface BackupSettings {
   keyFile: string | null
 }
 
-export function readBackups(settings: Settings): { backups: BackupSettings | null } {
+export interface Credentials {
+  accessKeyId: string
+  secretAccessKey: string
+  /** Null: the credentials do not expire. */
+  sessionToken: string | null
+}
+
+/** How the buckets of backups are reached. */
+export interface ObjectStoreSettings {
+  /** Without a trailing slash. Null: Amazon's, of the region. */
+  endpoint: string | null
+  region: string
+  /** Where a URL has the bucket. Null: as the host at Amazon, and in the path elsewhere. */
+  addressing: 'path' | 'host' | null
+  credentials: Credentials | null
+  /** Counts more than `credentials`, which other programs use as well. */
+  credentialsFile: string | null
+}
+
+export function readBackups(settings: Settings): { backups: BackupSettings | null; objectStore: ObjectStoreSettings } {
+  const objectStore = readObjectStore(settings)
   const dir = settings.text('SVC_BACKUP_DIR')
   const every = settings.text('SVC_BACKUP_EVERY')
   const keep = settings.text('SVC_BACKUP_KEEP')
@@ -28,6 +50,39 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
       ),
       'SVC_BACKUP_EVERY, SVC_BACKUP_KEEP and SVC_BACKUP_KEY_FILE need SVC_BACKUP_DIR.',
     )
-  if (dir === null || everyMs === null) return { backups: null }
-  return { backups: { dir: resolve(dir), everyMs, keep, keyFile: keyFile === null ? null : resolve(keyFile) } }
+  if (dir === null || everyMs === null) return { backups: null, objectStore }
+  if (isS3Address(dir)) requireStore(settings, dir, objectStore)
+  const place = isS3Address(dir) ? dir : resolve(dir)
+  return { backups: { place, everyMs, keep, keyFile: keyFile === null ? null : resolve(keyFile) }, objectStore }
+}
+
+function readObjectStore(settings: Settings): ObjectStoreSettings {
+  const addressing = settings.text('SVC_BACKUP_S3_ADDRESSING')
+  const file = settings.text('SVC_BACKUP_S3_CREDENTIALS_FILE')
+  const [accessKeyId, secretAccessKey] = [settings.text('AWS_ACCESS_KEY_ID'), settings.text('AWS_SECRET_ACCESS_KEY')]
+  return {
+    endpoint: settings.url('SVC_BACKUP_S3_ENDPOINT'),
+    region: settings.matching(
+      'SVC_BACKUP_S3_REGION',
+      'us-east-1',
+      /^[a-z0-9-]{1,64}$/i,
+      'must be a name like eu-central-1',
+    ),
+    addressing: addressing === null ? null : settings.choice('SVC_BACKUP_S3_ADDRESSING', ['path', 'host']),
+    credentials:
+      accessKeyId === null || secretAccessKey === null
+        ? null
+        : { accessKeyId, secretAccessKey, sessionToken: settings.text('AWS_SESSION_TOKEN') },
+    credentialsFile: file === null ? null : resolve(file),
+  }
+}
+
+function requireStore(settings: Settings, dir: string, { credentials, credentialsFile }: ObjectStoreSettings): void {
+  const rule = refuseAddress(dir)
+  if (rule !== null) settings.refuse('SVC_BACKUP_DIR', rule)
+  if (credentials === null && credentialsFile === null)
+    settings.problem(
+      ['SVC_BACKUP_DIR', 'SVC_BACKUP_S3_CREDENTIALS_FILE'],
+      'SVC_BACKUP_DIR is the address of a bucket, which needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or SVC_BACKUP_S3_CREDENTIALS_FILE.',
+    )
 }

@@ -9,21 +9,22 @@ import type { DbOrTransaction } from '../db/schema.ts'
 const lateFactor = 2
 const hourMs = 3_600_000
 
-export async function examineBackups({ backups }: Config, now: Date): Promise<Finding> {
+export async function examineBackups(config: Config, now: Date): Promise<Finding> {
   const name = 'backups'
+  const { backups } = config
   if (backups === null)
     return weak(
       name,
       'this server makes none by itself',
-      'Set SVC_BACKUP_DIR, or schedule: svc self-host backup <folder>',
+      'Set SVC_BACKUP_DIR, or schedule: svc self-host backup <place>',
     )
-  const newest = await newestBackup(backups.dir).catch((error: Error) => error)
+  const newest = await newestBackup(config).catch((error: Error) => error)
   if (newest instanceof Error)
-    return { name, state: 'missing', says: `${backups.dir} cannot be read`, mend: newest.message }
-  const mend = `Read the log for "back up", or run: svc self-host backup ${backups.dir}`
-  if (newest === null) return { name, state: 'missing', says: `there is none in ${backups.dir} yet`, mend }
+    return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
+  const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}`
+  if (newest === null) return { name, state: 'missing', says: `there is none in ${backups.place} yet`, mend }
   const hours = Math.floor((now.getTime() - newest) / hourMs)
-  const says = `the last one in ${backups.dir} is ${hours < 1 ? 'less than an hour' : `${hours} h`} old`
+  const says = `the last one in ${backups.place} is ${hours < 1 ? 'less than an hour' : `${hours} h`} old`
   const isLate = now.getTime() - newest > backups.everyMs * lateFactor
   return isLate ? { name, state: 'missing', says, mend } : { name, state: 'good', says, mend: null }
 }

@@ -81,7 +81,7 @@ test('alerts and panels ask for metrics that a server has', async () => {
   app.deps.metrics.watchProcess()
   const backups = new ScheduledBackups({
     ...app.deps,
-    config: { ...app.deps.config, backups: { dir, everyMs: 1, keep: null, keyFile: null } },
+    config: { ...app.deps.config, backups: { place: dir, everyMs: 1, keep: null, keyFile: null } },
   })
   expect(backups).toBeDefined()
   const { host } = new URL(app.deps.config.publicUrl)

@@ -19,7 +19,8 @@ export const commands: Record<string, Command> = {
   '--restore': async (config) =>
     (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
   '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
-  '--list-backups': async () => (await import('../backup/list.ts')).describeBackups(JSON.parse(await input())),
+  '--list-backups': async (config) =>
+    (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await input())),
   '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
 }
 

@@ -20,7 +20,7 @@ interface Missing {
 interface BackedUp {
   backup_id: string
   created_at: string
-  folder: string
+  place: string
   encrypted: boolean
   made_key: boolean
   tables: number
@@ -33,14 +33,15 @@ interface BackedUp {
 }
 
 export const backup = command({
-  summary: 'Back up your server to a folder, while it runs or while it is stopped',
+  summary: 'Back up your server to a folder or an S3 bucket, while it runs or while it is stopped',
   about: [
-    'A backup has the database, every managed repository, the unfinished work of all projects, and the sealed keys, all as of one moment. The first backup of a folder copies everything, later ones only what changed. After an interruption, run the command again: it goes on, and earlier backups stay whole.',
+    'A backup has the database, every managed repository, the unfinished work of all projects, and the sealed keys, all as of one moment. The first backup of a place copies everything, later ones only what changed. After an interruption, run the command again: it goes on, and earlier backups stay whole.',
     'The master key is not part of a backup, and nobody can open its secrets without it: keep a copy of SVC_MASTER_KEY_FILE in another place.',
+    'For a bucket of an S3-compatible store, set SVC_BACKUP_S3_ENDPOINT (unset: Amazon S3), SVC_BACKUP_S3_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or SVC_BACKUP_S3_CREDENTIALS_FILE.',
     "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR and DATABASE_URL. Exit code 1 if a repository could not be read; the backup has everything else.",
   ],
   scope: 'nothing',
-  args: { folder: { summary: 'The folder for backups, on another disk', names: 'file' } },
+  args: { place: { summary: 'A folder on another disk, or s3://bucket/prefix', names: 'file' } },
   flags: {
     encrypt: {
       kind: 'text',
@@ -58,14 +59,14 @@ export const backup = command({
   examples: [
     'svc self-host backup /mnt/backups',
     'svc self-host backup /mnt/backups --encrypt ~/svc-backups.key --keep 30d',
-    'svc self-host backup /mnt/backups --json',
+    'svc self-host backup s3://backups/svc --json',
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
     if (flags.keep !== undefined && !/^[1-9]\d{0,5}[mhdw]?$/.test(flags.keep))
       throw new UsageError(`--keep is a count such as 30, or an age such as 14d: ${flags.keep}`)
     const input = {
-      folder: resolve(args.folder),
+      place: placeOf(args.place),
       keyFile: flags.encrypt === undefined ? null : resolve(flags.encrypt),
       keep: flags.keep ?? null,
     }
@@ -77,14 +78,14 @@ export const backup = command({
     else {
       out.line(green('✓ '), 'Backed up: ', bold(done.backup_id))
       out.fields([
-        ['folder', done.folder],
+        ['place', done.place],
         ['database', `${count(done.rows, 'row')} of ${count(done.tables, 'table')}`],
         ['repositories', count(done.repositories, 'repository')],
         ['added', sizeText(done.added_bytes)],
         ['encrypted', done.encrypted ? 'yes' : 'no'],
         [
           'backups',
-          `${done.backups} in this folder${done.removed.length > 0 ? `, ${done.removed.length} removed` : ''}`,
+          `${done.backups} in this place${done.removed.length > 0 ? `, ${done.removed.length} removed` : ''}`,
         ],
       ])
       if (done.made_key)
@@ -113,7 +114,7 @@ function refuseMissing({ out }: Context, missing: Missing[]): void {
 }
 
 interface Listed {
-  folder: string
+  place: string
   backups: {
     backup_id: string
     created_at: string
@@ -128,19 +129,19 @@ interface Listed {
 }
 
 export const backups = command({
-  summary: 'List the backups in a folder',
+  summary: 'List the backups in a folder or an S3 bucket',
   scope: 'nothing',
-  args: { folder: { summary: 'The folder of svc self-host backup', names: 'file' } },
-  examples: ['svc self-host backups /mnt/backups', 'svc self-host backups /mnt/backups --json'],
+  args: { place: { summary: 'The folder or s3://bucket/prefix of svc self-host backup', names: 'file' } },
+  examples: ['svc self-host backups /mnt/backups', 'svc self-host backups s3://backups/svc --json'],
   async run(ctx, { args }) {
     const { out } = ctx
     const listed = await askServerProgram<Listed>(ctx, '--list-backups', {
       ms: 0,
-      input: JSON.stringify({ folder: resolve(args.folder) }),
+      input: JSON.stringify({ place: placeOf(args.place) }),
       otherwise: 'The backups could not be listed.',
     })
     if (out.json) return out.document(listed)
-    if (listed.backups.length === 0) return out.note(`No complete backup in ${listed.folder} yet.`)
+    if (listed.backups.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
     for (const each of listed.backups)
       out.line(
         bold(each.backup_id),
@@ -172,7 +173,7 @@ export const restore = command({
     'Sessions that ran are stopped; their unfinished work is there. The restored server is held: it answers reads only, and no session, trigger, webhook, channel, app or check acts, so that it does nothing beside its original. svc self-host resume ends that.',
   ],
   scope: 'nothing',
-  args: { folder: { summary: 'The folder of svc self-host backup', names: 'file' } },
+  args: { place: { summary: 'The folder or s3://bucket/prefix of svc self-host backup', names: 'file' } },
   flags: {
     backup: { kind: 'text', value: 'id', summary: 'This backup of svc self-host backups (default: the newest)' },
     key: { kind: 'text', value: 'key-file', summary: 'The age identity that opens an encrypted backup', names: 'file' },
@@ -185,7 +186,7 @@ export const restore = command({
     const { out } = ctx
     const done = await askWithProgress<Restored>(ctx, '--restore', {
       input: {
-        folder: resolve(args.folder),
+        place: placeOf(args.place),
         backupId: flags.backup ?? null,
         keyFile: flags.key === undefined ? null : resolve(flags.key),
       },
@@ -288,6 +289,11 @@ export const check = command({
   },
 })
 
+/** Of the folder where the command runs, or the address of a bucket. */
+function placeOf(text: string): string {
+  return text.startsWith('s3:') ? text : resolve(text)
+}
+
 async function askWithProgress<T>(
   ctx: Context,
   flag: '--backup' | '--restore' | '--check',
@@ -305,12 +311,13 @@ async function askWithProgress<T>(
   }
 }
 
-const phases = { database: 'Database', repositories: 'Repositories', checking: 'Checking' } as const
+const phases = { waiting: 'Waiting', database: 'Database', repositories: 'Repositories', checking: 'Checking' } as const
 
 function progressIn(line: string): string {
   // Another line is a warning or the error, which is shown at the end.
   if (!line.startsWith('{"phase"')) return 'Ending'
   const at = JSON.parse(line) as { phase: keyof typeof phases; name: string; done: number; of: number }
+  if (at.phase === 'waiting') return `${phases.waiting} ${at.name}`
   return `${phases[at.phase]}: ${at.name} (${at.done + 1} of ${at.of})`
 }
 

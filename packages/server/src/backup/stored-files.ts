@@ -1,19 +1,11 @@
-/** Files of a backup folder: written under another name first, with a checksum, and encrypted for a recipient. */
+/** Files of a backup: written with a checksum, compressed, and encrypted for a recipient. */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { Decrypter, Encrypter } from 'age-encryption'
 import { StartupError } from '../startup/startup-error.ts'
 import type { StoredFile } from './manifest.ts'
-
-type Chunks = AsyncIterable<Uint8Array>
-
-/** What a write leaves before its end. The next backup removes it. */
-export const partialSuffix = '.partial'
+import { AbsentFileError, type Chunks, type Place } from './place/place.ts'
 
 interface Written extends StoredFile {
   /** Before compression and encryption. */
@@ -23,15 +15,12 @@ interface Written extends StoredFile {
 /** Fast, and most of what it can save. */
 const gzipLevel = 1
 
-/** Returns once the file is on the disk under its name. */
 export async function writeStored(
-  root: string,
+  place: Place,
   name: string,
   source: Chunks,
   { recipient, isCompressed }: { recipient: string | null; isCompressed: boolean },
 ): Promise<Written> {
-  const path = join(root, name)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const hash = createHash('sha256')
   let [bytes, sourceBytes] = [0, 0]
   async function* counted(chunks: Chunks): Chunks {
@@ -49,43 +38,33 @@ export async function writeStored(
   }
   const plain = Readable.from(counted(source), { objectMode: false })
   const packed: Chunks = isCompressed ? plain.compose(createGzip({ level: gzipLevel })) : plain
-  const sealed = recipient === null ? packed : seal(packed, recipient)
-  const partial = `${path}${partialSuffix}`
-  try {
-    await pipeline(hashed(sealed), createWriteStream(partial, { mode: 0o600 }))
-    await sync(partial)
-    await rename(partial, path)
-    await sync(dirname(path))
-  } catch (error) {
-    await rm(partial, { force: true })
-    throw error
-  }
+  await place.write(name, hashed(recipient === null ? packed : seal(packed, recipient)))
   return { name, bytes, sha256: hash.digest('hex'), sourceBytes }
 }
 
 /** Throws at the end unless the file is what was written. */
 export async function* readStored(
-  root: string,
+  place: Place,
   file: StoredFile,
   { identity, isCompressed }: { identity: string | null; isCompressed: boolean },
 ): Chunks {
-  const checked = checkedChunks(root, file)
+  const checked = checkedChunks(place, file)
   const opened = identity === null ? checked : unseal(checked, identity)
   if (!isCompressed) return yield* opened
   yield* Readable.from(opened, { objectMode: false }).compose(createGunzip()) as Chunks
 }
 
-async function* checkedChunks(root: string, { name, bytes, sha256 }: StoredFile): Chunks {
+async function* checkedChunks(place: Place, { name, bytes, sha256 }: StoredFile): Chunks {
   const hash = createHash('sha256')
   let found = 0
   try {
-    for await (const chunk of createReadStream(join(root, name)) as AsyncIterable<Buffer>) {
+    for await (const chunk of place.read(name)) {
       hash.update(chunk)
       found += chunk.length
       yield chunk
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!(error instanceof AbsentFileError)) throw error
     throw new StartupError(`The backup lacks the file ${name}. Use another backup, or another copy of this one.`)
   }
   if (found === bytes && hash.digest('hex') === sha256) return
@@ -93,7 +72,6 @@ async function* checkedChunks(root: string, { name, bytes, sha256 }: StoredFile)
     `The file ${name} of the backup is damaged: it differs from its checksum. Use another backup, or another copy of this one.`,
   )
 }
-
 async function* seal(chunks: Chunks, recipient: string): Chunks {
   const encrypter = new Encrypter()
   encrypter.addRecipient(recipient)
@@ -118,22 +96,4 @@ function webStream(chunks: Chunks): ReadableStream<Uint8Array> {
       await iterator.return?.()
     },
   })
-}
-
-/** The whole text or none, also after a crash. */
-export async function writeText(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await writeFile(`${path}${partialSuffix}`, text, { mode: 0o600 })
-  await sync(`${path}${partialSuffix}`)
-  await rename(`${path}${partialSuffix}`, path)
-  await sync(dirname(path))
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

@@ -1,0 +1,170 @@
+/** What a place of backups has: one manifest per backup, and packs that they share. One command at a time writes to it. */
+import pLimit from 'p-limit'
+import { z } from 'zod'
+import { StartupError } from '../startup/startup-error.ts'
+import { backupFormat, backupIdPattern, type Manifest, parseManifest } from './manifest.ts'
+import { type Place, PlaceError, type PlaceLock, readText, writeText } from './place/place.ts'
+
+const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
+
+/** What the place has of a repository. Written after each pack, so that an interrupted backup is continued. */
+const packedState = z.object({ packs: z.array(storedFile), tips: z.array(z.string()) })
+export type PackedState = z.infer<typeof packedState>
+
+const header = z.object({ format: z.number(), installation_id: z.string(), recipient: z.string().nullable() })
+type Header = z.infer<typeof header>
+
+const headerName = 'svc-backups.json'
+const manifestsAtOnce = 8
+
+const manifestName = (backupId: string) => `backups/${backupId}.json`
+const stateName = (projectId: string) => `packs/${projectId}/state.json`
+
+export interface WritablePlace {
+  place: Place
+  lock: PlaceLock
+  /** The size of each file of packs as the lock was taken. */
+  packed: ReadonlyMap<string, number>
+}
+
+/** Requires that the backups of the place, if it has any, are of this installation and encrypted alike. */
+export async function openForWriting(
+  place: Place,
+  wanted: Pick<Header, 'installation_id' | 'recipient'>,
+  onWait: (reason: string) => void,
+): Promise<WritablePlace> {
+  await requireOurs(place, wanted)
+  const lock = await place.lock(onWait)
+  if (lock === null)
+    throw new PlaceError(`Another backup to ${place.address} is running. Run this one again when it has ended.`)
+  try {
+    // Another command may have begun the place meanwhile.
+    const isNew = (await requireOurs(place, wanted)) === null
+    if (isNew) await writeText(place, headerName, `${JSON.stringify({ format: backupFormat, ...wanted })}\n`)
+    const packed = new Map((await place.list('packs/')).map(({ name, bytes }) => [name, bytes]))
+    return { place, lock, packed }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+async function requireOurs(
+  place: Place,
+  { installation_id, recipient }: Pick<Header, 'installation_id' | 'recipient'>,
+): Promise<Header | null> {
+  const { address } = place
+  const found = await readHeader(place)
+  if (found === null && !(await place.isEmpty()))
+    throw new StartupError(
+      `${address} is not empty and has no backups of svc. Choose another place. Nothing was changed.`,
+    )
+  if (found !== null && found.installation_id !== installation_id)
+    throw new StartupError(
+      `${address} has the backups of another installation. Choose another place. Nothing was changed.`,
+    )
+  if (found !== null && found.recipient !== recipient)
+    throw new StartupError(
+      found.recipient === null
+        ? `The backups in ${address} are not encrypted. Choose another place for encrypted ones. Nothing was changed.`
+        : `The backups in ${address} are encrypted for ${found.recipient}. Give its key file with --encrypt, or choose another place. Nothing was changed.`,
+    )
+  return found
+}
+
+export async function readHeader(place: Place): Promise<Header | null> {
+  const text = await readText(place, headerName)
+  if (text === null) return null
+  const parsed = header.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  throw new StartupError(`${place.address}/${headerName} is damaged. Nothing was changed.`)
+}
+
+/** The ids of complete backups, earliest first. */
+export async function listBackups(place: Place): Promise<string[]> {
+  const files = await place.list('backups/')
+  const ids = files.flatMap(({ name }) => /^backups\/([^/]+)\.json$/.exec(name)?.[1] ?? [])
+  return ids.filter((id) => backupIdPattern.test(id)).toSorted()
+}
+
+export async function readBackup(place: Place, backupId: string): Promise<Manifest> {
+  const name = manifestName(backupId)
+  const text = await readText(place, name)
+  if (text === null) throw new StartupError(`${place.address} lacks ${name}: it was removed meanwhile.`)
+  return parseManifest(text, `${place.address}/${name}`)
+}
+
+export async function readBackups(place: Place, ids: readonly string[]): Promise<Manifest[]> {
+  return pLimit(manifestsAtOnce).map(ids, (id) => readBackup(place, id))
+}
+
+export async function writeManifest(place: Place, manifest: Manifest): Promise<void> {
+  await writeText(place, manifestName(manifest.backup_id), `${JSON.stringify(manifest, null, 1)}\n`)
+}
+
+export async function removeManifests(place: Place, ids: readonly string[]): Promise<void> {
+  await place.remove(ids.map((id) => manifestName(id)))
+}
+
+const emptyState: PackedState = { packs: [], tips: [] }
+
+/** A pack that is gone or was cut off makes everything that builds on it useless. */
+export async function readState(
+  { place, packed }: Pick<WritablePlace, 'place' | 'packed'>,
+  projectId: string,
+): Promise<PackedState> {
+  const name = stateName(projectId)
+  const text = packed.has(name) ? await readText(place, name) : null
+  const parsed = packedState.safeParse(text === null ? null : parseJson(text))
+  if (!parsed.success || parsed.data.packs.some((pack) => packed.get(pack.name) !== pack.bytes)) return emptyState
+  return parsed.data
+}
+
+export async function writeState(place: Place, projectId: string, state: PackedState): Promise<void> {
+  await writeText(place, stateName(projectId), `${JSON.stringify(state)}\n`)
+}
+
+/** Removes what no kept backup uses: of deleted backups, and of those that were interrupted. */
+export async function removeUnused(place: Place): Promise<void> {
+  const ids = await listBackups(place)
+  const used = new Set<string>()
+  for (const { repositories } of await readBackups(place, ids))
+    for (const { project_id, packs } of repositories)
+      for (const name of [stateName(project_id), ...packs.map((pack) => pack.name)]) used.add(name)
+  const data = await place.list('data/')
+  const unusedData = data.filter(({ name }) => !ids.includes(name.split('/')[1] ?? ''))
+  await place.remove(unusedData.map(({ name }) => name))
+  await place.remove(await unusedPacks(place, used))
+  await place.removeUnfinished()
+}
+
+/** The next backup of a repository builds on the packs of its state, also where no kept backup has them. */
+async function unusedPacks(place: Place, used: ReadonlySet<string>): Promise<string[]> {
+  const files = await place.list('packs/')
+  const packed = new Map(files.map(({ name, bytes }) => [name, bytes]))
+  const candidates = Map.groupBy(
+    files.map(({ name }) => name).filter((name) => !used.has(name)),
+    (name) => name.split('/')[1] ?? '',
+  )
+  const unused: string[] = []
+  for (const [projectId, names] of candidates) {
+    const isKept = used.has(stateName(projectId))
+    const state = isKept ? await readState({ place, packed }, projectId) : emptyState
+    const current = new Set(state.packs.map(({ name }) => name))
+    unused.push(...names.filter((name) => !current.has(name)))
+  }
+  return unused
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return notJson()
+  }
+}
+
+/** Reported as damaged, or as a repository of which nothing is packed yet. */
+function notJson(): null {
+  return null
+}

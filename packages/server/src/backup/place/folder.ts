@@ -1,0 +1,103 @@
+/** Backups in a folder of this machine. */
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { lockFile } from '../../startup/folder-lock.ts'
+import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, type PlaceLock } from './place.ts'
+import { partialSuffix, writeFileWhole } from './write-file.ts'
+
+const lockName = 'backup.lock'
+
+export class FolderPlace implements Place {
+  readonly address: string
+
+  constructor(path: string) {
+    this.address = path
+  }
+
+  async isEmpty(): Promise<boolean> {
+    const names = (await readdir(this.address).catch(absent).catch(this.#unreadable)) ?? []
+    return names.every((name) => name === lockName)
+  }
+
+  async list(folder: string): Promise<ListedFile[]> {
+    const files = (await this.#files(folder)).filter((path) => !path.endsWith(partialSuffix))
+    return Promise.all(
+      files.map(async (path) => ({ name: relative(this.address, path), bytes: (await stat(path)).size })),
+    )
+  }
+
+  async *read(name: string): Chunks {
+    try {
+      yield* createReadStream(join(this.address, name)) as AsyncIterable<Buffer>
+    } catch (error) {
+      absent(error as NodeJS.ErrnoException)
+      throw new AbsentFileError(name)
+    }
+  }
+
+  async write(name: string, chunks: Chunks): Promise<void> {
+    await writeFileWhole(join(this.address, name), chunks).catch(this.#unwritable)
+  }
+
+  async remove(names: string[]): Promise<void> {
+    const paths = names.map((name) => join(this.address, name))
+    for (const path of paths) await rm(path, { force: true }).catch(this.#unwritable)
+    for (const folder of new Set(paths.map((path) => dirname(path)))) await this.#removeEmpty(folder)
+  }
+
+  async removeUnfinished(): Promise<void> {
+    const partial = (await this.#files('')).filter((path) => path.endsWith(partialSuffix))
+    await this.remove(partial.map((path) => relative(this.address, path)))
+  }
+
+  async lock(): Promise<PlaceLock | null> {
+    try {
+      await mkdir(this.address, { recursive: true, mode: 0o700 })
+      const held = lockFile(join(this.address, lockName))
+      // The kernel holds the lock for this process, so nobody can take it meanwhile.
+      return held && { requireHeld: async () => {}, release: async () => held.release() }
+    } catch (error) {
+      return this.#unwritable(error as NodeJS.ErrnoException)
+    }
+  }
+
+  async #files(folder: string): Promise<string[]> {
+    const options = { recursive: true, withFileTypes: true } as const
+    const entries = (await readdir(join(this.address, folder), options).catch(absent).catch(this.#unreadable)) ?? []
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  }
+
+  /** Up to the folder of the backups. */
+  async #removeEmpty(folder: string): Promise<void> {
+    if (folder === this.address) return
+    const names = await readdir(folder).catch(absent)
+    if (names === null || names.length > 0) return
+    await rmdir(folder)
+    await this.#removeEmpty(dirname(folder))
+  }
+
+  readonly #unreadable = (error: NodeJS.ErrnoException): never => {
+    throw new PlaceError(`The backup folder ${this.address} cannot be read: ${error.message}.`, error)
+  }
+
+  readonly #unwritable = (error: NodeJS.ErrnoException): never => {
+    const { code = '', message } = error
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new PlaceError(
+        `The disk that holds ${this.address} is full. Earlier backups are whole. Free some space, or keep fewer backups, and run the command again.`,
+        error,
+      )
+    if (['EACCES', 'EROFS', 'EPERM', 'ENOTDIR', 'EEXIST'].includes(code))
+      throw new PlaceError(
+        `The backup folder ${this.address} cannot be written: ${message}. Earlier backups are whole.`,
+        error,
+      )
+    throw error
+  }
+}
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+  throw error
+}
