@@ -97,9 +97,11 @@ export interface SessionRunner {
         promptCancelled(prompt: { prompt_id: string }, reason: string): void
       }
     | undefined
-  wipOf(
-    sessionId: string,
-  ): { saveNow(): Promise<SaveOutcome>; whyStale(limitMs: number): Promise<string | null> } | null
+  wipOf(sessionId: string): {
+    saveNow(): Promise<SaveOutcome>
+    saveSoon(): void
+    whyStale(limitMs: number): Promise<string | null>
+  } | null
   /** Sessions whose sandbox this server runs, or starts at this moment. */
   inHand(): string[]
   /** `listener` gets the project of each session whose sandbox this server has begun to run, or to run again. */

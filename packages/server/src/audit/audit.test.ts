@@ -227,6 +227,7 @@ const changes: Record<string, Change> = {
         session_id: path.split('/').at(-1)!,
         ...{ generation: 1, commit_sha: 'c'.repeat(40), base_sha: null, files: 1, unpushed_commits: 0 },
         recovered_at: null,
+        recovered_into: null,
       })
       return post(`${path}/wip/recover`)
     },

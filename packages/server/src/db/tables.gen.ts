@@ -883,6 +883,7 @@ export interface Schema {
     notes: JsonOrDefault<'session_wip.notes'>
     saved_at: Now
     recovered_at: Timestamp | null
+    recovered_into: number | null
   }
   sign_in_attempts: {
     attempt_id: string

@@ -229,7 +229,7 @@ describe('what an agent reads about another session', () => {
         .insertInto('session_wip')
         .values({
           ...{ session_id, generation: 1, commit_sha: '1'.repeat(40), base_sha: null, files: 1, unpushed_commits: 0 },
-          ...{ paths: '[]', notes: '[]', recovered_at: null },
+          ...{ paths: '[]', notes: '[]', recovered_at: null, recovered_into: null },
         })
         .execute()
     const ids = async (path: string, token: string) => {

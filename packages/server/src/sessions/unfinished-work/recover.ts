@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { auditOf } from '../audit.ts'
 import { recoverInSandbox } from '../../sandboxes/daemon-client.ts'
 import type { SessionWithSandbox } from '../store.ts'
-import { markRecovered, wipOf } from './store.ts'
+import { markApplied, markRecovered, wipOf } from './store.ts'
 import { readWip } from './wip.ts'
 
 /** A save takes longer only in a large work tree or in a sandbox that does not answer. */
@@ -42,15 +42,27 @@ export async function readNewestWip(
   return stale === null ? work : { ...work, notes: [...work.notes, stale] }
 }
 
-/** Hides work that the caller recovered elsewhere. */
+/**
+ * Hides work that the caller recovered elsewhere. A sandbox of the session has it in memory alone until its next save,
+ * so there it is hidden after that.
+ */
 export async function markWipRecovered(
-  deps: Pick<Deps, 'db' | 'now'>,
+  deps: Pick<Deps, 'db' | 'now' | 'sessions'>,
   { session, caller, commit }: OnSession & { commit: string },
 ) {
+  const generation = ownGeneration(session, caller)
   await deps.db.transaction().execute(async (trx) => {
-    await markRecovered(trx, session.session_id, commit, deps.now())
+    if (generation === null) await markRecovered(trx, session.session_id, commit, deps.now())
+    else await markApplied(trx, { sessionId: session.session_id, commit, generation })
     await recordAudit(trx, caller, auditOf(session, 'recovered', { after: { commit } }))
   })
+  if (generation !== null) deps.sessions.wipOf(session.session_id)?.saveSoon()
+}
+
+/** Null: the caller is not the session's own sandbox. */
+function ownGeneration(session: SessionWithSandbox, { actor }: Caller): number | null {
+  if (actor.kind !== 'project' && actor.kind !== 'sandbox') return null
+  return actor.session_id === session.session_id ? actor.generation : null
 }
 
 /** Recovers into the running sandbox, where the daemon applies the work as the agent. */
@@ -72,6 +84,8 @@ export async function recoverWip(
       hint: 'Nothing was changed. `svc sessions recover <id> --branch <name>` puts the work on a branch in your own clone.',
     })
   await recordAudit(deps.db, caller, auditOf(session, 'recover', { after: { files: outcome.value.files } }))
+  // If this fails, the work stays listed until a later save.
+  await deps.sessions.wipOf(session.session_id)?.saveNow()
   return outcome.value
 }
 

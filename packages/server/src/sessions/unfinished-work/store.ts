@@ -22,6 +22,19 @@ export async function markRecovered(db: DbOrTransaction, sessionId: string, comm
   await updateRows(db, 'session_wip', { session_id: sessionId, commit_sha: commit }, { recovered_at: at })
 }
 
+/** The sandbox of this start has applied the work. It counts as recovered once that start has saved. */
+export async function markApplied(
+  db: DbOrTransaction,
+  { sessionId, commit, generation }: { sessionId: string; commit: string; generation: number },
+): Promise<void> {
+  await updateRows(
+    db,
+    'session_wip',
+    { session_id: sessionId, commit_sha: commit, recovered_at: null },
+    { recovered_into: generation },
+  )
+}
+
 /** The given sessions that the audit log shows as deleted by then. A missing row proves nothing after the restore of an older backup. */
 export async function deletedBefore(
   db: DbOrTransaction,

@@ -81,6 +81,10 @@ export class WipWatch {
     }
   }
 
+  saveSoon(): void {
+    this.#within(0)
+  }
+
   /** Waits for a save that runs or is due. Returns why the stored work may be older than the sandbox's, or null. */
   async whyStale(limitMs: number): Promise<string | null> {
     const deadline = performance.now() + limitMs

@@ -22,7 +22,7 @@ import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { insertSnapshot, setUnsavedWork, unfinishedBytesOf } from './snapshot-store.ts'
 import { branchesNow, pushedCommits, recount } from './unpushed.ts'
 import type { SaveOutcome } from './save-outcome.ts'
-import { deleteWip, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
+import { deleteWip, markRecovered, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
 
 type WipDeps = AcknowledgeDeps & Pick<Deps, 'config' | 'disk' | 'keyring' | 'now' | 'log'>
 
@@ -72,13 +72,48 @@ export async function saveWip(
 async function save(
   deps: WipDeps,
   daemon: DaemonAddress,
-  { signal, isLast }: { signal: AbortSignal; isLast: boolean },
+  how: { signal: AbortSignal; isLast: boolean },
 ): Promise<SaveOutcome> {
   const session = await getSessionById(deps.db, daemon.sessionId)
   const project = session === null ? null : await getProjectOrDeleted(deps.db, session.project_id)
   if (session === null || project === null) return { kind: 'failed', reason: 'The session was deleted.' }
   const store = storeOf(deps, project)
   const rows = await wipOf(deps.db, session.session_id)
+  const outcome = await saveOver(deps, daemon, { session, project, store, rows, ...how })
+  if (outcome.kind === 'saved' || outcome.kind === 'clean')
+    await settleApplied(deps, { project, store, generation: daemon.generation, rows })
+  return outcome
+}
+
+/** Work that the sandbox had applied before this save is in what it saved or pushed. */
+async function settleApplied(
+  deps: WipDeps,
+  { project, store, generation, rows }: { project: ProjectRow; store: Repository; generation: number; rows: WipRow[] },
+): Promise<void> {
+  const applied = rows.filter((row) => row.recovered_at === null && row.recovered_into === generation)
+  for (const row of applied) {
+    await markRecovered(deps.db, row.session_id, row.commit_sha, deps.now())
+    await dropKeptRef(store, earlierRefOf(row))
+    await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
+  }
+  if (applied.length > 0) await noteReplaced(deps, store, applied)
+}
+
+interface Saving {
+  session: SessionWithSandbox
+  project: ProjectRow
+  store: Repository
+  /** What is saved already. */
+  rows: WipRow[]
+  signal: AbortSignal
+  isLast: boolean
+}
+
+async function saveOver(
+  deps: WipDeps,
+  daemon: DaemonAddress,
+  { session, project, store, rows, signal, isLast }: Saving,
+): Promise<SaveOutcome> {
   const mine = rows.find((row) => row.generation === daemon.generation)
   const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
   const request = new AbortController()
@@ -179,7 +214,9 @@ async function nothingUnfinished(
   rows: WipRow[],
 ): Promise<SaveOutcome> {
   if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return { kind: 'clean' }
-  const earlier = rows.find((row) => row.generation !== daemon.generation && row.recovered_at === null)
+  const { generation } = daemon
+  const isWaiting = (row: WipRow) => row.recovered_at === null && row.recovered_into !== generation
+  const earlier = rows.find((row) => row.generation !== generation && isWaiting(row))
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
   await acknowledge(deps, { project, store, refs: [hidden(refOf(daemon.sessionId))] }, async () => {})
@@ -200,6 +237,7 @@ async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, comm
     notes: JSON.stringify(head.notes),
     saved_at: deps.now(),
     recovered_at: null,
+    recovered_into: null,
   })
 }
 
