@@ -102,9 +102,10 @@ function makeStage(stage: string): void {
   for (const [name, text] of Object.entries(etcFiles)) writeFileSync(join(stage, 'etc', name), text, { mode: 0o644 })
 }
 
-/** Files of this machine that a sandbox needs, with the libraries of those programs. */
-export async function basePaths(programs: string[]): Promise<string[]> {
+/** Files of this machine that a sandbox needs, with `more` of them, and the libraries of those programs. */
+export async function basePaths(programs: string[], more: string[] = []): Promise<string[]> {
   const found = new Set<string>()
+  for (const path of more) addWithLinks(path, found)
   const queue = [...needed, ...wanted].map((name) => findProgram(name)).filter((path) => path !== null)
   const executables = new Set<string>(programs)
   for (const path of queue) {

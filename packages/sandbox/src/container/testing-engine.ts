@@ -13,22 +13,32 @@ const unpacked = resolve(import.meta.dir, '../../../../node_modules/.cache/conta
 
 interface TestEngine {
   socket: string
+  pid: number
+  /** For the client of the engine. */
+  env: { PATH: string; HOME: string; DOCKER_HOST: string }
   /** Its containers and volumes, and the networks that it does not have from the start. */
   left(): Promise<string[]>
   close(): Promise<void>
 }
 
-/** Returns the reason as a sentence when no engine can start. */
-export async function startTestEngine(): Promise<TestEngine | string> {
+/**
+ * Returns the reason as a sentence when no engine can start. With `ownNetwork` it is in a network namespace, where its
+ * containers have networks and publish ports without being seen by the machine: `nsenter --net` with its pid reaches them.
+ */
+export async function startTestEngine({ ownNetwork = false } = {}): Promise<TestEngine | string> {
   const program = findProgram('dockerd') ?? [join(unpacked, 'usr/sbin/dockerd')].find((path) => existsSync(path))
   if (program === undefined) return 'dockerd is not installed: npm run test:container downloads it'
   if (process.getuid?.() !== 0) return 'dockerd can only be started by root'
   const folder = await mkdtemp(join(tmpdir(), 'svc-eng-'))
   const socket = join(folder, 'docker.sock')
   mkdirSync(join(folder, 'exec'))
+  const around = ownNetwork ? ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$0" "$@"'] : []
+  const path = `${join(unpacked, 'usr/bin')}:${join(unpacked, 'usr/sbin')}:/usr/sbin:/usr/bin:/sbin:/bin`
+  const [first = program, ...command] = [...around, program]
   const child = spawn(
-    program,
+    first,
     [
+      ...command,
       ...['--host', `unix://${socket}`, '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')],
       ...['--pidfile', join(folder, 'pid'), '--iptables=false', '--ip6tables=false', '--bridge=none'],
       ...['--ip-forward=false', '--ip-masq=false', '--log-level', 'error'],
@@ -36,7 +46,7 @@ export async function startTestEngine(): Promise<TestEngine | string> {
     {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
-        PATH: `${join(unpacked, 'usr/bin')}:${join(unpacked, 'usr/sbin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
+        PATH: path,
         LD_LIBRARY_PATH: `${join(unpacked, 'usr/lib')}:${join(unpacked, 'lib')}`,
         HOME: folder,
       },
@@ -52,7 +62,8 @@ export async function startTestEngine(): Promise<TestEngine | string> {
     }
     await Bun.sleep(50)
   }
-  return { socket, left: () => leftIn(socket), close: () => end(child, folder) }
+  const env = { PATH: path, HOME: folder, DOCKER_HOST: `unix://${socket}` }
+  return { socket, pid: child.pid!, env, left: () => leftIn(socket), close: () => end(child, folder) }
 }
 
 async function leftIn(socket: string): Promise<string[]> {

