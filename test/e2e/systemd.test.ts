@@ -1,4 +1,7 @@
-/** The unit of `svc self-host unit` in a real systemd: a restart of the service, or its crash, interrupts no agent. */
+/**
+ * The units of `svc self-host unit` in a real systemd: a restart of the service, or its crash, interrupts no agent. First the
+ * one of a user, then the one of the system, which the systemd of the test has the rights for.
+ */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -23,13 +26,14 @@ const boot = `
 `
 
 let home: string
+let units: string
 let env: Record<string, string>
 let manager: ChildProcess
 let server: ServerProcess
 beforeAll(async () => {
   if (!canRun) return
   home = await mkdtemp(join(tmpdir(), 'svc-systemd-'))
-  const units = join(home, '.config/systemd/user')
+  units = join(home, '.config/systemd/user')
   await mkdir(join(units, 'svc.service.d'), { recursive: true })
   await mkdir(join(home, 'runtime'), { mode: 0o700 })
   env = {
@@ -40,7 +44,9 @@ beforeAll(async () => {
   await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, 'SVC_WARM_SANDBOXES=0', 'SVC_SANDBOX_LEASE_SECONDS=60')
   await Bun.write(join(units, 'svc.service'), await svc('self-host', 'unit'))
   const log = `StandardOutput=append:${join(home, 'server.log')}\nStandardError=inherit\n`
-  await Bun.write(join(units, 'svc.service.d/test.conf'), `[Service]\nEnvironment="PATH=${env.PATH}"\n${log}`)
+  // Only the first process of a machine may change the user of a service.
+  const user = 'User=\n'
+  await Bun.write(join(units, 'svc.service.d/test.conf'), `[Service]\n${user}Environment="PATH=${env.PATH}"\n${log}`)
   for (const name of ['boot', 'basic', 'shutdown'])
     await Bun.write(join(units, `${name}.target`), '[Unit]\nDefaultDependencies=no\n')
   manager = spawn('unshare', [...namespaces, 'sh', '-c', boot], { env, cwd: home, stdio: 'ignore' })
@@ -105,9 +111,14 @@ test.skipIf(!canRun)(
     await until('the session to run', async () => (await session()).status === 'running')
     const { sandbox } = await session()
 
+    await Bun.write(join(units, 'svc.service'), await svc('self-host', 'unit', '--system'))
+    await systemctl('daemon-reload')
     await systemctl('restart', 'svc')
     const second = await ready(first)
     await answers('after-restart')
+    const mounts = (await inside('cat', `/proc/${second}/mountinfo`)).stdout
+    expect(mounts).toMatch(/ \/usr ro,/)
+    await startsAnother()
 
     const upgraded = join(home, 'upgraded')
     await mkdir(join(upgraded, 'dist'), { recursive: true })
@@ -124,6 +135,17 @@ test.skipIf(!canRun)(
     await systemctl('stop', 'svc')
     const ended = await inside(program, 'self-host', 'stop', '--sessions')
     expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Ended 1 session.')])
+
+    /** A sandbox starts under the protection of the service of the system, too. */
+    async function startsAnother(): Promise<void> {
+      const { session_id: other } = await server.send<Session>('POST', sessions, { model: 'svc-scripted-demo' })
+      await until('another session to run', async () => {
+        const { status, error } = await server.send<Session>('GET', `${sessions}/${other}`)
+        if (status === 'failed') throw new Error(`The session failed: ${error}`)
+        return status === 'running'
+      })
+      await server.send('POST', `${sessions}/${other}/stop`)
+    }
 
     async function answers(mark: string): Promise<void> {
       const text = `Do this.\n\n\`\`\`svc-script\necho ${mark}-$((20 + 1))\n\`\`\``

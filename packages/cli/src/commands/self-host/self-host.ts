@@ -6,10 +6,7 @@ import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
-import { serverCommand } from '../../self-host/launch.ts'
-import { requireServerProgram } from '../../self-host/require-server.ts'
 import { writeSettings } from '../../self-host/settings.ts'
-import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
@@ -104,47 +101,6 @@ async function showStopped(ctx: Context, left: ServerState | null): Promise<void
 
 /** Finds the server by its state file, or by the socket of its data folder. */
 type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string }
-
-export const unit = command({
-  summary: 'Print a systemd service that runs your server',
-  about: ['A user service: with lingering enabled it starts at boot, and it restarts after a crash.'],
-  scope: 'nothing',
-  examples: [
-    'mkdir -p ~/.config/systemd/user && svc self-host unit > ~/.config/systemd/user/svc.service',
-    'systemctl --user enable --now svc && loginctl enable-linger',
-  ],
-  async run(ctx) {
-    await requireServerProgram(ctx)
-    const words = serverCommand().map((word) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`)
-    const env = selfHostFile(ctx, 'env').replaceAll('%', '%%')
-    const text = `[Unit]
-Description=svc server
-After=network-online.target
-
-[Service]
-ExecStart=${words.join(' ')}
-EnvironmentFile=-${env}
-Environment=SVC_LOG=json
-Restart=on-failure
-RestartSec=2
-# It drains within ten seconds.
-TimeoutStopSec=30
-# Sandboxes are given limits of their own. They go on while the server restarts: svc self-host stop --sessions ends them.
-Delegate=yes
-DelegateSubgroup=server
-KillMode=process
-
-[Install]
-WantedBy=default.target
-`
-    if (ctx.out.json) return ctx.out.document({ unit: text })
-    ctx.out.raw(text)
-    ctx.out.note('Save it as ~/.config/systemd/user/svc.service:')
-    ctx.out.note('  $ ', 'mkdir -p ~/.config/systemd/user && svc self-host unit > ~/.config/systemd/user/svc.service')
-    ctx.out.note('Stop a server of svc self-host start. Then enable it:')
-    ctx.out.note('  $ ', 'systemctl --user enable --now svc && loginctl enable-linger')
-  },
-})
 
 const doctorMs = 60_000
 
