@@ -1,6 +1,7 @@
 import { requireBranchName } from '../refs/branch-name.ts'
 import { keepLooseObjects, writeCommit } from '../objects/loose-object.ts'
 import { GitError } from '../process/git.ts'
+import { observeWork } from '../process/observe.ts'
 import { mergeVerificationFailure } from './check.ts'
 import { mergeInPooledGit } from './pooled-merge.ts'
 import { mergeInScratch } from './merge-tree.ts'
@@ -36,12 +37,14 @@ export async function planMerge(repo: Repository, input: MergeInput, options: Pl
   requireSha(input.baseSha)
   requireSha(input.headSha)
   options.signal?.throwIfAborted()
-  return withMending(repo, async () => {
-    const ancestor = await mergeBase(repo, input.baseSha, input.headSha, options)
-    if (ancestor === input.headSha) return { kind: 'up-to-date' }
-    if (ancestor === input.baseSha) return { kind: 'fast-forward', resultSha: input.headSha }
-    return planMergeCommit(repo, input, ancestor, options)
-  })
+  return observeWork('plan merge', () =>
+    withMending(repo, async () => {
+      const ancestor = await mergeBase(repo, input.baseSha, input.headSha, options)
+      if (ancestor === input.headSha) return { kind: 'up-to-date' }
+      if (ancestor === input.baseSha) return { kind: 'fast-forward', resultSha: input.headSha }
+      return planMergeCommit(repo, input, ancestor, options)
+    }),
+  )
 }
 
 async function planMergeCommit(
@@ -110,7 +113,11 @@ interface LandInput {
 }
 
 /** Moves base to the planned result, if base is still where the plan found it. */
-export async function landMerge(repo: Repository, input: LandInput, options: CallOptions = {}): Promise<LandOutcome> {
+export function landMerge(repo: Repository, input: LandInput, options: CallOptions = {}): Promise<LandOutcome> {
+  return observeWork('land merge', () => moveBase(repo, input, options))
+}
+
+async function moveBase(repo: Repository, input: LandInput, options: CallOptions): Promise<LandOutcome> {
   const ref = `refs/heads/${requireBranchName(input.baseRef)}`
   const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
   const before = input.before?.()

@@ -1,6 +1,7 @@
 import { mergeInPooledGit } from './pooled-merge.ts'
 import { mergeInScratch } from './merge-tree.ts'
 import { withMending } from '../mirror/repair.ts'
+import { observeWork } from '../process/observe.ts'
 import { mergeBase } from '../refs/refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
 import { SharedAnswers } from '../objects/shared-results.ts'
@@ -27,7 +28,8 @@ export function previewMerge(
   options: CallOptions = {},
 ): Promise<MergePreview> {
   const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}`
-  return previews.get(key, options, () => withMending(repo, () => workOutPreview(repo, pair)))
+  const compute = () => withMending(repo, () => workOutPreview(repo, pair))
+  return previews.get(key, options, () => observeWork('preview merge', compute))
 }
 
 async function workOutPreview(

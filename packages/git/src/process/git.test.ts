@@ -29,6 +29,7 @@ describe('the environment of git', () => {
     process.env.GIT_DIR = '/nowhere'
     process.env.GIT_SSH_COMMAND = 'false'
     process.env.SECRET_OF_THE_SERVER = 'hunter2'
+    process.env.OTEL_EXPORTER_OTLP_HEADERS = 'authorization=hunter2'
     process.env.LD_PRELOAD_NOT = 'x'
     try {
       const { stdout } = await git(null, ['run'], await asAlias('env'))
@@ -43,8 +44,8 @@ describe('the environment of git', () => {
       expect(stdout.toString()).toContain('GIT_ALLOW_PROTOCOL=none')
       expect(stdout.toString()).toContain('HOME=/nonexistent')
     } finally {
-      for (const name of ['BUN_OPTIONS', 'GIT_DIR', 'GIT_SSH_COMMAND', 'SECRET_OF_THE_SERVER', 'LD_PRELOAD_NOT'])
-        delete process.env[name]
+      const set = ['BUN_OPTIONS', 'GIT_DIR', 'GIT_SSH_COMMAND', 'SECRET_OF_THE_SERVER', 'LD_PRELOAD_NOT']
+      for (const name of [...set, 'OTEL_EXPORTER_OTLP_HEADERS']) delete process.env[name]
     }
   })
 

@@ -6,6 +6,7 @@ import { enterLane, type Lane, LaneBusy } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
 import { splitLines } from './fetch-progress.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
+import { commandOf, observeProcess } from './observe.ts'
 import { repositoryOfScratch } from './scratch.ts'
 import { openSshFiles, type SshFiles } from './ssh.ts'
 
@@ -163,8 +164,11 @@ const heldBytesMax = 128 * 1024
 async function openGit(dir: string | null, args: string[], options: GitOptions): Promise<GitChild> {
   const lane = options.lane ?? 'local'
   const place = { key: keyInLane(dir, options), group: options.group }
+  // A pooled process lives for minutes; its questions are observed instead.
+  const observed = lane === 'standing' ? null : observeProcess(args, lane)
   const leave = await enterLane(lane, place, options.signal).catch((cause: unknown) => {
     const aborted = options.signal?.aborted ?? false
+    observed?.ended({ failure: aborted ? 'aborted' : 'busy', code: null })
     if (!aborted && cause instanceof LaneBusy) throw new GitError('busy', cause.message, { cause })
     const why = aborted ? 'was aborted before it started.' : `could not start: ${(cause as Error).message}`
     throw new GitError(aborted ? 'aborted' : 'start', `git ${args[0] ?? ''} ${why}`, { cause })
@@ -176,9 +180,14 @@ async function openGit(dir: string | null, args: string[], options: GitOptions):
   }
   try {
     sshFiles = options.remote?.ssh ? openSshFiles(options.remote.ssh) : null
-    return superviseChild(spawnGroup(dir, args, options, lane, sshFiles), options, lane, tidyUp)
+    observed?.started()
+    const child = superviseChild(spawnGroup(dir, args, options, lane, sshFiles), options, lane, tidyUp)
+    if (observed !== null)
+      void child.ended.then((end) => observed.ended({ failure: failureOf(end, options.accept ?? [0]), code: end.code }))
+    return child
   } catch (cause) {
     tidyUp()
+    observed?.ended({ failure: 'start', code: null })
     throw new GitError('start', `git could not be started: ${(cause as Error).message}`, { cause })
   }
 }
@@ -298,9 +307,17 @@ function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
 
 function groupHasEnded(): void {}
 
+/** For observers. A caller that had enough output ended it on purpose. */
+function failureOf({ killedFor, signal, code }: GitEnd, accept: number[]): GitFailure | null {
+  if (killedFor === 'output') return null
+  if (killedFor !== null) return killedFor
+  if (signal !== null) return 'killed'
+  return code !== null && accept.includes(code) ? null : 'exit'
+}
+
 /** The error of a process that did not end with an accepted code; otherwise null. */
 export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitError | null {
-  const name = `git ${args.find((arg) => !arg.startsWith('-')) ?? ''}`.trim()
+  const name = `git ${commandOf(args)}`.trim()
   const details = { code: end.code, stderr: end.stderr }
   if (end.killedFor === 'start') return new GitError('start', `${name} could not be started: ${end.stderr}`, details)
   if (end.killedFor === 'timeout') return new GitError('timeout', `${name} took too long and was stopped.`, details)

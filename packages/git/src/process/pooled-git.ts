@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { enterLane } from './child-queue.ts'
 import { type GitChild, startGit } from './git.ts'
+import { observeProcess } from './observe.ts'
 import { LRUCache } from 'lru-cache'
 import type { Repository } from '../repository.ts'
 import { borrowObjects, makeScratch, placeOf, removeScratch } from './scratch.ts'
@@ -82,7 +83,7 @@ export async function talkToPooledGit<T>(repo: Repository, kind: PooledGitKind, 
   const child = await findChild(key, repo, kind, place)
   if (!child || child.waiting >= waitingMax) return null
   child.waiting++
-  const mine = child.tail.then(() => talkInTurn(key, child, talk))
+  const mine = child.tail.then(() => talkInTurn(key, child, kind, talk))
   child.tail = mine
   return mine.finally(() => child.waiting--)
 }
@@ -216,11 +217,17 @@ async function end(child: Child): Promise<void> {
   if (child.scratch !== null) await removeScratch(child.scratch).catch(sweptLater)
 }
 
-async function talkInTurn<T>(key: string, child: Child, talk: Talk<T>): Promise<T | null> {
+async function talkInTurn<T>(key: string, child: Child, { args }: PooledGitKind, talk: Talk<T>): Promise<T | null> {
+  const observed = child.ended ? null : observeProcess(args, 'local', true)
   const leave = child.ended ? null : await enterLane('local', { key }).catch(() => null)
-  if (leave === null) return null
+  if (leave === null) {
+    observed?.ended({ failure: 'busy', code: null })
+    return null
+  }
   const since = performance.now()
+  let failure: string | null = null
   child.asked++
+  observed?.started()
   try {
     const answer = await talk((question, read) => ask(child, question, read), join(child.scratch ?? '', 'objects'))
     // The folder is removed with the process, perhaps before the caller had taken everything from it.
@@ -228,10 +235,12 @@ async function talkInTurn<T>(key: string, child: Child, talk: Talk<T>): Promise<
   } catch {
     // After an error the answers of this process can no longer be matched, so a separate git finds out what is wrong.
     if (performance.now() - since >= answerMsMax) slow.set(key, true)
+    failure = 'no_answer'
     child.git.kill('aborted')
     child.ended = true
     return null
   } finally {
+    observed?.ended({ failure, code: null })
     leave()
     waitIdly(key, child)
   }
