@@ -51,6 +51,8 @@ describe('the architecture rules themselves', () => {
     ['noSkippedTests', 'packages/server/src/a.test.ts', `test.${'skip'}('x', () => {})`],
     ['kebabCase', 'packages/server/src/mergeButton.ts', ''],
     ['clientsLoadNoSchema', 'packages/cli/src/main.ts', `import { z } from 'zod'`],
+    ['tracesAreLazy', 'packages/server/src/http/a.ts', `import { trace } from '@opentelemetry/api'`],
+    ['tracesAreLazy', 'packages/server/src/tracing/start.ts', `import { x } from './open-telemetry.ts'`],
     ['sqlInStores', 'packages/server/src/apps/a.ts', `await db.selectFrom('apps').execute()`],
     ['sqlInStores', 'packages/server/src/apps/a.ts', `await deleteRows(db, 'apps', { slug })`],
     ['sqlInStores', 'packages/server/src/apps/a.ts', 'sql<{ at: string }>`select 1`'],
@@ -76,6 +78,7 @@ describe('the architecture rules themselves', () => {
     ['environmentInConfigAlone', 'packages/server/src/config.ts', `parseConfig(process.env)`],
     ['environmentInConfigAlone', 'packages/server/src/a.ts', `// process.env is read in config.ts`],
     ['clientsLoadNoSchema', 'packages/cli/src/main.ts', `import type { z } from 'zod'`],
+    ['tracesAreLazy', 'packages/server/src/tracing/start.ts', `const { x } = await import('./open-telemetry.ts')`],
     ['sqlInStores', 'packages/server/src/apps/log-store.ts', `await db.selectFrom('apps').execute()`],
   ]
   for (const [name, path, text] of right) {

@@ -177,6 +177,15 @@ export const clientsLoadNoSchema: Rule = (files) => {
   })
 }
 
+/** A server without a collector loads nothing of the SDK. */
+export const tracesAreLazy: Rule = (files) =>
+  eachImport(files, (file, found) => {
+    if (!isProgram(file.path) || found.isType || found.isLazy) return null
+    const ofSdk = /^packages\/server\/src\/tracing\/(?:open-telemetry|watched-exporter)\.ts$/
+    const isSdk = found.target.startsWith('@opentelemetry/') || ofSdk.test(resolved(file.path, found.target))
+    return isSdk && !ofSdk.test(file.path) ? `imports ${found.target}: only tracing/start.ts does, lazily` : null
+  })
+
 /** The types of one room may name one another; a larger circle means that everything names everything. */
 const typeCircleMax = 6
 
@@ -257,6 +266,7 @@ export const rules: Record<string, Rule> = {
   noSkippedTests,
   kebabCase,
   clientsLoadNoSchema,
+  tracesAreLazy,
   noImportCircles,
   sqlInStores,
   tablesChangedByTheirFolder,

@@ -33,6 +33,7 @@ import { readPressure } from './sandboxes/pressure.ts'
 import { Heartbeat } from './scheduler/heartbeat.ts'
 import { SessionFeed } from './sessions/conversation/feed.ts'
 import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
+import { noTracing } from './tracing/tracing.ts'
 import { WarmPool } from './sessions/warm/pool.ts'
 
 export interface Built {
@@ -43,10 +44,15 @@ export interface Built {
   close(): Promise<void>
 }
 
-type Start = Pick<Deps, 'log' | 'redaction'> & Pick<StartupHooks, 'makeDriver'> & { folderId: string }
+type Start = Pick<Deps, 'log' | 'redaction'> &
+  Partial<Pick<Deps, 'tracing'>> &
+  Pick<StartupHooks, 'makeDriver'> & { folderId: string }
 
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
-export async function buildDeps(config: Config, { log, redaction, folderId, makeDriver }: Start): Promise<Built> {
+export async function buildDeps(
+  config: Config,
+  { log, redaction, tracing = noTracing, folderId, makeDriver }: Start,
+): Promise<Built> {
   refuseUnfinishedRestore(config)
   const runDir = await makeRunDir(config)
   const embedded =
@@ -93,6 +99,7 @@ export async function buildDeps(config: Config, { log, redaction, folderId, make
       sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
+      tracing,
       relaySocket: join(runDir, 'relay', 'relay.sock'),
       heartbeat: new Heartbeat(),
       log,
@@ -127,6 +134,7 @@ export function assembleDeps({ db, locks }: Pick<Database, 'db' | 'locks'>, own:
     db,
     locks,
     localLocks: new LocalLocks(),
+    tracing: noTracing,
     feed: new SessionFeed(),
     hold: Hold.none(),
     homeGate: new HomeGate(),

@@ -16,6 +16,7 @@ import { readNetwork } from './config/network.ts'
 import { readSandboxes } from './config/sandboxes.ts'
 import { readRetention } from './config/retention.ts'
 import { Settings } from './config/settings.ts'
+import { readTracing } from './config/tracing.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
 export type Config = ReturnType<typeof parseConfig>
@@ -40,6 +41,9 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
       ),
     ),
     SVC_METRICS_TOKEN: config.metricsToken,
+    ...Object.fromEntries(
+      (config.tracing?.secrets ?? []).map((value, index) => [`header ${index + 1} of the collector`, value] as const),
+    ),
     SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
     SVC_OIDC_CLIENT_SECRET: config.oidc?.clientSecret ?? null,
     AWS_SECRET_ACCESS_KEY: config.objectStore.credentials?.secretAccessKey ?? null,
@@ -127,7 +131,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     mergeTriesMs: 10_000,
     github: readGitHub(settings),
     roles: readRoles(settings),
-    log: settings.choice('SVC_LOG', ['json', 'pretty'], process.stdout.isTTY ? 'pretty' : 'json'),
+    ...readObservation(settings),
     /** Where tests end, delay or fail the server; only when run from source. */
     failpoints: readFailpoints(settings),
     /** Where `npm run release` puts programs for other platforms. */
@@ -170,6 +174,14 @@ function readSecrets(settings: Settings) {
       isMetricsToken,
       'must be 16 to 512 letters, digits and signs without spaces.',
     ),
+  }
+}
+
+function readObservation(settings: Settings) {
+  return {
+    log: settings.choice('SVC_LOG', ['json', 'pretty'], process.stdout.isTTY ? 'pretty' : 'json'),
+    /** The collector of traces; null when there is none. */
+    tracing: readTracing(settings),
   }
 }
 

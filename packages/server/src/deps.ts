@@ -22,6 +22,7 @@ import type { Heartbeat } from './scheduler/heartbeat.ts'
 import type { DaemonAddress } from './sandboxes/daemon-client.ts'
 import type { SessionFeed } from './sessions/conversation/feed.ts'
 import type { SessionWithSandbox } from './sessions/store.ts'
+import type { Span, Tracing } from './tracing/tracing.ts'
 import type { SaveOutcome } from './sessions/unfinished-work/save-outcome.ts'
 
 /** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they use. */
@@ -40,6 +41,8 @@ export interface Deps {
   disk: DiskWatch
   egress: EgressGate
   metrics: Metrics
+  /** Spans for the collector of the operator. */
+  tracing: Tracing
   feed: SessionFeed
   /** Wakes readers of project events. */
   events: EventNotifier
@@ -92,6 +95,8 @@ export interface SessionRunner {
   daemonOf(sessionId: string): DaemonAddress | null
   followerOf(sessionId: string):
     | {
+        /** `current` is the span of the running turn. */
+        span: { readonly current: Span | null }
         storeNow(): Promise<void>
         runtimeRestarted(): Promise<void>
         promptCancelled(prompt: { prompt_id: string }, reason: string): void

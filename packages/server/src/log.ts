@@ -10,10 +10,11 @@ export function makeLog(
   format: 'json' | 'pretty',
   redact: (text: string) => string,
   write: (line: string) => void = (line) => void process.stderr.write(line),
+  ids: () => object = () => ({}),
 ): Logger {
   const paths = ['*.authorization', '*.cookie', '*.token', '*.secret_key', '*.password']
   // The facts of a line itself win.
-  const options = { level: 'info', base: null, redact: paths, mixin: () => ({ ...requestFacts() }) }
+  const options = { level: 'info', base: null, redact: paths, mixin: () => ({ ...requestFacts(), ...ids() }) }
   const redacted = (line: string) => redactLine(line, redact)
   return format === 'json'
     ? pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line) => write(redacted(line)) })

@@ -32,6 +32,7 @@ import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfo } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
+import { startTracing } from './tracing/start.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
 
@@ -70,8 +71,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
 
 async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const redaction = new Redaction(operatorSecrets(config))
-  const log = makeLog(config.log, (text) => redaction.everything(text))
-  logUnhandledRejections(log)
+  const { log, tracing, endTracing } = await openLog(config, redaction)
   const shutdown = new Shutdown({ log })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutdown.begin(signal))
   const listener = new Listener({
@@ -84,7 +84,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const folder = await orClose(lockFolder(config.dataDir), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
-  const parts = { log, redaction, folderId: folder.folderId, makeDriver: hooks.makeDriver }
+  const parts = { log, redaction, tracing, folderId: folder.folderId, makeDriver: hooks.makeDriver }
   const built = await orClose(shutdown.wait('the start', buildDeps(config, parts)), listener)
   const { deps } = built
   deps.metrics.watchListener(listener)
@@ -141,10 +141,20 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
     await shutdown.wait('the database', built.close())
+    await shutdown.wait('the last traces', endTracing())
     await tidyRunDir(built.runDir)
   }
   shutdown.over()
   folder.release()
+}
+
+/** With the ids of traces in its lines, where there is a collector. */
+async function openLog(config: Config, redaction: Redaction) {
+  const { tracing, close: endTracing } = await startTracing(config, () => log)
+  const redact = (text: string) => redaction.everything(text)
+  const log: Deps['log'] = makeLog(config.log, redact, undefined, () => tracing.ids())
+  logUnhandledRejections(log)
+  return { log, tracing, endTracing }
 }
 
 async function join(deps: Deps, options: InstanceOptions): Promise<RunningHeartbeat> {

@@ -170,6 +170,23 @@ export const settings: Readonly<Record<string, Setting>> = {
     summary: 'Token that allows /metrics from other machines',
     secret: true,
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    summary: 'URL of an OpenTelemetry collector; turns traces on',
+    example: 'http://127.0.0.1:4318',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
+    summary: 'The same for traces alone, as the whole URL',
+    example: 'https://collector.example.com/v1/traces',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: { summary: 'Headers for the collector, like name=value', secret: true },
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: { summary: 'The same for traces alone', secret: true },
+  OTEL_SERVICE_NAME: { summary: 'Name of the service in traces', example: 'svc' },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    summary: 'More attributes of every trace, like name=value',
+    example: 'deployment.environment.name=production',
+  },
+  OTEL_TRACES_SAMPLER: { summary: 'Which requests and jobs have a trace', example: 'parentbased_traceidratio' },
+  OTEL_TRACES_SAMPLER_ARG: { summary: 'Share of the traces, for the samplers with traceidratio', example: '0.1' },
   SVC_ROLES: { summary: 'Role of this process', example: 'api,worker' },
   SVC_LOG: { summary: 'Format of the log: json or pretty', example: 'json' },
 }

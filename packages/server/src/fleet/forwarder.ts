@@ -12,16 +12,19 @@ import { labelOf, send } from '../http/admission/other-origin.ts'
 import { addressOf, type ListenedRequest } from '../http/connections/client-address.ts'
 import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
+import { idsOf, methodOf } from '../http/request-span.ts'
 import { inAMoment, replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
 import { challenge, gitLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
+import type { Span } from '../tracing/tracing.ts'
 import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
 import { isReachable } from './reachable.ts'
-import { movedHeader, peerHeader, readForward, removePeerHeaders, signForward } from './peer-header.ts'
+import { movedHeader, peerHeader, readForward, removeHeader, signForward } from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
+import { admitTrace, keyOf, traceHeaders } from './peer-trace.ts'
 import type { Peer } from './store.ts'
 
 /** What servers ask each other, with a proof of their own in each request. */
@@ -40,10 +43,12 @@ const claimed = new WeakSet<IncomingMessage>()
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
+  const traceKey = keyOf(deps.keyring)
   const homes = new Homes(deps)
   const reach = (peer: Peer, request: ListenedRequest) => ({
     peerUrl: peer.peer_url,
     trust: peerTls.trust(peer),
+    trace: traceHeaders(deps),
     signature: signForward(key, request, {
       to: peer.server_name,
       at: deps.now().getTime(),
@@ -55,10 +60,11 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
 
   return {
     admit(request) {
+      admitTrace(traceKey, request)
       if (request.headers[peerHeader] === undefined) return null
       const { serverName } = deps
       const forwarded = readForward(key, request, { serverName, now: deps.now().getTime() })
-      removePeerHeaders(request)
+      removeHeader(request, peerHeader)
       claimed.add(request)
       return forwarded
     },
@@ -160,7 +166,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
         return false
       }
       if (to.kind === 'absent') return refuse(request, concerned, () => sent(response, absent(request, to)))
-      const failure = await passWatched(request, response, to)
+      const failure = await passTraced(request, response, to)
       if (failure === null) return true
       if (to.projectId !== null) homes.forget(to.projectId)
       if (failure !== 'moved')
@@ -186,18 +192,36 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     return { signal: dead.signal, end: () => clearInterval(looking) }
   }
 
-  async function passWatched(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+  /** The span ends when the answer begins, as that of a request that this server answers. */
+  function passTraced(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+    const method = methodOf(request.method ?? 'GET')
+    const ids = idsOf(routedPath(request.url))
+    const attributes = { ...ids, 'http.request.method': method, 'svc.peer': peer.server_name }
+    return deps.tracing.span(`${method} forwarded`, { kind: 'server', parent: 'none', attributes }, (span) =>
+      passWatched(request, response, { peer, span }),
+    )
+  }
+
+  async function passWatched(
+    request: ListenedRequest,
+    response: ServerResponse,
+    { peer, span }: { peer: Peer; span: Span },
+  ) {
     const watching = watch(peer)
     const sentAt = performance.now()
     let isAnswered = false
-    const began = () => {
+    const began = (status: number) => {
       isAnswered = true
+      span.set({ 'http.response.status_code': status })
+      span.end()
       deps.metrics.forwardedAnswer(peer.server_name, (performance.now() - sentAt) / 1000)
     }
     try {
       const to = { ...reach(peer, request), signal: watching.signal, began }
       const failure = await passRequest(request, response, to)
-      if (!isAnswered) deps.metrics.forwarded(peer.server_name, failure ?? 'left')
+      if (isAnswered) return failure
+      deps.metrics.forwarded(peer.server_name, failure ?? 'left')
+      span.fail(failure ?? 'left')
       return failure
     } finally {
       watching.end()

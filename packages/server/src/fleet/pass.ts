@@ -19,10 +19,12 @@ interface Passed {
   trust: PeerTrust | null
   /** The value of the header that vouches for the request. */
   signature: string
+  /** The header by which the other server goes on in the trace of this one. */
+  trace: Record<string, string>
   /** Aborted when that server has died while this one waits for its answer. */
   signal: AbortSignal
   /** Called when that server has begun an answer, which is the client's. */
-  began: () => void
+  began: (status: number) => void
 }
 
 /** Resolves when the answer is complete. */
@@ -54,15 +56,16 @@ const wholeBytesMax = 256 * 1024
 async function passRead(
   request: IncomingMessage,
   response: ServerResponse,
-  { peerUrl, trust, signature, signal, began }: Passed,
+  passed: Passed,
 ): Promise<NotPassed | 'not sent' | null> {
+  const { peerUrl, trust, signal, began } = passed
   const left = new AbortController()
   // Aborting a request that has ended costs a tenth of the hop.
   response.once('close', () => response.writableFinished || left.abort())
   // fetch would name the encodings that it knows, and the client may know none.
   const encodings = request.headers['accept-encoding'] === undefined ? ['Accept-Encoding', 'identity'] : []
   const { method = 'GET', url = '' } = request
-  const options = { method, headers: pairsOf([...headersOf(request, signature), ...encodings]), redirect: 'manual' }
+  const options = { method, headers: pairsOf([...headersOf(request, passed), ...encodings]), redirect: 'manual' }
   const signals = AbortSignal.any([left.signal, signal])
   const answer = await fetch(`${peerUrl}${url}`, {
     ...options,
@@ -72,7 +75,7 @@ async function passRead(
   } as object).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
   if (answer.headers.get(movedHeader) !== null) return 'moved'
-  began()
+  began(answer.status)
   response.writeHead(answer.status, answer.statusText, asObject(passedHeaders([...answer.headers].flat(), whole)))
   const length = Number(answer.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
   try {
@@ -102,18 +105,15 @@ function pairsOf(rawHeaders: string[]): [string, string][] {
   return Array.from({ length: rawHeaders.length / 2 }, (_, i) => [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!])
 }
 
-function passWhole(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { peerUrl, trust, signature, signal, began }: Passed,
-): Promise<NotPassed | null> {
+function passWhole(request: IncomingMessage, response: ServerResponse, passed: Passed): Promise<NotPassed | null> {
+  const { peerUrl, trust, signal, began } = passed
   return new Promise((resolve) => {
     const out = (trust === null ? httpRequest : httpsRequest)({
       ...addressOf(peerUrl),
       ...trust,
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      headers: asObject([...headersOf(request, signature), ...framingOf(request)]),
+      headers: asObject([...headersOf(request, passed), ...framingOf(request)]),
       setHost: false,
       // A connection of its own: a pooled one can close at the moment it is used, and a write must not be sent twice.
       agent: false,
@@ -134,7 +134,7 @@ function passWhole(
         resolve('moved')
         return
       }
-      began()
+      began(answer.statusCode ?? 200)
       response.writeHead(
         answer.statusCode ?? 200,
         answer.statusMessage,
@@ -176,10 +176,11 @@ export function passUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  { peerUrl, trust, signature, signal, began, failed }: Passed & { failed: () => void },
+  passed: Passed & { failed: () => void },
 ): void {
+  const { peerUrl, trust, signal, began, failed } = passed
   const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
-  const lines = [...headersOf(request, signature), 'Connection', 'Upgrade', 'Upgrade', upgrade]
+  const lines = [...headersOf(request, passed), 'Connection', 'Upgrade', 'Upgrade', upgrade]
   const address = addressOf(peerUrl)
   const upstream = trust === null ? connect(address) : connectTls({ ...address, ...trust })
   signal.addEventListener('abort', () => upstream.destroy(new Error('That server does not answer.')), { once: true })
@@ -187,7 +188,7 @@ export function passUpgrade(
     requestHead: `${request.method} ${request.url} HTTP/1.1\r\n${asLines(lines)}\r\n`,
     head,
     answerHeaders(raw) {
-      began()
+      began(switchingProtocols)
       return passedHeaders(raw, whole)
     },
     failed,
@@ -200,15 +201,16 @@ export function addressOf(peerUrl: string): { host: string; port: number } {
 }
 
 /** The host stays the one that the client named: previews and cookies depend on it. */
-function headersOf({ rawHeaders }: IncomingMessage, signature: string): string[] {
+function headersOf({ rawHeaders }: IncomingMessage, { signature, trace }: Passed): string[] {
   const hosts = headerLines(rawHeaders, 'host').flatMap((host) => ['Host', host])
   // This server has answered it already.
-  const passed = passedHeaders(rawHeaders, (name, value) => (name === 'expect' ? null : value))
-  return [...hosts, ...passed, peerHeader, signature]
+  const own = passedHeaders(rawHeaders, (name, value) => (name === 'expect' ? null : value))
+  return [...hosts, ...own, peerHeader, signature, ...Object.entries(trace).flat()]
 }
 
 function framingOf({ rawHeaders }: IncomingMessage): string[] {
   return headerLines(rawHeaders, 'transfer-encoding').length > 0 ? ['Transfer-Encoding', 'chunked'] : []
 }
 
+const switchingProtocols = 101
 const whole = (_name: string, value: string) => value

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { IncomingMessage } from 'node:http'
-import { peerHeader, readForward, readOwn, removePeerHeaders, signForward, signOwn } from './peer-header.ts'
+import { peerHeader, readForward, readOwn, removeHeader, signForward, signOwn } from './peer-header.ts'
 
 const key = Buffer.alloc(32, 1)
 const at = Date.parse('2026-11-24T12:00:00Z')
@@ -38,7 +38,7 @@ test('believes nothing else', () => {
 
 test('removes the header before any handler sees it', () => {
   const arrived = received('anything')
-  removePeerHeaders(arrived)
+  removeHeader(arrived, peerHeader)
   expect(arrived.headers).toEqual({ host: 'svc.example' })
   expect(arrived.rawHeaders).toEqual(['Host', 'svc.example'])
 })

@@ -86,10 +86,9 @@ export function readOwn(
   return { from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
 }
 
-/** Removes the headers of servers, so that no handler, log or program sees them. */
-export function removePeerHeaders(request: IncomingMessage): void {
-  delete request.headers[peerHeader]
+/** Removes a header of servers, so that no handler, log or program sees it. */
+export function removeHeader(request: IncomingMessage, name: string): void {
+  delete request.headers[name]
   const { rawHeaders } = request
-  for (let i = rawHeaders.length - 2; i >= 0; i -= 2)
-    if (rawHeaders[i]!.toLowerCase() === peerHeader) rawHeaders.splice(i, 2)
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2) if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2)
 }

@@ -9,7 +9,13 @@ interface RequestFacts {
 
 const current = new AsyncLocalStorage<RequestFacts>()
 
+/** The ids in a path of the API, for the span of its request. */
+export function idsInPath(path: string) {
+  return { project: ofProject.exec(path)?.[1], session: ofSession.exec(path)?.[1], cr: ofChangeRequest.exec(path)?.[1] }
+}
+
 const aUuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const ofProject = new RegExp(`/projects/(${aUuid})(?:/|$)`, 'i')
 const ofSession = new RegExp(`/sessions/(${aUuid})(?:/|$)`, 'i')
 const ofChangeRequest = new RegExp(`/change-requests/(${aUuid})(?:/|$)`, 'i')
 

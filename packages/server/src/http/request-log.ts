@@ -7,9 +7,7 @@ import { errorResponse } from './reply-error.ts'
 import { duringRequest } from './request-context.ts'
 import type { AppContext, Bindings } from './request-info.ts'
 import { clientAddress } from './request-info.ts'
-
-const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-const methodOf = (method: string) => (knownMethods.has(method) ? method : 'other')
+import { idsOf, methodOf } from './request-span.ts'
 
 /** The matched pattern, so that a metric has as many series as there are routes. */
 function routeOf(c: Context): string {
@@ -21,7 +19,7 @@ const urlBytesMax = 16 * 1024
 
 /** Gives every request its id and one log line. Paths only: a query can hold secrets. */
 export function requestLog(
-  deps: Pick<Deps, 'log' | 'metrics' | 'newId'>,
+  deps: Pick<Deps, 'log' | 'metrics' | 'newId' | 'tracing'>,
 ): MiddlewareHandler<{ Bindings: Bindings; Variables: { requestId: string } }> {
   return async (c, next) => {
     const started = performance.now()
@@ -29,27 +27,47 @@ export function requestLog(
     c.set('requestId', id)
     if (c.req.url.length > urlBytesMax)
       return errorResponse(new ServiceError('invalid', 'The URL of this request is too long.'), id)
-    await duringRequest({ id, path: c.req.path }, next)
-    const answer = cutWhenBroken(c.res, (error) => {
-      deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'a response was cut off')
-      const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing
-      outgoing?.destroy()
-      return { isCut: outgoing !== undefined }
+    await traced(deps, c, id, async () => {
+      await duringRequest({ id, path: c.req.path }, next)
+      const answer = cutWhenBroken(c.res, (error) => {
+        deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'a response was cut off')
+        const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing
+        outgoing?.destroy()
+        return { isCut: outgoing !== undefined }
+      })
+      // Assigning it turns a text into a stream.
+      if (answer !== c.res) c.res = answer
+      const seconds = (performance.now() - started) / 1000
+      deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: c.res.status }, seconds)
+      deps.log.debug(
+        {
+          request_id: id,
+          method: c.req.method,
+          path: c.req.path,
+          status: c.res.status,
+          ms: Math.round(seconds * 10_000) / 10,
+          address: clientAddress(c as AppContext),
+        },
+        'request',
+      )
     })
-    // Assigning it turns a text into a stream.
-    if (answer !== c.res) c.res = answer
-    const seconds = (performance.now() - started) / 1000
-    deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: c.res.status }, seconds)
-    deps.log.debug(
-      {
-        request_id: id,
-        method: c.req.method,
-        path: c.req.path,
-        status: c.res.status,
-        ms: Math.round(seconds * 10_000) / 10,
-        address: clientAddress(c as AppContext),
-      },
-      'request',
-    )
   }
+}
+
+/** Until the response starts, as the metric of requests. Only another server may name the trace that it goes on in. */
+function traced(deps: Pick<Deps, 'tracing'>, c: Context, id: string, answer: () => Promise<void>): Promise<void> {
+  const method = methodOf(c.req.method)
+  const parent = (c.env as Partial<Bindings> | undefined)?.incoming?.svcTrace ?? 'none'
+  const attributes = { ...idsOf(c.req.path), 'http.request.method': method, 'svc.request_id': id }
+  return deps.tracing.span(method, { kind: 'server', parent, attributes }, async (span) => {
+    await answer()
+    const { status } = c.res
+    const route = routeOf(c)
+    if (route !== 'none') {
+      span.rename(`${method} ${route}`)
+      span.set({ 'http.route': route })
+    }
+    span.set({ 'http.response.status_code': status })
+    if (status >= 500) span.fail(String(status))
+  })
 }

@@ -25,10 +25,11 @@ import { CallRate } from './usage/rate.ts'
 import { asChat, messagesAnswer, type MessagesRequest } from './scripted/anthropic-format.ts'
 import { type ChatRequest, nextMove } from './scripted/scripted.ts'
 import { type Answer, completion } from './scripted/chat-format.ts'
+import type { SpanAttributes } from '../tracing/tracing.ts'
 import { errorInShape, type ModelRequest, readRequest } from './shapes.ts'
 import { followSavedUpstream } from './upstreams/saved-upstream.ts'
 import { addUsage, type Spender } from './store.ts'
-import { callUpstreams } from './upstreams/call.ts'
+import { callUpstreams, type UpstreamCall } from './upstreams/call.ts'
 import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams/upstreams.ts'
 
 /** Conversations exceed the API's 1 MiB limit; this one still bounds memory. */
@@ -78,6 +79,8 @@ interface Caller {
   spender: Spender
   /** The model of the session, for requests that name none. */
   model: string
+  /** Names that an operator configured. */
+  names: readonly string[]
   scripted: boolean
   /** Whether to replace a requested model by `model`. */
   isReplaced: (model: string) => boolean
@@ -91,7 +94,7 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   const { account_id, project_id, session_id } = session
   const spender = { account_id, project_id, session_id }
   if (session.model === scriptedModelName)
-    return { spender, model: scriptedModelName, scripted: true, isReplaced: () => false }
+    return { spender, model: scriptedModelName, names: [], scripted: true, isReplaced: () => false }
   await followSavedUpstream(deps, upstreams)
   const catalog = await modelCatalog(deps)
   const standard = defaultModel(catalog)
@@ -102,6 +105,7 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   return {
     spender,
     model: session.model === null ? standard : bareModelName(session.model),
+    names: catalog.names,
     scripted: false,
     // A running sandbox keeps the default it started with, which an owner may have replaced since.
     isReplaced: (model) => session.model === null && catalog.source === 'saved' && !offersModel(catalog, model),
@@ -151,7 +155,8 @@ async function forward(
     const headers = shape === 'anthropic' ? versionsOf(c) : {}
     const { body } = reservation
     const { signal } = c.req.raw
-    response = await callUpstreams(deps, upstreams, { shape, path, model: ask.model, body, headers, signal })
+    const call = { shape, path, model: ask.model, body, headers, signal }
+    response = await tracedCall(deps, caller, call, () => callUpstreams(deps, upstreams, call))
   } catch (error) {
     reservation.settle(null)
     throw error
@@ -164,6 +169,33 @@ async function forward(
     ended: reservation.settle,
   }
   return meterResponse(response, ask, metering)
+}
+
+/** Until the answer begins. In the trace of the agent's turn, when this server follows its session. */
+function tracedCall(
+  { tracing, sessions }: Pick<Deps, 'tracing' | 'sessions'>,
+  { names, spender }: Caller,
+  { shape, model }: Pick<UpstreamCall, 'shape' | 'model'>,
+  call: () => Promise<Response>,
+): Promise<Response> {
+  const turn = sessions.followerOf(spender.session_id)?.span.current ?? null
+  const attributes: SpanAttributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': shape,
+    ...(names.includes(model) ? { 'gen_ai.request.model': model } : {}),
+    'svc.project_id': spender.project_id,
+    'svc.session_id': spender.session_id,
+  }
+  return tracing.span(
+    'chat',
+    { kind: 'client', attributes, ...(turn === null ? {} : { parent: turn }) },
+    async (span) => {
+      const response = await call()
+      span.set({ 'http.response.status_code': response.status })
+      if (!response.ok) span.fail(String(response.status))
+      return response
+    },
+  )
 }
 
 async function meterResponse(response: Response, ask: ModelRequest, metering: Metering): Promise<Response> {

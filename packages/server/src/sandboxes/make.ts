@@ -16,7 +16,7 @@ interface NewSandbox {
 }
 
 export async function makeSandbox(
-  deps: Pick<Deps, 'config' | 'egress' | 'relaySocket'>,
+  deps: Pick<Deps, 'config' | 'egress' | 'relaySocket' | 'tracing'>,
   driver: SandboxDriver,
   input: NewSandbox,
   signal: AbortSignal,
@@ -27,17 +27,16 @@ export async function makeSandbox(
   const egressSocket = await deps.egress.open(sandboxId, patterns, { project_id: input.projectId })
   const setup: Record<string, string> = settings.setup === undefined ? {} : { SVC_SANDBOX_SETUP: settings.setup }
   try {
-    return await driver.create(
-      {
-        sandboxId,
-        env: { ...input.env, ...setup },
-        limits: limitsOf(deps, settings),
-        relaySocket: input.reachesService === false ? null : deps.relaySocket,
-        egressSocket,
-        image: input.image,
-      },
-      signal,
-    )
+    const spec = {
+      sandboxId,
+      env: { ...input.env, ...setup },
+      limits: limitsOf(deps, settings),
+      relaySocket: input.reachesService === false ? null : deps.relaySocket,
+      egressSocket,
+      image: input.image,
+    }
+    const attributes = { 'svc.project_id': input.projectId, 'svc.sandbox_driver': driver.name }
+    return await deps.tracing.span('make sandbox', { attributes }, () => driver.create(spec, signal))
   } catch (error) {
     await deps.egress.close(sandboxId)
     throw error

@@ -9,7 +9,10 @@ import { sandboxKey } from './key.ts'
 import { makeSandbox } from './make.ts'
 import { projectImage } from './project-image.ts'
 
-export type WorkloadDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'redaction' | 'egress' | 'relaySocket'>
+export type WorkloadDeps = Pick<
+  Deps,
+  'db' | 'config' | 'keyring' | 'log' | 'redaction' | 'egress' | 'relaySocket' | 'tracing'
+>
 
 /** `settings` and the image of `commit` decide the isolation: limits, hosts and programs. */
 export async function makeWorkloadSandbox(

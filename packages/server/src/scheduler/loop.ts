@@ -31,7 +31,7 @@ export interface Job {
   ended?(): Promise<void>
 }
 
-type LoopDeps = Pick<Deps, 'log' | 'metrics' | 'heartbeat'>
+type LoopDeps = Pick<Deps, 'log' | 'metrics' | 'tracing' | 'heartbeat'>
 
 /**
  * Runs each job for ever, one run at a time. A failed run is logged and the next one comes as usual. No run begins while
@@ -46,7 +46,7 @@ export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps, 
 async function runForEver(
   job: Job,
   signal: AbortSignal,
-  { metrics, trouble, heartbeat, waker }: LoopDeps & { trouble: JobTrouble; waker: JobWaker | undefined },
+  { metrics, tracing, trouble, heartbeat, waker }: LoopDeps & { trouble: JobTrouble; waker: JobWaker | undefined },
 ) {
   const inbox = waker?.inboxOf(job.wakeOn ?? []) ?? new Inbox()
   let changed: Changed = 'all'
@@ -60,7 +60,8 @@ async function runForEver(
     const seconds = () => (performance.now() - started) / 1000
     let next: Next = 'again'
     try {
-      next = (await job.run(signal, changed)) ?? null
+      const of = changed
+      next = (await tracing.job(job.name, () => job.run(signal, of))) ?? null
       metrics.jobRun(job.name, 'success', seconds())
       trouble.worked(job.name)
     } catch (error) {

@@ -11,6 +11,8 @@ export interface ListenedRequest extends IncomingMessage {
   /** Another server forwarded it, so this one answers. */
   svcForwarded?: boolean
   svcAddress?: string
+  /** The trace of the server that sent the request. */
+  svcTrace?: string
 }
 
 export function addressOf(request: ListenedRequest | undefined): string {

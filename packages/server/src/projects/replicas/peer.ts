@@ -4,6 +4,7 @@ import type { RefValue, ReplicaMark } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { serverHeader, serverKeyPurpose, signOwn } from '../../fleet/peer-header.ts'
 import { fetchTrust } from '../../fleet/peer-tls.ts'
+import { traceHeaders } from '../../fleet/peer-trace.ts'
 import type { Keeper } from './store.ts'
 
 export const replicaPath = '/v1/replicas'
@@ -29,7 +30,7 @@ export class PeerFailure extends Error {
   }
 }
 
-type PeerDeps = Pick<Deps, 'config' | 'keyring' | 'now' | 'peerTls' | 'serverName'>
+type PeerDeps = Pick<Deps, 'config' | 'keyring' | 'now' | 'peerTls' | 'serverName' | 'tracing'>
 
 interface Asked {
   method: 'GET' | 'POST'
@@ -40,7 +41,12 @@ interface Asked {
 }
 
 /** Null for an answer without a body. Throws `PeerFailure`. */
-export async function askPeer<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeoutMs }: Asked): Promise<T> {
+export function askPeer<T>(deps: PeerDeps, peer: Keeper, asked: Asked): Promise<T> {
+  const attributes = { 'http.request.method': asked.method, 'svc.peer': peer.server_name }
+  return deps.tracing.span(`${asked.method} copy`, { kind: 'client', attributes }, () => send<T>(deps, peer, asked))
+}
+
+async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeoutMs }: Asked): Promise<T> {
   const key = deps.keyring.derive(serverKeyPurpose)
   const between = { from: deps.serverName, to: peer.server_name }
   const options = {
@@ -48,6 +54,7 @@ export async function askPeer<T>(deps: PeerDeps, peer: Keeper, { method, path, b
     headers: {
       host: new URL(deps.config.publicUrl).host,
       [serverHeader]: signOwn(key, { method, path }, between, deps.now().getTime()),
+      ...traceHeaders(deps),
       ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     },
     ...(body === undefined ? {} : { body, duplex: 'half' }),

@@ -51,7 +51,17 @@ const hasMax = 500
 
 type ReplicasDeps = Pick<
   Deps,
-  'config' | 'db' | 'heartbeat' | 'home' | 'keyring' | 'peerTls' | 'localLocks' | 'log' | 'now' | 'serverName'
+  | 'config'
+  | 'db'
+  | 'heartbeat'
+  | 'home'
+  | 'keyring'
+  | 'peerTls'
+  | 'localLocks'
+  | 'log'
+  | 'now'
+  | 'serverName'
+  | 'tracing'
 >
 type Store = Pick<Repository, 'dir' | 'group'>
 

@@ -19,6 +19,7 @@ import { upsertMessage } from './message-store.ts'
 import type { StoredConversation } from './stored.ts'
 import { readSubAgents } from './sub-agents.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
+import type { TurnSpan } from './turn-span.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
 
@@ -41,6 +42,7 @@ export class Follower {
   /** Resolves once what happened while no server followed is known. While a runtime sleeps, nothing did. */
   readonly caughtUp = Promise.withResolvers<void>()
   readonly questions: AgentQuestions
+  readonly span: TurnSpan
   #turnsBegun = 0
   #begunBy: string | null = null
   /** The turn whose end was not published, because another prompt was waiting. */
@@ -93,6 +95,7 @@ export class Follower {
       /** The runtime sleeps already, which a stream would wake. */
       isAsleep?: boolean
       redactor: Redactor
+      span: TurnSpan
       on: RuntimeEvents
     },
   ) {
@@ -113,6 +116,8 @@ export class Follower {
       shown: () => this.#publisher.shown(),
     })
     this.turn = input.turn
+    this.span = input.span
+    if (this.turn === 'busy') this.span.begin()
     this.#rest = new Rest(deps, input.on.sleepChanged)
     this.#prompt = input.prompt
     if (input.stored !== null) {
@@ -160,7 +165,8 @@ export class Follower {
     this.#begunBy = prompt.prompt_id
     this.#conversation.attach(prompt.attachments)
     if (begins) {
-      if (this.turn === 'busy') this.#ended.push(this.#conversation.failure())
+      if (this.turn === 'busy') this.#turnEnded(this.#conversation.failure())
+      if (this.turn === 'busy') this.span.begin()
       this.#prompt = prompt
       this.#isUndelivered = true
       this.#turnBeganAt = Date.now()
@@ -243,6 +249,7 @@ export class Follower {
   async stop({ isOver }: { isOver: boolean } = { isOver: true }): Promise<void> {
     this.#stop.abort()
     this.#rest.end()
+    this.span.end('left')
     await this.#followed
     await this.questions.finished()
     if (this.#storeTimer !== null) clearTimeout(this.#storeTimer)
@@ -412,12 +419,18 @@ export class Follower {
     const turn = status === 'error' ? 'idle' : status
     if (turn === this.turn && status !== 'error') return
     this.turn = turn
-    if (turn === 'idle') this.#ended.push(error)
+    if (turn === 'idle') this.#turnEnded(error)
+    else this.span.begin()
     if (error !== null && error.code !== abortedCode) this.#showFailure(error)
     // The messages of the turn are published before its end.
     this.#publisher.publish()
     this.#storeSoon()
     this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error: error?.message ?? null })
+  }
+
+  #turnEnded(failure: TurnFailure | null): void {
+    this.#ended.push(failure)
+    this.span.end(failure)
   }
 
   /** Shows the reason on the messages of the turn that have no end, or on its prompt when the runtime wrote no message. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'
 import { Follower } from './follow.ts'
+import { TurnSpan } from './turn-span.ts'
 
 let app: SessionApp
 let dir: string
@@ -46,12 +47,15 @@ function serveDaemon(socket: string) {
 }
 
 test('closes while the runtime sleeps, and is open again before a prompt arrives', async () => {
-  const { session_id: sessionId, created_by: userId } = await app.running()
+  const session = await app.running()
+  const { session_id: sessionId, created_by: userId } = session
+  const span = () => new TurnSpan(app.deps, session)
   const daemon = { socket: join(dir, 'd.sock'), sandboxKey: 'key', sessionId, generation: 1 }
   const { seen, stop } = serveDaemon(daemon.socket)
   const follower = new Follower(app.deps, daemon, {
     ...{ userId: userId ?? '', runtimeSessionId: null, turn: 'idle', prompt: null, stored: null },
     redactor: app.deps.redaction.of(sessionId),
+    span: span(),
     on: { trouble() {}, givenUp() {}, turnStored() {}, nextPrompt() {}, sleepChanged() {} },
   })
   const streams = (count: number) => until(`${count} streams`, () => seen.streams === count)
@@ -90,14 +94,23 @@ test('closes while the runtime sleeps, and is open again before a prompt arrives
 }, 60_000)
 
 test('stays closed for a sandbox that sleeps already, and ends a turn whose end was missed', async () => {
-  const { session_id: sessionId, created_by: userId } = await app.running()
+  const session = await app.running()
+  const { session_id: sessionId, created_by: userId } = session
+  const span = () => new TurnSpan(app.deps, session)
   const daemon = { socket: join(dir, 'asleep.sock'), sandboxKey: 'key', sessionId, generation: 1 }
   const { seen, stop } = serveDaemon(daemon.socket)
   const given = { userId: userId ?? '', runtimeSessionId: null, prompt: null, stored: null }
   const on = { trouble() {}, givenUp() {}, turnStored() {}, nextPrompt() {}, sleepChanged() {} }
   const redactor = app.deps.redaction.of(sessionId)
-  const sleeping = new Follower(app.deps, daemon, { ...given, turn: 'idle', isAsleep: true, redactor, on })
-  const busy = new Follower(app.deps, daemon, { ...given, turn: 'busy', isAsleep: true, redactor, on })
+  const sleeping = new Follower(app.deps, daemon, {
+    ...given,
+    turn: 'idle',
+    isAsleep: true,
+    redactor,
+    span: span(),
+    on,
+  })
+  const busy = new Follower(app.deps, daemon, { ...given, turn: 'busy', isAsleep: true, redactor, span: span(), on })
   try {
     sleeping.start()
     busy.start()

@@ -5,6 +5,7 @@ import { sandboxKey } from '../../sandboxes/key.ts'
 import { Follower } from '../conversation/follow.ts'
 import type { RuntimeEvents } from '../conversation/runtime-events.ts'
 import type { StoredConversation } from '../conversation/stored.ts'
+import { TurnSpan } from '../conversation/turn-span.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
 
@@ -25,7 +26,13 @@ export interface AttachedSandbox {
   knowsEarlier: boolean
 }
 
-export function attachSandbox(
+/** What follows a sandbox outlives the request or the job that started it. */
+export function attachSandbox(...given: Parameters<typeof attach>): AttachedSandbox {
+  const [{ tracing }] = given
+  return tracing.apart(() => attach(...given))
+}
+
+function attach(
   deps: Omit<Deps, 'sessions'>,
   session: SessionWithSandbox,
   input: {
@@ -47,6 +54,7 @@ export function attachSandbox(
   const redactor = deps.redaction.of(sessionId)
   const follower = new Follower(deps, daemon, {
     redactor,
+    span: new TurnSpan(deps, session),
     userId: created_by ?? '',
     runtimeSessionId,
     turn: text !== null || (stored !== null && session.is_busy) ? 'busy' : 'idle',

@@ -35,6 +35,7 @@ export type ProvisionDeps = Pick<
   | 'egress'
   | 'home'
   | 'replicas'
+  | 'tracing'
 >
 
 /** A boot that takes longer is stuck; a large clone takes longest. */
@@ -84,7 +85,7 @@ export async function provision(
   const sandbox = await journal.run('sandbox', () => makeSandbox(deps, driver, making, signal))
   await setInForce(deps.db, session, inForce)
   await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
-  const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  const { runtime_session_id } = await boot(deps, sandbox, journal, signal)
   return { sandbox, runtimeSessionId: runtime_session_id }
 }
 
@@ -104,8 +105,13 @@ export async function continueBoot(
   const journal = new PhaseJournal(deps, session)
   await journal.resume()
   await updateSandbox(deps.db, sandbox.sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
-  const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  const { runtime_session_id } = await boot(deps, sandbox, journal, signal)
   return { sandbox, runtimeSessionId: runtime_session_id }
+}
+
+function boot(deps: ProvisionDeps, sandbox: Sandbox, journal: PhaseJournal, signal: AbortSignal) {
+  const ready = () => awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  return deps.tracing.span('boot sandbox', {}, ready)
 }
 
 /** Claims the generation with its sandbox row, which is unique, so that only one of two servers provisions it. */
