@@ -158,6 +158,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions abort': () => ({ args: [session] }),
   'sessions queue': () => ({ args: [session] }),
   'sessions questions': () => ({ args: [] }),
+  'sessions files': () => ({ args: [session] }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
   'sessions restart': () => ({ args: [stoppedSession()] }),

@@ -1758,6 +1758,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a folder or a file of a session
+         * @description The work tree of a running session as it is now, with files that are not committed and files that git ignores. Of any other session, its branch with the unfinished work that was saved. At most the first MiB of a text; other content is whole up to 4 MiB, or empty. Symbolic links are not followed. The content of ignored files needs write access. Without `path`, the top folder.
+         */
+        get: operations["getSessionFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions/{sessionId}/preview": {
         parameters: {
             query?: never;
@@ -3919,6 +3939,91 @@ export interface components {
             /** @description What was left out, and why. */
             notes: string[];
         };
+        SessionFiles: {
+            /** @constant */
+            type: "directory";
+            path: string;
+            /**
+             * @description `sandbox` is the work tree as it is now.
+             * @enum {string}
+             */
+            source: "sandbox" | "saved";
+            /** @description When the unfinished work was saved. Null for a sandbox, and for a branch without unfinished work. */
+            saved_at: string | null;
+            /** @description Compared with the commit that is checked out. `new` is not committed, `ignored` is left out by git. Null when git did not say. */
+            git: ("committed" | "changed" | "new" | "ignored") | null;
+            /** @description What is left out, and why. */
+            notes: string[];
+            /** @description Folders first, each by name; at most 5,000. */
+            entries: {
+                name: string;
+                path: string;
+                /** @enum {string} */
+                type: "file" | "executable" | "directory" | "symlink" | "submodule" | "special";
+                size: number | null;
+                /** @description Compared with the commit that is checked out. `new` is not committed, `ignored` is left out by git. Null when git did not say. */
+                git: ("committed" | "changed" | "new" | "ignored") | null;
+            }[];
+            /** @description Whether the folder has more entries. */
+            truncated: boolean;
+        } | {
+            /** @enum {string} */
+            type: "file" | "executable";
+            path: string;
+            /**
+             * @description `sandbox` is the work tree as it is now.
+             * @enum {string}
+             */
+            source: "sandbox" | "saved";
+            /** @description When the unfinished work was saved. Null for a sandbox, and for a branch without unfinished work. */
+            saved_at: string | null;
+            /** @description Compared with the commit that is checked out. `new` is not committed, `ignored` is left out by git. Null when git did not say. */
+            git: ("committed" | "changed" | "new" | "ignored") | null;
+            /** @description What is left out, and why. */
+            notes: string[];
+            size: number;
+            binary: boolean;
+            /**
+             * @description `base64` for content that is not UTF-8.
+             * @enum {string}
+             */
+            encoding: "utf-8" | "base64";
+            /** @description Secrets are replaced. */
+            content: string;
+            /** @description Whether `content` is not the whole file. */
+            truncated: boolean;
+        } | {
+            /** @constant */
+            type: "symlink";
+            path: string;
+            /**
+             * @description `sandbox` is the work tree as it is now.
+             * @enum {string}
+             */
+            source: "sandbox" | "saved";
+            /** @description When the unfinished work was saved. Null for a sandbox, and for a branch without unfinished work. */
+            saved_at: string | null;
+            /** @description Compared with the commit that is checked out. `new` is not committed, `ignored` is left out by git. Null when git did not say. */
+            git: ("committed" | "changed" | "new" | "ignored") | null;
+            /** @description What is left out, and why. */
+            notes: string[];
+            target: string;
+        } | {
+            /** @constant */
+            type: "special";
+            path: string;
+            /**
+             * @description `sandbox` is the work tree as it is now.
+             * @enum {string}
+             */
+            source: "sandbox" | "saved";
+            /** @description When the unfinished work was saved. Null for a sandbox, and for a branch without unfinished work. */
+            saved_at: string | null;
+            /** @description Compared with the commit that is checked out. `new` is not committed, `ignored` is left out by git. Null when git did not say. */
+            git: ("committed" | "changed" | "new" | "ignored") | null;
+            /** @description What is left out, and why. */
+            notes: string[];
+        };
         ChangeRequestDiff: {
             /** Format: uuid */
             cr_id: string;
@@ -5073,6 +5178,7 @@ export type Storage = components['schemas']['Storage'];
 export type SessionChanges = components['schemas']['SessionChanges'];
 export type UnfinishedWork = components['schemas']['UnfinishedWork'];
 export type SavedWork = components['schemas']['SavedWork'];
+export type SessionFiles = components['schemas']['SessionFiles'];
 export type ChangeRequestDiff = components['schemas']['ChangeRequestDiff'];
 export type HostPullRequest = components['schemas']['HostPullRequest'];
 export type ReadingGuide = components['schemas']['ReadingGuide'];
@@ -8519,6 +8625,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ok"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    getSessionFiles: {
+        parameters: {
+            query?: {
+                /** @example README.md */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionFiles"];
                 };
             };
             default: components["responses"]["Internal"];

@@ -24,6 +24,7 @@ import * as invitations from './routes/invitations.ts'
 import * as notices from './routes/notices.ts'
 import * as secrets from './routes/secrets.ts'
 import * as servers from './routes/servers.ts'
+import * as sessionFiles from './routes/session-files.ts'
 import * as sessions from './routes/sessions.ts'
 import * as usage from './routes/usage.ts'
 import * as storage from './routes/storage.ts'
@@ -54,6 +55,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Questions', about: 'Questions an agent asks a person.', module: questions },
   { tag: 'Usage', about: 'Tokens, sandbox time and storage that were used.', module: usage },
   { tag: 'Unfinished work', about: 'Work of a session that is not committed and pushed.', module: unfinishedWork },
+  { tag: 'Session files', about: 'The work tree of a session, to read.', module: sessionFiles },
   { tag: 'Previews', about: 'Ports of a sandbox, opened in a browser.', module: previews },
   { tag: 'Change requests', about: 'Branches proposed for merging.', module: changeRequests },
   { tag: 'Origins', about: 'How the lines of a change request were written.', module: origins },

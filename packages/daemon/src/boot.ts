@@ -37,6 +37,7 @@ import { runSetup } from './workspace/setup.ts'
 import type { OwnPorts } from './http/target.ts'
 import { serveTerminals } from './http/terminals.ts'
 import { createWarmSandbox } from './runtime/warm.ts'
+import { createFileReader } from './workspace/read-files-child.ts'
 import { createWorkRecoverer, createWorkSaver } from './workspace/save-work-child.ts'
 import { createWorkspace, type Workspace } from './workspace/workspace.ts'
 
@@ -100,6 +101,7 @@ export async function startDaemon(options: DaemonOptions) {
     warm: null,
     work: null,
     recover: null,
+    files: null,
     terminals: null,
     health,
     ports,
@@ -204,6 +206,7 @@ export async function startDaemon(options: DaemonOptions) {
     parts.warm = null
     // Opened only now: a partial checkout, or one without a session, is not work to save.
     parts.work = createWorkSaver({ ...options, command: options.programs.agent })
+    parts.files = createFileReader({ ...options, command: options.programs.agent })
     const recover = createWorkRecoverer({
       ...options,
       client: options.programs.client,

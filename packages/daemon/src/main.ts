@@ -1,8 +1,9 @@
-/** `svc-agent`: the sandbox daemon, git's credential helper, and the program that saves unfinished work. */
+/** `svc-agent`: the sandbox daemon, git's credential helper, and the programs that save and read the work tree. */
 
 export async function runAgent(args: string[]): Promise<void> {
   if (args[0] === 'git-credential') await runGitCredential(args[1])
   else if (args[0] === 'save-work') await runSaving()
+  else if (args[0] === 'read-files') await runReading()
   else if (args[0] === 'app-files') await runAppFiles(args.slice(1))
   else await runDaemon(args)
 }
@@ -83,6 +84,11 @@ async function runGitCredential(operation: string | undefined): Promise<void> {
 async function runSaving(): Promise<void> {
   const { runSaveWork } = await import('./workspace/save-work-child.ts')
   await orFail('', runSaveWork)
+}
+
+async function runReading(): Promise<void> {
+  const { runReadFiles } = await import('./workspace/read-files-child.ts')
+  await orFail('', runReadFiles)
 }
 
 async function orFail(prefix: string, act: () => Promise<void>): Promise<void> {

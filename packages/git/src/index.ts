@@ -11,6 +11,7 @@
  * refs      reads and moves refs               serve    the smart HTTP server
  * receive   checks and ingests pushed objects
  */
+export { pathBytes, pathText } from './formats/paths.ts'
 export { isDiskFull } from './process/disk-full.ts'
 export { GitError } from './process/git.ts'
 export {

@@ -52,6 +52,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     recover: leaf(async () => (await import('../commands/sessions/recover.ts')).recover),
     preview: leaf(async () => (await import('../commands/sessions/sessions.ts')).preview),
     shell: leaf(async () => (await import('../commands/sessions/shell.ts')).shell),
+    files: leaf(async () => (await import('../commands/sessions/files.ts')).files),
     rename: leaf(async () => (await import('../commands/sessions/sessions.ts')).rename),
     abort: leaf(async () => (await import('../commands/sessions/conversation/abort.ts')).abort),
     queue: leaf(async () => (await import('../commands/sessions/conversation/queue.ts')).queue, 'prompts'),

@@ -73,6 +73,14 @@ export const browseAnswers: Answers = {
     ...{ ref: 'main', sha: sha('b'), path: 'a.txt', type: 'file', blob_sha: sha('c'), size: 6, binary: false },
     ...{ encoding: 'utf-8', content: 'hello\n', truncated: false },
   }),
+  getSessionFiles: ({ query }) => ({
+    ...{ type: 'directory', path: query.path ?? '', source: 'sandbox', saved_at: null, git: 'changed', notes: [] },
+    entries: [
+      { name: 'src', path: 'src', type: 'directory', size: null, git: 'changed' },
+      { name: 'notes.md', path: 'notes.md', type: 'file', size: 12, git: 'new' },
+    ],
+    truncated: false,
+  }),
   listTree: ({ query }) => ({
     ...{ ref: 'main', sha: sha('b'), path: query.path ?? '', truncated: false },
     entries: [{ name: 'main.ts', path: 'src/main.ts', type: 'file', sha: sha('c'), size: 12 }],

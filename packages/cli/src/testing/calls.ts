@@ -38,6 +38,7 @@ export const given: Record<string, Call> = {
   'sessions watch': { args: [ids.session, '--once'] },
   'sessions log': { args: [ids.session] },
   'sessions shell': { args: [ids.session] },
+  'sessions files': { args: [ids.session] },
   'sessions rename': { args: [ids.session, 'Parser tests'] },
   'sessions abort': { args: [ids.session] },
   'sessions queue': { args: [ids.session] },

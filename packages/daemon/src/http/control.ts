@@ -12,12 +12,14 @@ import type {
   PromptReply,
   RefreshReply,
 } from '@svc/contract/daemon/control'
+import type { ReadFilesReply } from '@svc/contract/daemon/work-tree'
 
 import type { Access, RequestHead } from './access.ts'
 import type { Conversation, PromptChoice } from '../runtime/conversation.ts'
 import type { Refresh } from '../runtime/refresh.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { WarmSandbox } from '../runtime/warm.ts'
+import type { FileReader } from '../workspace/read-files-child.ts'
 import type { WorkRecoverer, WorkSaver } from '../workspace/save-work-child.ts'
 
 /** Each part is null until the boot has created it. */
@@ -33,6 +35,7 @@ export interface ControlParts {
   warm: WarmSandbox | null
   work: WorkSaver | null
   recover: WorkRecoverer | null
+  files: FileReader | null
   health: () => Promise<DaemonHealth>
 }
 
@@ -122,6 +125,11 @@ const actions = {
   async recover(_: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true; files: number }> {
     if (parts.recover === null) throw runtimeBooting()
     return parts.recover()
+  },
+
+  async files(body: Record<string, unknown>, parts: ControlParts): Promise<ReadFilesReply> {
+    if (parts.files === null) throw runtimeBooting()
+    return parts.files(body)
   },
 
   async env(body: Record<string, unknown>, parts: ControlParts): Promise<EnvReply> {

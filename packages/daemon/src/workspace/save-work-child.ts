@@ -45,7 +45,7 @@ interface WorkOrder {
   gitConfig: string
 }
 
-function workEnvironment(home: string, gitConfig: string): Record<string, string> {
+export function workEnvironment(home: string, gitConfig: string): Record<string, string> {
   return {
     PATH: systemPath,
     HOME: home,

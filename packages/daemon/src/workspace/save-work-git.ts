@@ -1,4 +1,4 @@
-/** Runs git for `svc-agent save-work` under the agent's uid, so the agent's settings and hooks gain no privilege. */
+/** Runs git for `svc-agent save-work` and `svc-agent read-files` under the agent's uid, so the agent's settings and hooks gain no privilege. */
 
 import { lastLines } from '../child.ts'
 

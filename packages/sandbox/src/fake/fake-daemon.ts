@@ -176,6 +176,10 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     // Without a work tree there is no unfinished work.
     '/svc/wip': () => nothingUnfinished,
     ...(app === null ? {} : { '/svc/app/watch': (body: Record<string, unknown>) => app.watch(body) }),
+    '/svc/files': ({ path }) => {
+      if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
+      return input.options().onFiles?.(String(path)) ?? emptyTree(path)
+    },
     '/svc/recover': () => ({ ok: true, files: 0 }),
   }
 
@@ -247,6 +251,11 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     },
   }
 }
+
+const emptyTree = (path: unknown) =>
+  path === ''
+    ? { kind: 'directory', git: 'committed', entries: [], truncated: false }
+    : { kind: 'missing', why: 'absent' }
 
 /** Writes pieces as they come, or returns the whole text. */
 type Reply = (write: (piece: string) => void) => Promise<string | null>

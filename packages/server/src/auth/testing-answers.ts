@@ -108,6 +108,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   streamSessionEvents: [404, 200],
   getUnfinishedWork: [404, 200],
   getSessionChanges: [404, 200],
+  getSessionFiles: [404, 200],
   saveUnfinishedWork: [404, 200],
   bundleUnfinishedWork: [404, 404],
   recoverUnfinishedWork: [404, 404],

@@ -240,6 +240,7 @@ function jsonResponse(
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'x-request-id': request.id,
       ...(request.warnings.length === 0 ? {} : { 'svc-warnings': headerOf(request.warnings) }),
       ...rest,

@@ -82,17 +82,18 @@ export async function readHealth(
   socket: string,
   { signal = null, timeoutMs = healthMs }: { signal?: AbortSignal | null; timeoutMs?: number } = {},
 ): Promise<DaemonOutcome<Omit<DaemonHealth, 'boot'> & z.infer<typeof health>>> {
-  return exchange(socket, '/svc/health', { method: 'GET', signal }, timeoutMs, health as never)
+  const expected = { timeoutMs, bytesMax: replyBytesMax, schema: health as never }
+  return exchange(socket, '/svc/health', { method: 'GET', signal }, expected)
 }
 
 const ok = z.object({ ok: z.literal(true) })
 
 /** A POST to the control API of the daemon. */
-function command<Body extends object, Reply>(
+export function command<Body extends object, Reply>(
   path: string,
   timeoutMs: number,
   reply: z.ZodType<Reply>,
-  { wakes = false } = {},
+  { wakes = false, bytesMax = replyBytesMax } = {},
 ) {
   return async (
     daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey' | 'beforeUse' | 'givenUp'>,
@@ -106,7 +107,7 @@ function command<Body extends object, Reply>(
       body: JSON.stringify(body),
       signal: untilGivenUp(daemon, signal),
     }
-    return exchange(daemon.socket, path, init, timeoutMs, reply)
+    return exchange(daemon.socket, path, init, { timeoutMs, bytesMax, schema: reply })
   }
 }
 
@@ -183,8 +184,7 @@ async function exchange<T>(
   socket: string,
   path: string,
   init: RequestInit,
-  timeoutMs: number,
-  schema: z.ZodType<T>,
+  { timeoutMs, bytesMax, schema }: { timeoutMs: number; bytesMax: number; schema: z.ZodType<T> },
 ): Promise<DaemonOutcome<T>> {
   let response: Response
   let body: unknown
@@ -198,7 +198,7 @@ async function exchange<T>(
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]),
       redirect: 'manual',
     })
-    body = JSON.parse(await boundedText(response, replyBytesMax))
+    body = JSON.parse(await boundedText(response, bytesMax))
   } catch (error) {
     return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
   }

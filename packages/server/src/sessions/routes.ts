@@ -9,6 +9,7 @@ import {
   getCloneCredentialRoute,
   getPreviewRoute,
   getSessionChangesRoute,
+  getSessionFilesRoute,
   getSessionRoute,
   getTimelineRoute,
   getTranscriptRoute,
@@ -51,6 +52,7 @@ import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
 import { getSession, listSessions, requireSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { presentInList, presentSession } from './present.ts'
+import { readSessionFiles } from './files/read.ts'
 import { readChanges } from './unfinished-work/changes.ts'
 import { readNewestWip, recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
 import { readTranscript } from './conversation/message-store.ts'
@@ -175,6 +177,10 @@ function unfinishedWorkRoutes(deps: Deps): Mounted[] {
     onSession(getSessionChangesRoute, async ({ project, session, query, caller, request }) => {
       const includePatch = query.include === 'patch'
       return readChanges(deps, { project, session, caller, includePatch, signal: request.signal })
+    }),
+    onSession(getSessionFilesRoute, async ({ project, session, query, caller, request }) => {
+      const { mayWrite, signal } = request
+      return readSessionFiles(deps, { project, session, path: query.path, caller, mayWrite, signal })
     }),
     onSession(saveUnfinishedWorkRoute, async ({ session, caller }) => saveWipNow(deps, { session, caller })),
     onSession(bundleUnfinishedWorkRoute, async ({ project, session, query, request }) =>

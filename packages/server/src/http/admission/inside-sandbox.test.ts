@@ -27,6 +27,7 @@ const open = new Set([
   ...[
     'getSession',
     'getSessionChanges',
+    'getSessionFiles',
     'getTimeline',
     'getTranscript',
     ...['listPrompts', 'cancelPrompt'],

@@ -8,6 +8,7 @@ import { Redaction } from '../../redaction/redaction.ts'
 import { Conversation } from '../conversation/assemble.ts'
 import { TranscriptRedactor } from '../conversation/transcript-redaction.ts'
 import { type DaemonAddress, readHealth, sendEnv, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { readFilesInSandbox } from '../../sandboxes/daemon-files.ts'
 import { requestWork } from '../../sandboxes/daemon-work.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 import { saveWip } from '../unfinished-work/wip.ts'
@@ -127,6 +128,8 @@ describe('invalid replies of a daemon', () => {
       { bytesMax: 1 << 20, signal: AbortSignal.timeout(1_000) },
     )
     expect([name, work.kind]).not.toEqual([name, 'ok'])
+    const files = await readFilesInSandbox(daemon, { path: '' }, AbortSignal.timeout(1_000))
+    expect([name, files.kind]).not.toEqual([name, 'ok'])
     for (const socket of sockets) socket.destroy()
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
   })
@@ -149,6 +152,37 @@ describe('invalid replies of a daemon', () => {
     }
     behave = json(JSON.stringify({ ok: true, changed: Array.from({ length: 20_000 }, () => 'x') }))
     expect((await sendEnv(daemon, { revision: '1', env: {} })).kind).toBe('unavailable')
+  })
+})
+
+const listed = (...entries: object[]) => ({ kind: 'directory', git: null, entries, truncated: false })
+const named = (name: string) => ({ name, kind: 'file', size: 1, git: null })
+
+describe('invalid files of a work tree', () => {
+  test.each(
+    Object.entries({
+      'a name that leads up': listed(named('..')),
+      'a name that is a path': listed(named('a/../../etc')),
+      'an absolute name': listed(named('/etc')),
+      'no name': listed(named('')),
+      'a name with NUL': listed(named('a\0b')),
+      'a name that is no bytes': listed(named('\u{202e}')),
+      'a name of a megabyte': listed(named('x'.repeat(1 << 20))),
+      'more entries than there may be': listed(...Array.from({ length: 5_001 }, (_, at) => named(`${at}`))),
+      'a kind that is none': listed({ ...named('a'), kind: 'door' }),
+      'a size that is none': listed({ ...named('a'), size: -1 }),
+      'a state that is none': listed({ ...named('a'), git: 'excellent' }),
+      'content that is no base64': { kind: 'file', git: null, size: 1, content_base64: '<script>' },
+      'more content than asked for': { kind: 'file', git: null, size: 1, content_base64: 'a'.repeat(6 * 1024 * 1024) },
+      'twelve megabytes': { kind: 'file', git: null, size: 1, content_base64: 'a'.repeat(12 * 1024 * 1024) },
+      'a target that is no bytes': { kind: 'symlink', git: null, target: '\u{1f600}' },
+      'an answer without content': { kind: 'file', git: null, size: 1 },
+      'another answer': { kind: 'ok' },
+    }),
+  )('are no answer: %s', async (_, reply) => {
+    behave = json(JSON.stringify(reply))
+    const outcome = await readFilesInSandbox(daemon, { path: '' }, AbortSignal.timeout(5_000))
+    expect(outcome.kind).toBe('unavailable')
   })
 })
 
