@@ -105,6 +105,13 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   ],
   sessions: ({ slug }) => [{ at: `/projects/${slug}/sessions`, reads: poison }],
   terminal: ({ slug, sessionId }) => [{ at: `/projects/${slug}/sessions/${sessionId}/terminal`, reads: poison }],
+  sessionFiles: ({ slug, sessionId }) => [
+    { at: `/projects/${slug}/sessions/${sessionId}/files`, reads: /<img src=x onerror=alert\(1\)>\.svg/ },
+    {
+      at: `/projects/${slug}/sessions/${sessionId}/files?path=${encodeURIComponent('<img src=x onerror=alert(1)>.svg')}`,
+      reads: poison,
+    },
+  ],
   branches: ({ slug }) => [{ at: `/projects/${slug}/branches`, reads: poison }],
   files: ({ slug, hostileBranch }) => [
     { at: `/projects/${slug}/files?ref=${encodeURIComponent(hostileBranch)}`, reads: poison },

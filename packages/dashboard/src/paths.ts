@@ -12,6 +12,7 @@ export const paths = {
   changeRequest: '/projects/$project/change-requests/$number',
   sessions: '/projects/$project/sessions',
   session: '/projects/$project/sessions/$sessionId',
+  sessionFiles: '/projects/$project/sessions/$sessionId/files',
   terminal: '/projects/$project/sessions/$sessionId/terminal',
   branches: '/projects/$project/branches',
   files: '/projects/$project/files',

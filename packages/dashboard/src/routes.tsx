@@ -144,6 +144,13 @@ const session = createRoute({
   component: lazy(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
 })
 
+const sessionFiles = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.sessionFiles),
+  validateSearch: (search) => plainTexts(search, 'path'),
+  component: lazy(() => import('./pages/sessions/files/page.tsx'), 'SessionFilesPage'),
+})
+
 const files = createRoute({
   getParentRoute: () => project,
   path: below(paths.files),
@@ -213,6 +220,7 @@ const ofProject = project.addChildren([
   changeRequest,
   sessions,
   session,
+  sessionFiles,
   inProject(paths.terminal, () => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
   files,
   searchFiles,

@@ -15,11 +15,14 @@ export function Breadcrumbs() {
   return <InProject projectId={project.project_id} slug={project.slug} name={project.name} />
 }
 
+/** The pages below a session. */
+const parts: Partial<Record<string, string>> = { terminal: 'Terminal', files: 'Files' }
+
 function InProject({ projectId, slug, name }: { projectId: string; slug: string; name: string }) {
   const { number, sessionId, slug: app } = useParams({ strict: false })
   const { pathname } = useLocation()
   const to = { project: slug }
-  const isTerminal = pathname.endsWith('/terminal')
+  const part = sessionId === undefined ? undefined : parts[pathname.split('/').at(-1) ?? '']
   const crumbs: ReactNode[] = [
     <Link to={paths.changeRequests} params={to} className={linkClass}>
       {name}
@@ -38,10 +41,10 @@ function InProject({ projectId, slug, name }: { projectId: string; slug: string;
         Sessions
       </Link>,
     )
-    if (isTerminal)
+    if (part !== undefined)
       crumbs.push(
         <SessionName key={sessionId} projectId={projectId} slug={slug} sessionId={sessionId} />,
-        <Here>Terminal</Here>,
+        <Here>{part}</Here>,
       )
   }
   if (app !== undefined)
@@ -51,7 +54,7 @@ function InProject({ projectId, slug, name }: { projectId: string; slug: string;
       </Link>,
       <Here>{app}</Here>,
     )
-  const hasHeading = number === undefined && !isTerminal && app === undefined
+  const hasHeading = number === undefined && part === undefined && app === undefined
   return (
     <nav aria-label="Breadcrumbs" className={hasHeading ? 'min-w-0 max-sm:hidden' : 'min-w-0'}>
       <ol className="flex min-w-0 items-center text-sm text-faint">

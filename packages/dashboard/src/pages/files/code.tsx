@@ -9,7 +9,7 @@ import { paths } from '../../paths.ts'
 import { ago } from '../../ui/text.tsx'
 import { visible, visibleName } from '../../ui/sanitizing-jsx/visible.ts'
 import { codeTheme, Highlighting } from '../change-requests/diff/viewer.tsx'
-import { blame as blameOf, type Blame, type FileReply } from './queries.ts'
+import { blame as blameOf, type Blame } from './queries.ts'
 
 interface Lines {
   start: number
@@ -30,7 +30,19 @@ interface Measured {
   line: number
 }
 
-export default function Code({ file, lines, blame }: { file: FileReply; lines: string[]; blame: boolean }) {
+export default function Code({
+  path,
+  version,
+  lines,
+  blameAt,
+}: {
+  path: string
+  /** The same for the same content; null when nothing tells. */
+  version: string | null
+  lines: string[]
+  /** The commit whose blame stands beside the lines. */
+  blameAt: string | null
+}) {
   const { hash } = useLocation()
   const navigate = useNavigate()
   const selected = readLines(hash, lines.length)
@@ -78,11 +90,15 @@ export default function Code({ file, lines, blame }: { file: FileReply; lines: s
   )
   return (
     <Highlighting>
-      <div className={blame ? 'grid grid-cols-[7rem_minmax(0,1fr)] sm:grid-cols-[17rem_minmax(0,1fr)]' : ''}>
-        {blame && <BlameColumn file={file} count={lines.length} measured={measured} />}
+      <div className={blameAt !== null ? 'grid grid-cols-[7rem_minmax(0,1fr)] sm:grid-cols-[17rem_minmax(0,1fr)]' : ''}>
+        {blameAt !== null && <BlameColumn path={path} at={blameAt} count={lines.length} measured={measured} />}
         <section aria-label="Content of the file" className="min-w-0 overflow-hidden rounded-b-lg">
           <File
-            file={{ name: visibleName(file.path), contents, cacheKey: `${file.blob_sha}-${file.path}` }}
+            file={{
+              name: visibleName(path),
+              contents,
+              ...(version === null ? {} : { cacheKey: `${version}-${path}` }),
+            }}
             options={options}
             selectedLines={selected}
           />
@@ -92,9 +108,19 @@ export default function Code({ file, lines, blame }: { file: FileReply; lines: s
   )
 }
 
-function BlameColumn({ file, count, measured }: { file: FileReply; count: number; measured: Measured | null }) {
+function BlameColumn({
+  path,
+  at,
+  count,
+  measured,
+}: {
+  path: string
+  at: string
+  count: number
+  measured: Measured | null
+}) {
   const { project_id } = useProject()
-  const { data, error } = useQuery(blameOf({ projectId: project_id, ref: file.sha, path: file.path }))
+  const { data, error } = useQuery(blameOf({ projectId: project_id, ref: at, path }))
   if (error !== null) return <Failure error={error} />
   return (
     <ol

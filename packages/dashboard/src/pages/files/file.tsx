@@ -9,15 +9,13 @@ import { Card, Empty, Skeleton } from '../../ui/layout.tsx'
 import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
 import { fileBytes } from '../change-requests/diff/context.ts'
 import { isSha } from './bar.tsx'
+import { linesOf } from './file-lines.ts'
 import { FileImage, isImage } from './image.tsx'
 import type { FileReply } from './queries.ts'
 import { sizeText } from './size-text.ts'
 
 const Code = lazy(() => import('./code.tsx'))
 const EditFile = lazy(() => import('./edit-file.tsx'))
-
-/** More lines would make the page slow. */
-const linesMax = 5000
 
 interface Shown {
   file: FileReply
@@ -123,17 +121,9 @@ function Body({ file, lines, blame }: { file: FileReply; lines: string[] | null;
   if (file.size === 0) return <Empty>This file is empty.</Empty>
   return (
     <Suspense fallback={<Skeleton what="the file" rows={12} />}>
-      <Code file={file} lines={lines} blame={blame} />
+      <Code path={file.path} version={file.blob_sha} lines={lines} blameAt={blame ? file.sha : null} />
     </Suspense>
   )
-}
-
-/** Null for a file that is no text. */
-function linesOf({ encoding, content, truncated }: FileReply): { lines: string[] | null; isCut: boolean } {
-  if (encoding !== 'utf-8') return { lines: null, isCut: false }
-  const lines = content.split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  return { lines: lines.slice(0, linesMax), isCut: truncated || lines.length > linesMax }
 }
 
 function RawButton({ file }: { file: FileReply }) {

@@ -1,6 +1,6 @@
 import { Menu } from '@base-ui/react/menu'
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { Ellipsis } from 'lucide-react'
 import { useState } from 'react'
@@ -60,6 +60,7 @@ export function SessionActions({ session }: { session: Session }) {
   return (
     <>
       <BarActions>
+        <FilesLink sessionId={path.sessionId} />
         {isLive ? (
           <>
             <Button
@@ -102,6 +103,20 @@ export function SessionActions({ session }: { session: Session }) {
         error != null && <Failure error={error} />
       )}
     </>
+  )
+}
+
+/** Of any session: without a sandbox they are what was saved. On a phone the panel has this link. */
+function FilesLink({ sessionId }: { sessionId: string }) {
+  const { slug } = useProject()
+  return (
+    <Link
+      to={paths.sessionFiles}
+      params={{ project: slug, sessionId }}
+      className={`${buttonClass('quiet')} max-sm:hidden`}
+    >
+      Files
+    </Link>
   )
 }
 

@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { Failure } from '../../../components/requests.tsx'
-import { Button } from '../../../ui/form.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { paths } from '../../../paths.ts'
+import { Button, buttonClass } from '../../../ui/form.tsx'
 import { PanelSection } from '../../../ui/layout.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Stat } from '../../../ui/stat.tsx'
@@ -13,6 +16,7 @@ const shownMax = 12
 
 /** The work tree of the session, compared with its base. */
 export function ChangesSection({ session, busy }: { session: Session; busy: boolean }) {
+  const { slug } = useProject()
   const [isOpen, setOpen] = useState(false)
   const found = useQuery(changes(session, busy))
   const { data } = found
@@ -32,12 +36,7 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
       <ul aria-label="Changed files" className="flex flex-col gap-1">
         {files.slice(0, shownMax).map((file) => (
           <li key={file.path} className="flex items-center gap-2">
-            <code
-              className={`min-w-0 flex-1 truncate font-mono text-xs ${file.status === 'deleted' ? 'line-through' : ''}`}
-              title={`${file.path}: ${file.status}${file.is_pushed ? '' : ', not pushed'}`}
-            >
-              {visibleName(file.path)}
-            </code>
+            <FileName session={session} file={file} />
             {!file.is_pushed && (
               <span
                 role="img"
@@ -56,13 +55,48 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
           {note}
         </p>
       ))}
-      {files.length > 0 && (
-        <Button className="mt-2" onClick={() => setOpen(true)}>
-          Open diff
-        </Button>
-      )}
+      <div className="flex flex-wrap gap-x-2">
+        {files.length > 0 && (
+          <Button className="mt-2" onClick={() => setOpen(true)}>
+            Open diff
+          </Button>
+        )}
+        {/* On a phone the bar has no room for it. */}
+        <Link
+          to={paths.sessionFiles}
+          params={{ project: slug, sessionId: session.session_id }}
+          className={`${buttonClass()} mt-2 sm:hidden`}
+        >
+          Browse files
+        </Link>
+      </div>
       <Suspense>{isOpen && <DiffDialog session={session} onClose={() => setOpen(false)} />}</Suspense>
     </PanelSection>
+  )
+}
+
+/** Leads to the file as it is now, except for a deleted one. */
+function FileName({ session, file }: { session: Session; file: Changes['files'][number] }) {
+  const { slug } = useProject()
+  const { path, status, is_pushed: isPushed } = file
+  const name = (
+    <code
+      className={`font-mono text-xs ${status === 'deleted' ? 'line-through' : ''}`}
+      title={`${path}: ${status}${isPushed ? '' : ', not pushed'}`}
+    >
+      {visibleName(path)}
+    </code>
+  )
+  if (status === 'deleted') return <span className="min-w-0 flex-1 truncate">{name}</span>
+  return (
+    <Link
+      to={paths.sessionFiles}
+      params={{ project: slug, sessionId: session.session_id }}
+      search={{ path }}
+      className="min-w-0 flex-1 truncate hover:underline"
+    >
+      {name}
+    </Link>
   )
 }
 
