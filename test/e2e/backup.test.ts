@@ -4,6 +4,7 @@ import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase, type OwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
+import { type Acknowledged, hasEverything, manifest, staysOpen, Work } from './acknowledged-work.ts'
 import { document } from './document.ts'
 import {
   gatewayOf,
@@ -108,7 +109,7 @@ async function untilSaved(project: string, session: string): Promise<void> {
 
 test('a server has repositories of its own and of a host, sessions with unfinished work, a trigger and a secret', async () => {
   ids.busy = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'busy'])).project_id
-  await makeFirstCommit(server, ids.busy)
+  await makeFirstCommit(server, ids.busy, { 'svc.toml': manifest })
   external = join(dir, 'host.git')
   await git(dir, 'clone', '--quiet', '--bare', gatewayOf(server, { project_id: ids.busy }), external)
   const made = ['projects', 'create', '--repo', `file://${external}`, '--name', 'outside']
@@ -118,63 +119,18 @@ test('a server has repositories of its own and of a host, sessions with unfinish
   ids.away = await newSession(server, ids.outside, script('echo work > unfinished.txt'))
   await untilSaved(ids.busy, ids.running)
   await untilSaved(ids.outside, ids.away)
+  work = new Work(server, { project: ids.busy, dir, session: ids.running })
 })
 
-interface Acknowledged {
-  branches: Map<string, string>
-  merges: Map<number, string>
-}
+let work: Work
+const taken: { id: string; acknowledged: Acknowledged }[] = []
 
-/** Pushes and merges one after another. Each counts once the server has acknowledged it. */
-class Work {
-  readonly acknowledged: Acknowledged = { branches: new Map(), merges: new Map() }
-  #ended = false
-  #running: Promise<void> = Promise.resolve()
-
-  begin(): void {
-    this.#running = this.#work()
-  }
-
-  async end(): Promise<void> {
-    this.#ended = true
-    await this.#running
-  }
-
-  /** What is acknowledged at this moment. */
-  now(): Acknowledged {
-    return { branches: new Map(this.acknowledged.branches), merges: new Map(this.acknowledged.merges) }
-  }
-
-  async #work(): Promise<void> {
-    const clone = join(dir, 'clone')
-    await git(dir, 'clone', '--quiet', gatewayOf(server, { project_id: ids.busy }), clone)
-    for (let n = 1; !this.#ended; n++) {
-      const branch = `work-${n}`
-      await git(clone, 'checkout', '--quiet', '-b', branch, 'origin/main')
-      await Bun.write(join(clone, `${branch}.txt`), `${branch} ${'x'.repeat(2_000)}\n`)
-      await git(clone, 'add', '.')
-      await git(clone, 'commit', '--quiet', '-m', branch)
-      await git(clone, 'push', '--quiet', 'origin', branch)
-      this.acknowledged.branches.set(branch, await git(clone, 'rev-parse', 'HEAD'))
-      const cr = await server.send<{ cr_id: string; number: number }>('POST', at(ids.busy, '/change-requests'), {
-        ...{ title: branch, head_ref: branch, base_ref: 'main' },
-      })
-      // Every third one stays open.
-      if (n % 3 === 0) continue
-      const merged = await server.send<{ change_request: { merge_commit_sha: string } }>(
-        'POST',
-        at(ids.busy, `/change-requests/${cr.cr_id}/merge`),
-      )
-      this.acknowledged.merges.set(cr.number, merged.change_request.merge_commit_sha)
-      await git(clone, 'fetch', '--quiet', 'origin')
-    }
-  }
-}
-
-const work = new Work()
-const before: Record<'first' | 'second', { id: string; acknowledged: Acknowledged }> = {
-  first: { id: '', acknowledged: work.now() },
-  second: { id: '', acknowledged: work.now() },
+/** What is acknowledged when a backup begins is in it. */
+async function backUpAtWork(): Promise<BackedUp> {
+  const acknowledged = work.now()
+  const made = await backUp()
+  taken.push({ id: made.backup_id, acknowledged })
+  return made
 }
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -184,14 +140,11 @@ async function filesIn(folder: string): Promise<string[]> {
 
 test('backs up while work goes on, also after a backup was killed in the middle', async () => {
   work.begin()
-  await until('some merges', () => work.acknowledged.merges.size >= 3)
-  before.first.acknowledged = work.now()
-  const first = await backUp()
-  before.first.id = first.backup_id
+  await work.more()
+  const first = await backUpAtWork()
   expect(first).toMatchObject({ missing: [], backups: 1 })
 
-  const enough = work.acknowledged.merges.size + 3
-  await until('more merges', () => work.acknowledged.merges.size >= enough)
+  await work.more()
   const child = Bun.spawn([program, 'server', '--backup'], {
     env: server.env,
     stdin: new TextEncoder().encode(JSON.stringify({ place: backups, keyFile: null, keep: null })),
@@ -219,16 +172,17 @@ test('backs up while work goes on, also after a backup was killed in the middle'
     await killed.exited
     expect([point, killed.signalCode]).toEqual([point, 'SIGKILL'])
   }
-  before.second.acknowledged = work.now()
-  const second = await backUp()
-  before.second.id = second.backup_id
+  const second = await backUpAtWork()
   expect(second).toMatchObject({ missing: [], backups: 2 })
+  await work.more()
+  const third = await backUpAtWork()
+  expect(third).toMatchObject({ missing: [], backups: 3 })
   await work.end()
   // Nothing of the interrupted one is left.
   const names = (await filesIn(backups)).map((path) => path.slice(backups.length + 1))
   expect(names.filter((name) => name.endsWith('.partial'))).toEqual([])
   const kept = new Set(names.flatMap((name) => (name.startsWith('data/') ? [name.split('/')[1]] : [])))
-  expect([...kept].toSorted()).toEqual([first.backup_id, second.backup_id].toSorted())
+  expect([...kept].toSorted()).toEqual([first, second, third].map(({ backup_id }) => backup_id).toSorted())
 })
 
 test('the running server agrees with itself', async () => {
@@ -258,20 +212,8 @@ async function restored(name: string, backup: string[], more: Record<string, str
   return copy
 }
 
-async function hasEverything(copy: Restored, { branches, merges }: Acknowledged): Promise<void> {
-  const listed = await git(dir, 'ls-remote', gatewayOf(copy, { project_id: ids.busy }), 'refs/heads/*')
-  const refs = new Map(listed.split('\n').map((line) => line.split('\t').toReversed() as [string, string]))
-  for (const [branch, sha] of branches) expect([branch, refs.get(`refs/heads/${branch}`)]).toEqual([branch, sha])
-  const clone = await mkdtemp(join(dir, 'restored-'))
-  await git(clone, 'clone', '--quiet', gatewayOf(copy, { project_id: ids.busy }), 'busy')
-  const history = new Set((await git(join(clone, 'busy'), 'rev-list', 'origin/main')).split('\n'))
-  const { change_requests: found } = await copy.send<{
-    change_requests: { number: number; status: string; merge_commit_sha: string }[]
-  }>('GET', at(ids.busy, '/change-requests?limit=200'))
-  for (const [number, sha] of merges) {
-    expect(found.find((one) => one.number === number)).toMatchObject({ status: 'merged', merge_commit_sha: sha })
-    expect([number, history.has(sha)]).toEqual([number, true])
-  }
+async function hasAll(copy: Restored, acknowledged: Acknowledged): Promise<void> {
+  await hasEverything(copy, { project: ids.busy, dir, session: ids.running }, acknowledged)
   for (const [project, session] of [
     [ids.busy, ids.running],
     [ids.outside, ids.away],
@@ -281,14 +223,22 @@ async function hasEverything(copy: Restored, { branches, merges }: Acknowledged)
   }
 }
 
+async function resume(copy: Restored): Promise<void> {
+  expect(await document(selfHost(['resume', '--json'], copy.env))).toMatchObject({ resumed: true })
+  await until(
+    'the server to act',
+    async () => (await copy.send<{ held: object | null }>('GET', '/v1/ready')).held === null,
+  )
+}
+
 /** Merges what was open and starts a session, as a server that works does. */
 async function works(copy: Restored): Promise<void> {
-  const { change_requests: open } = await copy.send<{ change_requests: { cr_id: string; number: number }[] }>(
+  const { change_requests: open } = await copy.send<{ change_requests: { cr_id: string; head_ref: string }[] }>(
     'GET',
     at(ids.busy, '/change-requests?status=open'),
   )
-  // Not the one whose merge was under way at the snapshot: the server finishes that by itself.
-  const left = open.find(({ number }) => number % 3 === 0)!
+  // Not one whose merge was under way at the snapshot: the server finishes that by itself.
+  const left = open.find(({ head_ref }) => staysOpen(head_ref))!
   await copy.send('POST', at(ids.busy, `/change-requests/${left.cr_id}/merge`))
   const session = await newSession(copy, ids.busy, script('echo "the key has ${#KEY} letters"'))
   await until('the agent to answer', async () => {
@@ -303,8 +253,8 @@ test('restores the newest backup to the embedded database: held until resume, th
   const copy = await restored('embedded', [])
   expect(copy.output).toContain('Held         restored from a backup of')
   const ready = await copy.send<{ held: { backup_id: string } }>('GET', '/v1/ready')
-  expect(ready.held.backup_id).toBe(before.second.id)
-  await hasEverything(copy, before.second.acknowledged)
+  expect(ready.held.backup_id).toBe(taken[2]!.id)
+  await hasAll(copy, taken[2]!.acknowledged)
   const session = await copy.send<Session>('GET', at(ids.busy, `/sessions/${ids.running}`))
   expect([session.status, session.error]).toEqual(['stopped', expect.stringContaining('restored from a backup')])
   const refused = await copy.api(at(ids.busy, `/sessions/${ids.running}/restart`), { method: 'POST' })
@@ -313,7 +263,7 @@ test('restores the newest backup to the embedded database: held until resume, th
     expect.objectContaining({ code: 'unavailable', held: true, hint: expect.stringContaining('svc self-host resume') }),
   ])
   const pushing = git(
-    join(dir, 'clone'),
+    join(dir, 'clone-a'),
     'push',
     '--quiet',
     gatewayOf(copy, { project_id: ids.busy }),
@@ -321,11 +271,7 @@ test('restores the newest backup to the embedded database: held until resume, th
   )
   await expect(pushing).rejects.toThrow(/503/)
 
-  expect(await document(selfHost(['resume', '--json'], copy.env))).toMatchObject({ resumed: true })
-  await until(
-    'the server to act',
-    async () => (await copy.send<{ held: object | null }>('GET', '/v1/ready')).held === null,
-  )
+  await resume(copy)
   await works(copy)
   expect(await document(selfHost(['check', '--json'], copy.env))).toMatchObject({ disagreements: [] })
   const again = await selfHost(['resume'], copy.env)
@@ -333,15 +279,19 @@ test('restores the newest backup to the embedded database: held until resume, th
   await copy.kill('SIGTERM')
 })
 
-test('restores the earlier backup to another PostgreSQL', async () => {
+test('restores the one in between as well', async () => {
+  const copy = await restored('between', ['--backup', taken[1]!.id])
+  await hasAll(copy, taken[1]!.acknowledged)
+  await resume(copy)
+  await works(copy)
+  await copy.kill('SIGTERM')
+})
+
+test('restores the earliest backup to another PostgreSQL', async () => {
   const more = { DATABASE_URL: target.url, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1', SVC_FILE_REPOSITORY_ROOTS: dir }
-  const copy = await restored('external', ['--backup', before.first.id], more)
-  await hasEverything(copy, before.first.acknowledged)
-  expect(await document(selfHost(['resume', '--json'], copy.env))).toMatchObject({ resumed: true })
-  await until(
-    'the server to act',
-    async () => (await copy.send<{ held: object | null }>('GET', '/v1/ready')).held === null,
-  )
+  const copy = await restored('external', ['--backup', taken[0]!.id], more)
+  await hasAll(copy, taken[0]!.acknowledged)
+  await resume(copy)
   await works(copy)
   await copy.kill('SIGTERM')
   const full = await selfHost(['restore', backups], await placeFor('full', more))
@@ -367,11 +317,11 @@ test('an encrypted backup shows no content, and opens with its key file alone', 
 test('keeps as many backups as asked, and a backup without changes adds little', async () => {
   await server.send('POST', at(ids.busy, `/sessions/${ids.running}/stop`))
   await server.send('POST', at(ids.outside, `/sessions/${ids.away}/stop`))
-  const third = await backUp('--keep', '2')
-  expect([third.backups, third.removed]).toEqual([2, [before.first.id]])
+  const next = await backUp('--keep', '2')
+  expect([next.backups, next.removed]).toEqual([2, taken.slice(0, 2).map(({ id }) => id)])
   await server.kill('SIGTERM')
-  const fourth = await backUp('--keep', '2')
-  expect(fourth.removed).toEqual([before.second.id])
+  const last = await backUp('--keep', '2')
+  expect(last.removed).toEqual([taken[2]!.id])
   const packs = async () => (await filesIn(join(backups, 'packs'))).filter((path) => path.endsWith('.pack')).length
   const had = await packs()
   await backUp()

@@ -269,10 +269,14 @@ export function gatewayOf(server: { url: string; token: string }, project: { pro
 }
 
 /** Gives a managed project its first commit, over the gateway, as its owner. */
-export async function makeFirstCommit(server: ServerProcess, projectId: string): Promise<void> {
+export async function makeFirstCommit(
+  server: ServerProcess,
+  projectId: string,
+  files: Record<string, string> = {},
+): Promise<void> {
   const seed = await mkdtemp(join(server.dir, 'seed-'))
   await git(seed, 'init', '--quiet', '--initial-branch=main')
-  await Bun.write(join(seed, 'a.txt'), 'a\n')
+  for (const [name, text] of Object.entries({ 'a.txt': 'a\n', ...files })) await Bun.write(join(seed, name), text)
   await git(seed, 'add', '.')
   await git(seed, 'commit', '--quiet', '-m', 'First')
   await git(seed, 'push', '--quiet', gatewayOf(server, { project_id: projectId }), 'main')
