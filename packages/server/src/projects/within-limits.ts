@@ -60,9 +60,15 @@ function slowRepository(): ServiceError {
   })
 }
 
+/** Without a cause, time was up: on a busy machine that need not be because of the content. */
 function tooMuch(cause?: GitError): ServiceError {
+  const advice = 'For a change request: merge the base into the head branch by hand and push it, or split the change.'
+  if (cause === undefined)
+    return new ServiceError('unprocessable', 'This request needs more time than one request may take.', {
+      hint: `If the server is busy, try again later. Otherwise the content is too large or too costly to process here. ${advice}`,
+    })
   return new ServiceError('unprocessable', 'This request needs more time or memory than one request may use.', {
-    hint: `${cause === undefined ? '' : `${cause.message} `}The content is too large or too costly to process here. For a change request: merge the base into the head branch by hand and push it, or split the change.`,
-    ...(cause === undefined ? {} : { cause }),
+    hint: `${cause.message} The content is too large or too costly to process here. ${advice}`,
+    cause,
   })
 }
