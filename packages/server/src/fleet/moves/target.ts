@@ -15,8 +15,8 @@ import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
 
 /** A pass that takes no longer leaves little for the last one, during which writes wait. */
 const smallPassMs = 2_000
-/** A repository that always changes never gets a small pass. */
-const passesMax = 8
+/** On a busy machine, or of a repository that always changes, no pass is small: later ones find as much as these. */
+const passesMax = 4
 /** Passes while nothing is acknowledged: the second finds nothing. */
 const lastPassesMax = 3
 /** While agents are at work, the copy is kept fresh. */
