@@ -23,7 +23,11 @@ afterEach(() => {
   waking = Promise.withResolvers()
 })
 
+/** Requests that needed the runtime. */
+let uses = 0
+
 async function wake(): Promise<void> {
+  uses++
   await waking.promise
   asleepAt = null
 }
@@ -59,10 +63,13 @@ test('a session says since when it sleeps, a prompt wakes it, and the timeline k
 
   const reader = readEvents(await open(id))
   await reader.find('asleep', (event) => event.type === 'session' && event.session.asleep_since === since)
+  const usesBefore = uses
   const prompted = app.request<{ status: string }>('POST', app.path(id, 'prompt'), { body: { text: 'Go on.' } })
   await reader.find('busy', (event) => event.type === 'turn' && event.status === 'busy')
   // Busy and still asleep: it wakes.
   expect((await app.session(id)).asleep_since).toBe(since)
+  // An earlier request may wait for the runtime, too, and its end is not the wake of the prompt.
+  await until('the prompt to wait for the runtime', () => uses > usesBefore)
   waking.resolve()
   await reader.find('awake', (event) => event.type === 'session' && event.session.asleep_since === null)
   expect((await prompted).body.status).toBe('delivered')
