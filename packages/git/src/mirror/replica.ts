@@ -151,8 +151,10 @@ async function indexPack(
   const fed = pipeline(Readable.from(watched(pack, source)), child.stdin).catch(endedMeanwhile)
   child.stdout.resume()
   const end = await child.ended
-  // Of a source that failed, git knows only that its input ended.
-  const failure = source.failure ?? explainEnd(args, end, [0])
+  const explained = explainEnd(args, end, [0])
+  // Of a source that failed, git knows only that its input ended. A caller that left ends both.
+  const isLeft = end.killedFor !== null || options.signal?.aborted === true
+  const failure = isLeft ? explained : (source.failure ?? explained)
   if (failure !== null) throw failure
   await fed
   if (source.failure !== null) throw source.failure
