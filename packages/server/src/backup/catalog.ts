@@ -1,4 +1,5 @@
 /** What a place of backups has: one manifest per backup, and packs that they share. One command at a time writes to it. */
+import { parseJson } from '@svc/contract/json'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
@@ -154,17 +155,4 @@ async function unusedPacks(place: Place, used: ReadonlySet<string>): Promise<str
     unused.push(...names.filter((name) => !current.has(name)))
   }
   return unused
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return notJson()
-  }
-}
-
-/** Reported as damaged, or as a repository of which nothing is packed yet. */
-function notJson(): null {
-  return null
 }

@@ -1,5 +1,6 @@
 /** What a backup consists of. A backup exists once its manifest has its name. */
 import { randomBytes } from 'node:crypto'
+import { parseJson } from '@svc/contract/json'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
 
@@ -69,17 +70,4 @@ export function parseManifest(text: string, path: string): Manifest {
   const parsed = manifest.safeParse(value)
   if (parsed.success) return parsed.data
   throw new StartupError(`${path} is not the manifest of a backup, or it is damaged. Nothing was changed.`)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return notJson()
-  }
-}
-
-/** Reported as a damaged manifest. */
-function notJson(): null {
-  return null
 }
