@@ -30,7 +30,6 @@ async function isToCome(deps: Deps, sessionId: string): Promise<boolean> {
   if (daemon === null) return true
   const outcome = await recoverInSandbox(daemon, {})
   if (outcome.kind === 'unavailable') return true
-  if (outcome.kind === 'ok') await deps.sessions.wipOf(sessionId)?.saveNow()
   deps.log.info({ session_id: sessionId, outcome: outcome.kind }, 'returned the unfinished work of a moved session')
   return false
 }

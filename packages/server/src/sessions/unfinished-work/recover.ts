@@ -84,8 +84,6 @@ export async function recoverWip(
       hint: 'Nothing was changed. `svc sessions recover <id> --branch <name>` puts the work on a branch in your own clone.',
     })
   await recordAudit(deps.db, caller, auditOf(session, 'recover', { after: { files: outcome.value.files } }))
-  // If this fails, the work stays listed until a later save.
-  await deps.sessions.wipOf(session.session_id)?.saveNow()
   return outcome.value
 }
 
