@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { File as FileIcon, FileSymlink, FolderClosed, FolderGit2 } from 'lucide-react'
 import { lazy, Suspense } from 'react'
+import { fileIcons } from '../../components/file-icons.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Card, Empty, Rows, rowClass } from '../../ui/layout.tsx'
 import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
@@ -10,13 +10,6 @@ import { sizeText } from './size-text.ts'
 
 const Prose = lazy(() => import('../../components/markdown.tsx').then(({ Prose }) => ({ default: Prose })))
 
-const icons = {
-  directory: [FolderClosed, 'Folder'],
-  submodule: [FolderGit2, 'Submodule'],
-  symlink: [FileSymlink, 'Symbolic link'],
-  file: [FileIcon, 'File'],
-  executable: [FileIcon, 'Executable file'],
-} as const
 const linesMax = 1000
 
 export function Folder({ tree, at }: { tree: Tree; at: string }) {
@@ -43,7 +36,7 @@ export function Folder({ tree, at }: { tree: Tree; at: string }) {
 
 function Entry({ entry, at }: { entry: Tree['entries'][number]; at: string }) {
   const { slug } = useProject()
-  const [Icon, label] = icons[entry.type]
+  const [Icon, label] = fileIcons[entry.type]
   return (
     <li className={rowClass}>
       <Icon aria-label={label} role="img" className="size-4 flex-none text-dim" />

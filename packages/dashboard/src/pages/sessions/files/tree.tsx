@@ -1,8 +1,9 @@
 /** The tree of the files. A folder is read when it is opened. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { ChevronRight, File as FileIcon, FileSymlink, FileX2, FolderClosed, FolderGit2, FolderOpen } from 'lucide-react'
+import { ChevronRight, FileX2, FolderOpen } from 'lucide-react'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { fileIcons } from '../../../components/file-icons.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
@@ -109,14 +110,7 @@ function Branch({ tree, path, level }: { tree: Tree; path: string; level: number
   )
 }
 
-const icons = {
-  directory: [FolderClosed, 'Folder'],
-  submodule: [FolderGit2, 'Submodule'],
-  symlink: [FileSymlink, 'Symbolic link'],
-  file: [FileIcon, 'File'],
-  executable: [FileIcon, 'Executable file'],
-  special: [FileX2, 'Pipe, socket or device'],
-} as const
+const icons = { ...fileIcons, special: [FileX2, 'Pipe, socket or device'] } as const
 
 const marks = {
   new: ['new', 'Not committed', 'text-good'],
