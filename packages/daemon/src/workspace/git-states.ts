@@ -13,7 +13,7 @@ export interface GitStates {
 /** People wait for the answer, and without it they still see the files. */
 const statusMs = 5_000
 
-/** What git says about a path and what is below it. All paths are bytes, as in Latin-1. */
+/** Asks git for the state of a path and of everything below it. All paths are bytes, as in Latin-1. */
 interface Said {
   status: Map<string, GitState>
   committed: Set<string>

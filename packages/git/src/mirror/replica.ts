@@ -152,7 +152,7 @@ async function indexPack(
   child.stdout.resume()
   const end = await child.ended
   const explained = explainEnd(args, end, [0])
-  // Of a source that failed, git knows only that its input ended. A caller that left ends both.
+  // git knows only that its input ended, and not that the source failed. A caller that left ends both.
   const isLeft = end.killedFor !== null || options.signal?.aborted === true
   const failure = isLeft ? explained : (source.failure ?? explained)
   if (failure !== null) throw failure

@@ -15,7 +15,7 @@ export interface ObservedProcess {
 
 let observer: GitObserver | null = null
 
-/** For the whole process, as the lanes are. Null: nobody observes any more. */
+/** There is one observer for the whole process, as for the lanes. Null ends the observation. */
 export function observeGit(by: GitObserver | null): void {
   observer = by
 }

@@ -1,4 +1,4 @@
-/** What a place of backups has: one manifest per backup, and packs that they share. One command at a time writes to it. */
+/** A place has one manifest per backup, and packs that the backups share. One command at a time writes to it. */
 import { parseJson } from '@svc/contract/json'
 import pLimit from 'p-limit'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { type Place, PlaceError, type PlaceLock, readText, writeText } from './p
 
 const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
 
-/** What the place has of a repository. Written after each pack, so that an interrupted backup is continued. */
+/** The packs of a repository in the place. It is written after each pack, so that an interrupted backup is continued. */
 const packedState = z.object({ packs: z.array(storedFile), tips: z.array(z.string()) })
 export type PackedState = z.infer<typeof packedState>
 

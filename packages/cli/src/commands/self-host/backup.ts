@@ -289,7 +289,7 @@ export const check = command({
   },
 })
 
-/** Of the folder where the command runs, or the address of a bucket. */
+/** A relative folder begins where the command runs. The address of a bucket stays as it is. */
 function placeOf(text: string): string {
   return text.startsWith('s3:') ? text : resolve(text)
 }

@@ -55,7 +55,7 @@ export class FolderPlace implements Place {
     try {
       await mkdir(this.address, { recursive: true, mode: 0o700 })
       const held = lockFile(join(this.address, lockName))
-      // The kernel holds the lock for this process, so nobody can take it meanwhile.
+      // The kernel holds the lock for this process, so no other one can take it meanwhile.
       return held && { requireHeld: async () => {}, release: async () => held.release() }
     } catch (error) {
       return this.#unwritable(error as NodeJS.ErrnoException)

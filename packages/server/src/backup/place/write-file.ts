@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-/** What a write leaves that did not end. */
+/** The end of the name of a file while it is written. */
 export const partialSuffix = '.partial'
 
 /** Returns once the file is on the disk under its name. */

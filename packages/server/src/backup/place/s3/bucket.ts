@@ -82,7 +82,7 @@ export class S3Place implements Place {
     })
   }
 
-  /** Of a store that does not list them, the owner of the bucket lets a rule of the store end them. */
+  /** Some stores do not list them. There, a rule of the bucket has to end them. */
   removeUnfinished(): Promise<void> {
     return this.#explained(async () => {
       for (const folder of folders)

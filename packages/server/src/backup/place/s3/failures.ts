@@ -1,4 +1,4 @@
-/** What a store or the way to it answered instead of doing what it was asked, in words for the operator. */
+/** Explains to the operator why a store, or the way to it, failed. */
 import { PlaceError } from '../place.ts'
 import type { Bucket } from './open-bucket.ts'
 

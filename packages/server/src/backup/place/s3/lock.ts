@@ -70,7 +70,7 @@ function parseHolder(text: string): Holder | null {
   }
 }
 
-/** Counts as a lock that nobody renews. */
+/** A lock with this content counts as one that is not renewed. */
 function writtenByAnother(): null {
   return null
 }

@@ -8,7 +8,7 @@ export interface Bucket {
   /** `s3://bucket/prefix` */
   address: string
   name: string
-  /** Of every key. Empty, or ends with a slash. */
+  /** Every key begins with it. It is empty or ends with a slash. */
   prefix: string
   /** Where the bucket's keys begin, with a trailing slash. */
   url: URL
