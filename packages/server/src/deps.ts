@@ -107,8 +107,8 @@ export interface SessionRunner {
     saveSoon(): void
     whyStale(limitMs: number): Promise<string | null>
   } | null
-  /** Sessions whose sandbox this server runs, or starts at this moment. */
-  inHand(): string[]
+  /** Sessions whose sandbox this server runs, or starts at this moment. One whose sandbox is gone is reconciled. */
+  inHand(): Promise<string[]>
   /** `listener` gets the project of each session whose sandbox this server has begun to run, or to run again. */
   onAttached(listener: (projectId: string) => void): void
   deliverPrompts(sessionId: string): Promise<void>

@@ -9,8 +9,9 @@ import { getSessionById } from './store.ts'
 import { makeSessionApp, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
+let aheadMs = 0
 beforeAll(async () => {
-  app = await makeSessionApp()
+  app = await makeSessionApp({ deps: { now: () => new Date(Date.now() + aheadMs) } })
 }, 120_000)
 afterAll(() => app.close())
 
@@ -27,7 +28,7 @@ describe('a database that refuses to record it', () => {
     await work()
     await until('it was refused, and the server has let go of the session', async () => {
       const { rows } = await sql<{ is_called: boolean }>`select is_called from refusals`.execute(db)
-      return rows[0]!.is_called && !sessions.inHand().includes(session.session_id)
+      return rows[0]!.is_called && !(await sessions.inHand()).includes(session.session_id)
     })
     await sql`drop function refuse cascade`.execute(db)
     await sql`drop sequence refusals`.execute(db)
@@ -54,6 +55,22 @@ describe('a database that refuses to record it', () => {
     )
     await reconcileSessions(app.deps)
     expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
+  })
+
+  test('right after a start does not end its sandbox', async () => {
+    const { feed, sessions } = app.deps
+    const publish = feed.publish.bind(feed)
+    let refused = 0
+    feed.publish = (sessionId, event) => {
+      if (event.type !== 'session' || event.session.status !== 'running' || refused++ > 0)
+        return publish(sessionId, event)
+      throw Object.assign(new Error('the database refuses'), { code: '57P01' })
+    }
+    const session = await app.running({ initial_prompt: 'begin' })
+    feed.publish = publish
+    expect(refused).toBeGreaterThan(0)
+    expect(await sessions.inHand()).toContain(session.session_id)
+    expect((await app.session(session.session_id)).sandbox?.generation).toBe(1)
   })
 
   /** The first `times` sandboxes that are ready cannot be recorded. */
@@ -130,4 +147,17 @@ describe('a database that refuses to record it', () => {
       const { error } = await app.reaches(body.session_id, 'failed')
       expect(error).toBe('The database was unavailable while the session was starting. Try again.')
     }))
+})
+
+test('a session does not go on without its sandbox, also when nothing reported its end', async () => {
+  const { driver, deps } = app
+  const session = await app.running()
+  await driver.stop(session.sandbox!.sandbox_id)
+  const ended = until('the session has failed', async () => {
+    await reconcileSessions(deps)
+    const found = await app.session(session.session_id)
+    aheadMs += 1_000
+    return found.status === 'failed' ? found : null
+  })
+  expect((await ended).error).toStartWith('The sandbox ended by itself.')
 })

@@ -22,7 +22,7 @@ export async function reconcileSessions(
 ): Promise<'again' | null> {
   const { home, instanceId, sessions } = deps
   await sessions.endOrphans()
-  const of = { staleSeconds: deps.heartbeat.deadAfterSeconds(), home, instanceId, inHand: sessions.inHand() }
+  const of = { staleSeconds: deps.heartbeat.deadAfterSeconds(), home, instanceId, inHand: await sessions.inHand() }
   const left = await sessionsToReconcile(deps.db, { ...of, limit: reconciledMax })
   for (const sessionId of left) sessions.enqueue(sessionId)
   return left.length < reconciledMax ? null : 'again'

@@ -25,6 +25,14 @@ interface Adopted {
   error: string | null
 }
 
+/** The sandbox that an earlier server left for this session. */
+export async function findLeft(
+  driver: SandboxDriver | null,
+  { sandbox }: Pick<SessionWithSandbox, 'sandbox'>,
+): Promise<Sandbox | null> {
+  return driver?.outlives && sandbox !== null ? driver.find(sandbox.sandbox_id) : null
+}
+
 /** `gone` also when the sandbox belongs to another server by now. Throws the reason of `signal`. */
 export async function adoptSandbox(
   deps: AdoptDeps,

@@ -14,6 +14,7 @@ const silentMs = 2_500
 
 /** A running sandbox of this server, which follows its conversation and saves its unfinished work. */
 export interface AttachedSandbox {
+  sandboxId: string
   daemon: DaemonAddress
   /** When the driver first did not find it, without an exit reason yet, in milliseconds of the epoch. */
   missingSince: number | null
@@ -77,7 +78,15 @@ function attach(
     if (kind !== 'ok') giveUp.abort(new Error('The sandbox does not answer.'))
   }
   return {
-    ...{ daemon: { ...daemon, beforeUse }, missingSince: null, redactor, follower, wip, knowsEarlier: false },
+    ...{
+      sandboxId,
+      daemon: { ...daemon, beforeUse },
+      missingSince: null,
+      redactor,
+      follower,
+      wip,
+      knowsEarlier: false,
+    },
     giveUpIfSilent,
   }
 }

@@ -1,6 +1,6 @@
 /** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
 import { availableParallelism } from 'node:os'
-import { type Sandbox, SandboxError } from '@svc/sandbox'
+import { SandboxError } from '@svc/sandbox'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
@@ -15,7 +15,7 @@ import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
-import { adoptRunning } from './adopt.ts'
+import { adoptRunning, findLeft } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
 import { orphanedSandboxes } from './orphans.ts'
 import { becomeRunning } from './become-running.ts'
@@ -107,8 +107,10 @@ export class SessionReconciler implements SessionRunner {
     this.#attachedTo = listener
   }
 
-  inHand(): string[] {
-    return [...this.#attached.keys(), ...this.#starting.keys()]
+  async inHand(): Promise<string[]> {
+    const live = new Set(((await this.#deps.sandboxes?.list()) ?? []).map(({ sandboxId }) => sandboxId))
+    const running = [...this.#attached].filter(([, { sandboxId }]) => live.has(sandboxId))
+    return [...running.map(([sessionId]) => sessionId), ...this.#starting.keys()]
   }
 
   /** Saves the unfinished work of the session. Null unless this server runs the sandbox, or is ending it. */
@@ -211,7 +213,7 @@ export class SessionReconciler implements SessionRunner {
       return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
     const commit = (await this.#claims.get(session.session_id)) ?? null
     this.#claims.delete(session.session_id)
-    if (session.sandbox !== null && commit === null && (await this.#findLeft(session)) !== null)
+    if (session.sandbox !== null && commit === null && (await findLeft(this.#deps.sandboxes, session)) !== null)
       return this.#provision(session, null, true)
     if (session.sandbox !== null && commit !== null)
       return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
@@ -226,12 +228,6 @@ export class SessionReconciler implements SessionRunner {
       return this.enqueue(session.session_id)
     }
     return this.#provision(session)
-  }
-
-  /** The sandbox that an earlier server left for this session. */
-  async #findLeft({ sandbox }: SessionWithSandbox): Promise<Sandbox | null> {
-    const { sandboxes } = this.#deps
-    return sandboxes?.outlives && sandbox !== null ? sandboxes.find(sandbox.sandbox_id) : null
   }
 
   /** `isLeft`: an earlier server began the start, and its sandbox lives. */
@@ -265,8 +261,6 @@ export class SessionReconciler implements SessionRunner {
       const { daemonSocket } = sandbox
       this.#attach(session, { daemonSocket, sandboxId, runtimeSessionId, firstPrompt, stored: null })
       log.info({ session_id: session.session_id, sandbox_id: sandboxId }, 'a session is running')
-      await this.#announce(session.session_id)
-      await this.deliverPrompts(session.session_id)
     } catch (error) {
       // Another server makes the sandbox of this generation under the same id.
       if (error instanceof ClaimedElsewhere) return
@@ -281,11 +275,18 @@ export class SessionReconciler implements SessionRunner {
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
       if (warm !== null || isLeft || isPassing(error)) return await this.#startAgain(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
-      await this.#fail(session, failureReason(error, starting, memory))
+      return await this.#fail(session, failureReason(error, starting, memory))
     } finally {
       if (warm === null) this.#deps.warm.startEnds()
       this.#starting.delete(session.session_id)
     }
+    await this.#goOn(session.session_id)
+  }
+
+  /** The sandbox runs. An error here is no reason to end it: jobs deliver its prompts later. */
+  async #goOn(sessionId: string): Promise<void> {
+    await this.#announce(sessionId)
+    await this.deliverPrompts(sessionId)
   }
 
   #begin(sessionId: string, starting: { sandboxId: string; abort: AbortController }): void {
@@ -335,14 +336,14 @@ export class SessionReconciler implements SessionRunner {
     if (sandbox !== null && attached !== undefined) {
       if (await this.#deps.sandboxes?.find(sandbox.sandbox_id)) return
       // The driver reports the reason soon (`#onExit`). Ending the session here would lose it.
-      attached.missingSince ??= Date.now()
-      if (Date.now() - attached.missingSince < exitReportMs) return
+      const now = this.#deps.now().getTime()
+      attached.missingSince ??= now
+      if (now - attached.missingSince < exitReportMs) return
     }
     const outcome = attached === undefined ? await this.#adopt(session) : { reason: null }
     if (outcome === 'interrupted') return
     if (outcome !== 'adopted') return this.#endLost(session, outcome.reason)
-    await this.#announce(session.session_id)
-    await this.deliverPrompts(session.session_id)
+    await this.#goOn(session.session_id)
   }
 
   /** Ends a session whose sandbox is gone or given up. It begins again for accepted prompts, unless its sandboxes keep ending. */
@@ -364,7 +365,7 @@ export class SessionReconciler implements SessionRunner {
   /** Goes on with the sandbox that an earlier server left. `interrupted`: a stop follows, or the next server goes on. */
   async #adopt(session: SessionWithSandbox): Promise<'adopted' | 'interrupted' | { reason: string | null }> {
     const { log, sandboxes: driver } = this.#deps
-    const left = await this.#findLeft(session)
+    const left = await findLeft(this.#deps.sandboxes, session)
     if (driver === null || left === null) return { reason: null }
     const { session_id } = session
     const abort = new AbortController()
