@@ -3072,6 +3072,10 @@ export interface components {
                 here: string;
             }[];
             projects: number;
+            /** @description Copies of projects of other servers. */
+            copies: number;
+            /** @description Of a draining server: the copies that another server could keep. 0 for others. */
+            copies_to_move: number;
             last_seen: string | null;
             /** @description The active moves of projects away from it. */
             moves: components["schemas"]["ProjectMove"][];

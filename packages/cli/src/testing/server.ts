@@ -12,7 +12,14 @@ const aMove = {
 const aServer = {
   ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
   ...{ sandboxes: 'ready', sandbox_problem: null, different_settings: [] },
-  ...{ draining: false, projects: 3, last_seen: '2026-03-07T10:00:00.000Z', moves: [aMove] },
+  ...{
+    draining: false,
+    projects: 3,
+    copies: 2,
+    copies_to_move: 0,
+    last_seen: '2026-03-07T10:00:00.000Z',
+    moves: [aMove],
+  },
 }
 
 export const serverAnswers = {

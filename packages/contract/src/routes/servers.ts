@@ -58,6 +58,11 @@ export const server = named('Server', {
     )
     .describe('Settings that have to be the same on every server, and differ. Of running servers.'),
   projects: z.number().int(),
+  copies: z.number().int().describe('Copies of projects of other servers.'),
+  copies_to_move: z
+    .number()
+    .int()
+    .describe('Of a draining server: the copies that another server could keep. 0 for others.'),
   last_seen: timestamp.nullable(),
   moves: z.array(projectMove).describe('The active moves of projects away from it.'),
 })

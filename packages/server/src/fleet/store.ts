@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { serverNamePattern } from '../config/fleet.ts'
 import { hasFreeLock, isRecent } from '../db/live-instance.ts'
+import { couldLeave } from '../projects/replicas/store.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 
@@ -192,6 +193,8 @@ export interface ServerWithProjects {
   sandboxes_ready: boolean | null
   sandbox_problem: string | null
   projects: number
+  copies: number
+  copies_to_move: number
   last_seen: string | null
 }
 
@@ -207,6 +210,9 @@ export async function serversWithProjects(
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,
+        (select count(*)::integer from project_replicas r where r.server = s.server_name) as copies,
+        (select count(*)::integer from project_replicas r join projects p using (project_id)
+          where r.server = s.server_name and ${couldLeave}) as copies_to_move,
         greatest(s.last_seen_at, max(i.heartbeat_at)) as last_seen
       from servers s left join server_instances i on i.server_name = s.server_name
       group by s.server_name) found

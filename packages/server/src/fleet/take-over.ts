@@ -110,9 +110,9 @@ async function takeProject(
   const found: Found[] = []
   for (const keeper of [...(target === undefined ? [] : [target]), ...running.filter((each) => each !== target)]) {
     const outcome = await ask(keeper, { acceptLoss: false, isTrial: keeper !== target })
-    const isTaken = !(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved')
-    // `moved`: it took the project before, and died before it said so.
-    if (isTaken && keeper === target) return { ...facts, ...presented(outcome, keeper, holder) }
+    // `moved`: a server took the project before, and died before it said so.
+    if (!(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved'))
+      return { ...facts, ...presented(outcome, keeper, holder) }
     found.push({ keeper, outcome })
   }
   const best = leastLoss(found)

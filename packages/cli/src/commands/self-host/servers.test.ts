@@ -74,7 +74,13 @@ test('self-host copies is content when every project has one', async () => {
   expect([code, stdout]).toEqual([0, '✓ Every project has a current copy\n'])
 })
 
-const facts = { sandboxes: 'ready' as const, sandbox_problem: null, different_settings: [] }
+const facts = {
+  sandboxes: 'ready' as const,
+  sandbox_problem: null,
+  different_settings: [],
+  copies: 0,
+  copies_to_move: 0,
+}
 const draining = {
   ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
   ...{ draining: true, last_seen: null, moves: [], ...facts },
@@ -184,9 +190,11 @@ test('self-host move --wait fails with the reason when the project stays', async
 
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
   let left = 3
-  await using emptied = startService({ listServers: () => ({ servers: [{ ...draining, projects: --left }] }) })
+  await using emptied = startService({
+    listServers: () => ({ servers: [{ ...draining, projects: Math.max(0, --left), copies_to_move: left + 2 }] }),
+  })
   const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
-  expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', 0])
+  expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', -2])
   await using ended = startService({
     listServers: () => ({ servers: [{ ...draining, projects: 2, draining: false }] }),
   })

@@ -21,6 +21,7 @@ export const servers = command({
       { title: 'STATE', of: stateOf },
       // Projects of a server that runs alone name no home.
       { title: 'PROJECTS', of: ({ projects, peer_url }) => (peer_url === null ? dim('all') : String(projects)) },
+      { title: 'COPIES', of: ({ copies }) => String(copies) },
       { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
       { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
     ])
@@ -162,13 +163,19 @@ async function untilMoved(ctx: Context, args: { project: string; server: string 
 }
 
 export const drain = command({
-  summary: 'Move all projects away from a server, before you remove it',
-  about: ['For owners of the first account. The server takes no new projects until the drain is ended with --off.'],
+  summary: 'Move all projects and copies away from a server, before you remove it',
+  about: [
+    'For owners of the first account. The server takes no new projects, and copies only while no other one can keep them, until the drain is ended with --off.',
+  ],
   scope: 'host',
   args: { server: { summary: 'Name of the server' } },
   flags: {
     off: { kind: 'switch', summary: 'End the drain; projects that have moved stay where they are' },
-    wait: { kind: 'switch', summary: 'Wait until the server keeps no project; fail if its drain was ended before' },
+    wait: {
+      kind: 'switch',
+      summary:
+        'Wait until the server keeps no project and no copy that another could keep; fail if its drain was ended before',
+    },
   },
   examples: ['svc self-host drain server-1 --wait', 'svc self-host drain server-1 --off'],
   async run(ctx, { args, flags }) {
@@ -183,7 +190,7 @@ export const drain = command({
       return out.done(drained, `${args.server} keeps no project`)
     }
     out.done(drained, off ? `${args.server} takes projects again` : `${args.server} is being drained`)
-    if (!off) out.note(`It is empty when it keeps 0 projects: ${next('svc self-host servers')}`)
+    if (!off) out.note(`Wait until it is empty: ${next(`svc self-host drain ${args.server} --wait`)}`)
   },
 })
 
@@ -203,7 +210,10 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const { servers } = await outage.until(() => readServers(ctx))
     const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
-    if (server === undefined || server.projects === 0) return
+    if (server === undefined) return
+    const { projects, copies_to_move: copies } = server
+    // Without the server, its copies are made at others from their homes.
+    if (projects === 0 && (copies === 0 || !server.running)) return
     if (!server.draining)
       throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${server.projects} projects.`)
     if (server.running) absentSince = io.now()
@@ -217,7 +227,7 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
         },
       )
     const waits = server.moves.find(({ waits_for }) => waits_for !== null)?.waits_for
-    out.passing(`${server.projects} left. ${waits ?? ''}`.trim())
+    out.passing(`${projects === 0 ? `${copies} copies` : projects} left. ${waits ?? ''}`.trim())
     await io.sleep(lookEveryMs)
   }
 }

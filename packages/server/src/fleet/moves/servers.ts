@@ -23,14 +23,16 @@ export async function listServers(
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
   const servers = await Promise.all(
     rows.map(async (row) => {
-      const { server_name: name, peer_url, running, draining, projects, last_seen } = row
+      const { server_name: name, peer_url, running, draining, last_seen } = row
+      const { projects, copies, copies_to_move } = row
       const isItself = name === deps.serverName
       const reachable =
         isItself || peer_url === null || !running
           ? null
           : await isAnswering(deps.peerTls, { server_name: name, peer_url })
       const keeps_projects = row.keeps_projects || (running && peer_url === null)
-      const facts = { name, peer_url, running, reachable, keeps_projects, draining, projects, last_seen }
+      const kept = { projects, copies, copies_to_move }
+      const facts = { name, peer_url, running, reachable, keeps_projects, draining, ...kept, last_seen }
       const sandboxes = keeps_projects ? sandboxState(row.sandboxes_ready) : null
       const sandbox_problem = sandboxes === 'missing' ? row.sandbox_problem : null
       return {

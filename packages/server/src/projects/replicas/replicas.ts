@@ -25,6 +25,7 @@ import {
   changesAfter,
   findReplica,
   hasKeepers,
+  isDraining,
   isWholeLog,
   type Keeper,
   lastSeq,
@@ -167,8 +168,11 @@ export class Replicas implements RepositoryReplicas {
         const project = await getProjectOrDeleted(db, projectId)
         if (project === null || project.home !== serverName) return
         this.forget(projectId)
-        if ((await this.#copyOf(project)) === null) return
+        const copy = await this.#copyOf(project)
+        if (copy === null) return
         await this.#catchUp(project, storeOf(this.#deps, project))
+        if (copy.keeper.is_draining)
+          await this.#deps.localLocks.run(`replica ${projectId}`, () => this.#leaveDraining(project))
         done++
       } catch (error) {
         this.#failed(projectId, error)
@@ -216,11 +220,14 @@ export class Replicas implements RepositoryReplicas {
       const isCurrent = held !== null && held.epoch === home_epoch && row.epoch === home_epoch
       const refs = isCurrent ? await this.#withLater(row, held) : null
       if (held !== null && refs !== null) return this.#knows(project_id, kept, { ...held, refs })
-      return this.#fill(project, kept, held)
+      if (!kept.is_draining) return this.#fill(project, kept, held)
+    } else if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server })) {
+      // A drained server is taken away, and without another one there is nothing to wait for.
+      if ((await hasKeepers(db, serverName)) || !(await isDraining(db, row.server)))
+        throw new Uncopied(`The server with its copy, ${row.server}, is not running.`)
     }
-    if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server }))
-      throw new Uncopied(`The server with its copy, ${row.server}, is not running.`)
-    const next = keepers.find((keeper) => !this.#isGivenUp(keeper)) ?? keepers[0]
+    const open = keepers.filter((keeper) => !keeper.is_draining)
+    const next = open.find((keeper) => !this.#isGivenUp(keeper)) ?? open[0] ?? keepers[0]
     if (next !== undefined) return this.#fill(project, next, await this.#heldAt(next, project_id))
     if (await hasKeepers(db, serverName)) throw new Uncopied('No other server that keeps copies is running.')
     return null
@@ -229,6 +236,14 @@ export class Replicas implements RepositoryReplicas {
   /** Null: it has no copy of the project. */
   #heldAt(keeper: Keeper, projectId: string): Promise<HeldReplica | null> {
     return this.#ask<HeldReplica>(keeper, { path: `${replicaPath}/${projectId}` }).catch(whenRefused)
+  }
+
+  /** Writes go on with the copy at the draining server until another one has it. */
+  async #leaveDraining(project: ProjectRow): Promise<void> {
+    const { db, serverName } = this.#deps
+    const keepers = await liveKeepers(db, { serverName, deadAfterSeconds: this.#deadAfter() })
+    const next = keepers.find((keeper) => !keeper.is_draining && !this.#isGivenUp(keeper))
+    if (next !== undefined) await this.#fill(project, next, await this.#heldAt(next, project.project_id))
   }
 
   /** The copy has objects ahead of its refs, but only of what it acknowledged. Null: it is older than the log. */

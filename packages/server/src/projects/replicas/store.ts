@@ -144,31 +144,46 @@ export async function replicasBehind(db: DbOrTransaction, server: string, limit:
 export interface Keeper {
   server_name: string
   peer_url: string
+  /** Copies go to others, and those it has are made at others. */
+  is_draining: boolean
 }
 
 const keepers = (deadAfterSeconds: number) => sql`
-  select i.server_name, max(i.peer_url) as peer_url from server_instances i join servers s using (server_name)
+  select i.server_name, max(i.peer_url) as peer_url, bool_or(s.draining_since is not null) as is_draining
+  from server_instances i join servers s using (server_name)
   where i.peer_url is not null and s.keeps_replicas and s.taken_over_at is null and ${isRecent(deadAfterSeconds)}
   group by i.server_name`
 
-/** Running servers that may keep copies, those with the fewest first, without this one. */
+/** Running servers that may keep copies, those with the fewest first and draining ones last, without this one. */
 export async function liveKeepers(
   db: DbOrTransaction,
   { serverName, deadAfterSeconds }: { serverName: string; deadAfterSeconds: number },
 ): Promise<Keeper[]> {
   const { rows } = await sql<Keeper>`
-    select k.server_name, k.peer_url from (${keepers(deadAfterSeconds)}) k where k.server_name <> ${serverName}
-    order by (select count(*) from project_replicas r where r.server = k.server_name), random()`.execute(db)
+    select k.server_name, k.peer_url, k.is_draining from (${keepers(deadAfterSeconds)}) k where k.server_name <> ${serverName}
+    order by k.is_draining, (select count(*) from project_replicas r where r.server = k.server_name), random()`.execute(
+    db,
+  )
   return rows
 }
 
-/** Whether another server could keep a copy, running or not. */
+/** Whether another server could keep a new copy, running or not. */
 export async function hasKeepers(db: DbOrTransaction, serverName: string): Promise<boolean> {
-  const other = { server_name: sql`<> ${serverName}`, keeps_replicas: true, taken_over_at: null }
+  const other = { server_name: sql`<> ${serverName}`, keeps_replicas: true, taken_over_at: null, draining_since: null }
   return (await findRow(db, 'servers', other)) !== null
 }
 
-/** Projects of this home without a current copy on a running server, deleted ones included until they are purged. */
+export async function isDraining(db: DbOrTransaction, serverName: string): Promise<boolean> {
+  return (await findRow(db, 'servers', { server_name: serverName, draining_since: sql`is not null` })) !== null
+}
+
+/** For a project `p` with the copy `r`: it is at a draining server, and another one could keep it, running or not. */
+export const couldLeave = sql`(
+  exists (select from servers d where d.server_name = r.server and d.draining_since is not null)
+  and exists (select from servers o where o.server_name <> p.home and o.keeps_replicas
+    and o.taken_over_at is null and o.draining_since is null))`
+
+/** Projects of this home without a current copy on a running server that is not drained, deleted ones included until they are purged. */
 export async function projectsToCopy(
   db: DbOrTransaction,
   { serverName, deadAfterSeconds, limit }: { serverName: string; deadAfterSeconds: number; limit: number },
@@ -176,7 +191,7 @@ export async function projectsToCopy(
   const { rows } = await sql<{ project_id: string }>`
     select p.project_id from projects p left join project_replicas r using (project_id)
     where p.home = ${serverName} and (r.project_id is null or r.epoch <> p.home_epoch
-      or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
+      or r.server = p.home or ${couldLeave} or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
       or r.acknowledged_seq < (select seq from ref_counters c where c.project_id = p.project_id))
     order by p.created_at desc limit ${limit}`.execute(db)
   return rows.map((row) => row.project_id)
