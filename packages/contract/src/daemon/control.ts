@@ -71,6 +71,8 @@ export interface PromptReply {
   runtime_session_id: string
   /** The start of the agent runtime that took the prompt. Absent in a daemon of an earlier version. */
   runtime_starts?: number | undefined
+  /** The runtime had taken the prompt before, so its turn may be over. Absent in a daemon of an earlier version. */
+  was_taken?: boolean | undefined
 }
 export interface RefreshBody {
   /** `[runtime] config_dir` from now on. */

@@ -31,8 +31,9 @@ describe('the control routes', () => {
       prompt({ text: 'a', prompt_id: '1' }),
       prompt({ text: 'b' }),
     ])
-    for (const answer of answers)
-      expect(answer).toContain('{"ok":true,"runtime_session_id":"ses_stand_in","runtime_starts":1}')
+    const ok = '"ok":true,"runtime_session_id":"ses_stand_in","runtime_starts":1'
+    for (const answer of answers) expect(answer).toContain(`{${ok},"was_taken":`)
+    expect(answers.filter((answer) => answer.endsWith('"was_taken":true}')).length).toBe(1)
     expect((await under.seen()).filter((one) => one.url === '/session').length).toBe(1)
     // They came on connections of their own, so any may be the first.
     const texts = ((await prompts()) as { parts: { text: string }[] }[]).map(({ parts }) =>

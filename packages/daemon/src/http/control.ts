@@ -85,8 +85,13 @@ const actions = {
       throw invalid('"note" must be a non-empty string of at most 512 KiB.')
     const choice = choiceIn(body)
     if (parts.conversation === null || parts.warm !== null) throw runtimeBooting()
-    const { sessionId, starts } = await parts.conversation.prompt(text, promptId ?? null, note ?? null, choice)
-    return { ok: true, runtime_session_id: sessionId, runtime_starts: starts }
+    const taken = await parts.conversation.prompt(text, promptId ?? null, note ?? null, choice)
+    return {
+      ok: true,
+      runtime_session_id: taken.sessionId,
+      runtime_starts: taken.starts,
+      was_taken: taken.wasTaken,
+    }
   },
 
   async attachment(body: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true }> {

@@ -130,7 +130,7 @@ export function createConversation(options: {
         ...(note === null ? [] : [{ type: 'text', id: ids.note, text: note, synthetic: true }]),
       ],
     })
-    return { sessionId: id, starts }
+    return { sessionId: id, starts, wasTaken: false }
   }
 
   async function deliverOnce(
@@ -158,7 +158,7 @@ export function createConversation(options: {
     prompt(text: string, promptId: string | null, note: string | null, choice: PromptChoice = {}): Promise<Delivery> {
       if (promptId === null) return deliver(text, note, newIds(null), choice)
       const before = delivered.get(promptId)
-      if (before !== undefined) return before
+      if (before !== undefined) return before.then((delivery) => ({ ...delivery, wasTaken: true }))
       const now = deliverOnce(promptId, text, note, choice)
       delivered.set(promptId, now)
       // A failed prompt did not run, so the same id may be sent again.
@@ -204,10 +204,11 @@ export function createConversation(options: {
 /** The agent and the model of one prompt, where they differ from the sandbox's. */
 export type PromptChoice = Pick<PromptBody, 'agent' | 'model'>
 
-/** The conversation, and which start of the runtime took the prompt. */
+/** The conversation, and which start of the runtime took the prompt, now or before. */
 interface Delivery {
   sessionId: string
   starts: number
+  wasTaken: boolean
 }
 
 interface PromptIds {

@@ -103,7 +103,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
     const before = id === null ? undefined : delivered.get(id)
     const now = before ?? deliver(given)
     if (id !== null) delivered.set(id, now)
-    return { ok: true, runtime_session_id: await now }
+    return { ok: true, runtime_session_id: await now, was_taken: before !== undefined }
   }
 
   async function deliver(given: FakePrompt): Promise<string> {

@@ -46,7 +46,12 @@ const health = z.object({
   runtime_starts: starts.default(1),
   runtime_asleep_ms: z.number().int().min(0).nullable().default(null),
 })
-const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200), runtime_starts: starts.optional() })
+const promptReply = z.object({
+  ok: z.literal(true),
+  runtime_session_id: text(200),
+  runtime_starts: starts.optional(),
+  was_taken: z.boolean().optional(),
+})
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
 const envReply = z.object({ ok: z.literal(true), changed: z.array(text(1000)).max(10_000) })
 const refreshReply = z.object({ ok: z.literal(true), before: text(64), after: text(64) })

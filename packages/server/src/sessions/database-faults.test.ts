@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
 import { sql } from 'kysely'
-import { reconcileSessions } from './jobs.ts'
+import { deliverWaitingPrompts, reconcileSessions } from './jobs.ts'
 import { becomeRunning } from './lifecycle/become-running.ts'
 import { beginAgain } from './lifecycle/begin-again.ts'
 import { getSessionById } from './store.ts'
@@ -34,6 +34,23 @@ describe('a database that refuses to record it', () => {
     await sql`drop sequence refusals`.execute(db)
   }
 
+  /** The first `times` updates of a row to that status fail. */
+  async function refuse(
+    { table, status, times }: { table: string; status: string; times: number },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const { db } = app.deps
+    await sql`create sequence refusals`.execute(db)
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin
+      if nextval('refusals') > ${sql.lit(times)} then return new; end if;
+      raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
+    await sql`create trigger refuse before update on ${sql.table(table)}
+      for each row when (new.status = ${sql.lit(status)}) execute function refuse()`.execute(db)
+    await work()
+    await sql`drop function refuse cascade`.execute(db)
+    await sql`drop sequence refusals`.execute(db)
+  }
+
   test('does not leave a session starting forever', async () => {
     app.driver.options.bootMs = 60_000
     const { body } = await app.create()
@@ -57,6 +74,28 @@ describe('a database that refuses to record it', () => {
     expect((await app.reaches(session.session_id, 'failed')).error).toStartWith('It ended with signal 9.')
   })
 
+  test('does not keep a turn open whose prompt was delivered', async () => {
+    const { deps, driver } = app
+    const session = await app.running()
+    const send = (text: string) => app.request('POST', app.path(session.session_id, 'prompt'), { body: { text } })
+    await refuse({ table: 'session_prompts', status: 'delivered', times: 1_000 }, async () => {
+      await send('one')
+      // The second time, its turn has ended.
+      await until('it was delivered twice', async () => {
+        const { rows } = await sql<{ last_value: string }>`select last_value from refusals`.execute(deps.db)
+        return Number(rows[0]!.last_value) >= 2
+      })
+    })
+    await send('two')
+    await until('every prompt had its turn', async () => {
+      await deliverWaitingPrompts(deps)
+      const { rows } = await sql`select from session_prompts
+        where session_id = ${session.session_id} and status = 'accepted'`.execute(deps.db)
+      return rows.length === 0 && deps.sessions.turnOf(session.session_id) === 'idle'
+    })
+    expect(driver.seen(session.sandbox!.sandbox_id)?.prompts.map(({ text }) => text)).toEqual(['one', 'two'])
+  })
+
   test('right after a start does not end its sandbox', async () => {
     const { feed, sessions } = app.deps
     const publish = feed.publish.bind(feed)
@@ -74,18 +113,8 @@ describe('a database that refuses to record it', () => {
   })
 
   /** The first `times` sandboxes that are ready cannot be recorded. */
-  async function refuseStarts(times: number, work: () => Promise<void>): Promise<void> {
-    const { db } = app.deps
-    await sql`create sequence refusals`.execute(db)
-    await sql`create function refuse() returns trigger language plpgsql as $$ begin
-      if nextval('refusals') > ${sql.lit(times)} then return new; end if;
-      raise exception 'the database refuses' using errcode = '57P01'; end $$`.execute(db)
-    await sql`create trigger refuse before update on session_sandboxes
-      for each row when (new.status = 'active') execute function refuse()`.execute(db)
-    await work()
-    await sql`drop function refuse cascade`.execute(db)
-    await sql`drop sequence refusals`.execute(db)
-  }
+  const refuseStarts = (times: number, work: () => Promise<void>) =>
+    refuse({ table: 'session_sandboxes', status: 'active', times }, work)
 
   test('does not end a session that starts', () =>
     refuseStarts(1, async () => {

@@ -1,5 +1,5 @@
 /** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
-import type { Message, PromptReply } from '@svc/contract'
+import { type Message, parseJson, type PromptReply } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../../deps.ts'
 import { setBusy } from '../activity-store.ts'
@@ -11,7 +11,7 @@ import { pause } from '../../pause.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
 import { Publisher } from './publisher.ts'
 import { Rest } from './rest.ts'
-import { type RuntimeEvents, statusOfRuntime } from './runtime-events.ts'
+import { runtimeEnded, type RuntimeEvents, statusOfRuntime } from './runtime-events.ts'
 import { TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession } from '../store.ts'
@@ -29,10 +29,6 @@ const reconnectMs = 100
 const reconnectMsMax = 2_000
 /** A prompt waits this long for what happened while no server followed, so that its turn is not mixed with an earlier one; so does a sandbox that ends. */
 const catchUpMsMax = 3_000
-const runtimeEnded: TurnFailure = {
-  code: 'runtime_ended',
-  message: 'The agent runtime ended during this turn and was restarted.',
-}
 const historyBytesMax = 64 * 1024 * 1024
 /** An event of the runtime is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
@@ -138,8 +134,9 @@ export class Follower {
   }
 
   /** The runtime has taken the prompt. */
-  delivered(reply: Pick<PromptReply, 'runtime_session_id' | 'runtime_starts'>): void {
+  delivered(reply: Pick<PromptReply, 'runtime_session_id' | 'runtime_starts' | 'was_taken'>): void {
     this.#isUndelivered = false
+    if (reply.was_taken === true) void this.#catchUpWithTaken(reply.runtime_session_id)
     this.#rest.awoke()
     this.#takenBy = reply.runtime_starts ?? null
     this.#conversation.runtimeSessionId = reply.runtime_session_id
@@ -150,18 +147,21 @@ export class Follower {
 
   /** The agent rests, or the turn of this prompt has begun for readers and the runtime did not take it yet. */
   mayTake({ prompt_id: id }: AcceptedPrompt): boolean {
-    return this.#isBetweenTurns || (this.#isUndelivered && this.#prompt?.prompt_id === id)
+    return this.#isBetweenTurns || this.#waitsFor === id
   }
 
   get #isBetweenTurns(): boolean {
     return this.turn === 'idle' || this.#heldEnd === this.#turnsBegun
   }
 
-  /** False when a turn is running already. */
+  get #waitsFor(): string | null {
+    return this.#isUndelivered ? (this.#prompt?.prompt_id ?? null) : null
+  }
+
+  /** False when a turn is running already. Delivered again, a prompt has the turn that it had, which may be over. */
   beginTurn(prompt: AcceptedPrompt): boolean {
+    if (this.#begunBy === prompt.prompt_id) return this.#waitsFor === prompt.prompt_id
     const begins = this.#isBetweenTurns
-    // Delivered again, it is the same turn.
-    const isAgain = !begins && this.#begunBy === prompt.prompt_id
     this.#begunBy = prompt.prompt_id
     this.#conversation.attach(prompt.attachments)
     if (begins) {
@@ -172,7 +172,7 @@ export class Follower {
       this.#turnBeganAt = Date.now()
       this.#conversation.beginTurn()
     }
-    if (!isAgain) this.#turnsBegun++
+    this.#turnsBegun++
     this.#setTurn('busy', null)
     return begins
   }
@@ -206,7 +206,7 @@ export class Follower {
 
   /** Ends the turn of a prompt that was cancelled before the runtime took it. */
   cancelTurn({ prompt_id: id }: Pick<AcceptedPrompt, 'prompt_id'>, reason: string): void {
-    if (this.#isUndelivered && this.#prompt?.prompt_id === id) this.failTurn({ code: abortedCode, message: reason })
+    if (this.#waitsFor === id) this.failTurn({ code: abortedCode, message: reason })
   }
 
   promptCancelled(prompt: Pick<AcceptedPrompt, 'prompt_id'>, reason: string): void {
@@ -227,9 +227,7 @@ export class Follower {
   }
 
   /** The service restarted the runtime between two turns, so no turn failed. */
-  async runtimeRestarted(): Promise<void> {
-    await this.#checkRuntime()
-  }
+  readonly runtimeRestarted = (): Promise<void> => this.#checkRuntime()
 
   /** The runtime has slept for so long; null when it is awake. */
   sleepSeen(asleepMs: number | null): void {
@@ -344,6 +342,12 @@ export class Follower {
     if ((await this.#statusOf(runtimeSessionId)) === 'idle') this.#onTurn('idle', null)
   }
 
+  /** The runtime sends no event for a turn that ended before this follower, or its server, knew that it had begun. */
+  async #catchUpWithTaken(runtimeSessionId: string): Promise<void> {
+    const status = await this.#statusOf(runtimeSessionId).catch(this.#unread)
+    if (status === 'idle' && this.turn === 'busy' && !this.#isUndelivered) this.#onTurn('idle', null)
+  }
+
   async #catchUpWithServerless(runtimeSessionId: string): Promise<void> {
     const status = await this.#statusOf(runtimeSessionId)
     this.#mayHaveMoved = false
@@ -369,13 +373,9 @@ export class Follower {
   }
 
   #onEvent(data: string): void {
-    let event: unknown
-    try {
-      event = JSON.parse(data)
-    } catch (error) {
-      this.#deps.log.debug({ err: error, session_id: this.#daemon.sessionId }, 'an event of the runtime was not JSON')
-      return
-    }
+    const event = parseJson(data)
+    if (event === undefined)
+      return this.#deps.log.debug({ session_id: this.#daemon.sessionId }, 'an event of the runtime was not JSON')
     if (this.questions.take(event)) return
     const change = this.#conversation.apply(event)
     if (change.kind === 'message') this.#touch(change.messageId)

@@ -1,6 +1,7 @@
 /** What a follower reports of the agent runtime, and reads from it. */
 import { parseJson } from '@svc/contract'
 import { boundedText } from '../../sandboxes/daemon-client.ts'
+import type { TurnFailure } from './assemble.ts'
 import type { SleepListener } from './rest.ts'
 
 export interface RuntimeEvents {
@@ -11,6 +12,11 @@ export interface RuntimeEvents {
   /** The turn is over, and a prompt waits for its end. */
   nextPrompt: () => void
   sleepChanged: SleepListener
+}
+
+export const runtimeEnded: TurnFailure = {
+  code: 'runtime_ended',
+  message: 'The agent runtime ended during this turn and was restarted.',
 }
 
 const statusBytesMax = 1024 * 1024

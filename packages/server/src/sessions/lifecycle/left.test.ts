@@ -272,7 +272,9 @@ test('keeps no server that stops waiting for a prompt to a sandbox that answers,
   await letDie(first.deps)
   delete first.driver.options.asleep
   wake.resolve()
-  await startNext()
+  await until('it has run', () => prompts().length > 0)
+  const { deps } = await startNext()
   await until('the prompt is delivered', async () => (await stored.executeTakeFirst())?.status === 'delivered')
+  await until('its turn is over', () => deps.sessions.turnOf(sessionId) === 'idle')
   expect(prompts()).toEqual(['wake up'])
 })
