@@ -15,7 +15,7 @@ export interface Scenario {
     | 'moves'
     | 'copies'
     | 'databases'
-    /** test/e2e/backup.test.ts, test/e2e/backup-kill.test.ts and test/e2e/bucket-backup.test.ts. */
+    /** test/e2e/backup.test.ts, backup-kill.test.ts, bucket-backup.test.ts and file-backup.test.ts. */
     | 'backups'
   /** The other failpoints that lead here. */
   beside?: string
@@ -126,6 +126,7 @@ export const scenarios: Record<string, Scenario> = {
   'backup.after_part': { by: 'backups' },
   'backup.after_state': { by: 'backups' },
   'backup.before_manifest': { by: 'backups' },
+  'backup.before_rename': { by: 'backups' },
   'restore.after_rows': { by: 'backups' },
   'restore.before_commit': { by: 'backups' },
   'restore.after_repositories': { by: 'backups' },

@@ -1,5 +1,5 @@
 /**
- * `svc server --backup`: writes one backup of the running or stopped server to a folder or a bucket. Progress is lines on stderr.
+ * `svc server --backup`: writes one backup of the running or stopped server to a folder, a bucket or one file. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
 import { randomUUID } from 'node:crypto'
@@ -21,7 +21,7 @@ import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
 import { listBackups, openForWriting, removeUnused, type WritablePlace, writeManifest } from './catalog.ts'
-import { parseKeep } from './duration.ts'
+import { type Keep, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { openPlace } from './place/open.ts'
@@ -33,7 +33,7 @@ import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snaps
 import { writeStored } from './stored-files.ts'
 
 export interface BackupInput {
-  /** A folder, or s3://bucket/prefix. */
+  /** A folder, s3://bucket/prefix, or a new file whose name ends in .tar. */
   place: string
   keyFile: string | null
   /** As for SVC_BACKUP_KEEP. */
@@ -105,8 +105,9 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   const keep = input.keep === null ? null : parseKeep(input.keep)
   if (input.keep !== null && keep === null)
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
-  const key = input.keyFile === null ? null : await readOrMakeKeyFile(input.keyFile)
   const place = await openPlace(input.place, source.config)
+  if (place.isOneFile) await requireNewFile(place, keep)
+  const key = input.keyFile === null ? null : await readOrMakeKeyFile(input.keyFile)
   const wanted = { installation_id: await installationOf(client), recipient: key?.recipient ?? null }
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
   const to = await openForWriting(place, wanted, onWait)
@@ -115,9 +116,11 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     await to.lock.requireHeld()
     await failpoint('backup.before_manifest')
     await writeManifest(place, manifest)
+    await place.complete()
     const removed = keep === null ? [] : await removeOldBackups(place, keep, new Date())
     await to.lock.requireHeld()
-    await removeUnused(place)
+    // A new file has nothing of earlier backups.
+    if (!place.isOneFile) await removeUnused(place)
     return {
       ...reportOf(manifest, place),
       made_key: key?.isNew ?? false,
@@ -127,6 +130,17 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   } finally {
     await to.lock.release()
   }
+}
+
+async function requireNewFile(place: Place, keep: Keep | null): Promise<void> {
+  if (keep !== null)
+    throw new StartupError(
+      `--keep removes older backups from a folder or a bucket, and ${place.address} is one file with one backup. Leave --keep out, or choose a folder. Nothing was changed.`,
+    )
+  if (!(await place.isEmpty()))
+    throw new StartupError(
+      `${place.address} exists, and a backup overwrites no file. Choose another name, or move that file away. Nothing was changed.`,
+    )
 }
 
 interface Target extends WritablePlace {

@@ -81,6 +81,14 @@ export async function readHeader(place: Place): Promise<Header | null> {
   throw new StartupError(`${place.address}/${headerName} is damaged. Nothing was changed.`)
 }
 
+/** What to say of a place without any. */
+export async function noBackupIn(place: Place): Promise<string> {
+  const { address } = place
+  if (!place.isOneFile) return `There is no backup in ${address}.`
+  if (await place.isEmpty()) return `There is no file ${address}.`
+  return `${address} has no backup of svc: it is another archive, or a part of it is missing. Copy it again from where it was made, or use another backup.`
+}
+
 /** The ids of complete backups, earliest first. */
 export async function listBackups(place: Place): Promise<string[]> {
   const files = await place.list('backups/')

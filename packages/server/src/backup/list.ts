@@ -1,7 +1,7 @@
 /** The backups of a place, newest first. Needs no key: their manifests are not encrypted. */
 import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { listBackups, readBackups, readHeader } from './catalog.ts'
+import { listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
 import { openPlace } from './place/open.ts'
 
 export interface BackupSummary {
@@ -21,8 +21,11 @@ export async function describeBackups(
   { place: address }: { place: string },
 ): Promise<{ place: string; backups: BackupSummary[] }> {
   const place = await openPlace(address, config)
-  if ((await readHeader(place)) === null) throw new StartupError(`There are no backups in ${place.address}.`)
-  const manifests = await readBackups(place, (await listBackups(place)).toReversed())
+  const header = await readHeader(place)
+  const ids = header === null ? [] : await listBackups(place)
+  // A folder or a bucket may have its first backup under way.
+  if (header === null || (place.isOneFile && ids.length === 0)) throw new StartupError(await noBackupIn(place))
+  const manifests = await readBackups(place, ids.toReversed())
   const backups = manifests.map(({ tables, repositories, recipient, missing, wrapped_keys, ...rest }) => ({
     ...{ backup_id: rest.backup_id, created_at: rest.created_at, server_version: rest.server_version },
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),

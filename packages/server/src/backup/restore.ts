@@ -18,17 +18,17 @@ import { MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { listBackups, readBackup, readHeader } from './catalog.ts'
+import { listBackups, noBackupIn, readBackup, readHeader } from './catalog.ts'
 import { readKeyFile } from './key-file.ts'
 import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
 import { restoreDatabase } from './restore-database.ts'
 import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
-import { readStored } from './stored-files.ts'
+import { readStored, verifyStored } from './stored-files.ts'
 
 export interface RestoreInput {
-  /** A folder, or s3://bucket/prefix. */
+  /** A folder, s3://bucket/prefix, or a file whose name ends in .tar. */
   place: string
   /** Null: the newest. */
   backupId: string | null
@@ -49,7 +49,7 @@ export interface RestoreReport {
 }
 
 export interface RestoreProgress {
-  phase: 'repositories' | 'database'
+  phase: 'verifying' | 'repositories' | 'database'
   name: string
   done: number
   of: number
@@ -70,6 +70,7 @@ export async function restore(config: Config, input: RestoreInput, onProgress: O
   const { dataDir } = config
   await makeDataDir(dataDir)
   await requireEmptyFolder(dataDir)
+  if (opened.place.isOneFile) await verify(opened, onProgress)
   const folder = lockDataFolder(dataDir, randomUUID)
   try {
     await markRestore(dataDir, manifest.backup_id)
@@ -98,7 +99,8 @@ async function openBackup(
   const place = await openPlace(address, config)
   const ids = (await readHeader(place)) === null ? [] : await listBackups(place)
   const chosen = backupId ?? ids.at(-1)
-  if (chosen === undefined) throw new StartupError(`There is no backup in ${place.address}. Nothing was changed.`)
+  if (chosen === undefined || ids.length === 0)
+    throw new StartupError(`${await noBackupIn(place)} Nothing was changed.`)
   if (!ids.includes(chosen))
     throw new StartupError(`${place.address} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
   const manifest = await readBackup(place, chosen)
@@ -143,6 +145,16 @@ async function requireMasterKey({ masterKeyFile }: Config, { wrapped_keys: wraps
     throw new MasterKeyError(
       `The master key ${masterKeyFile} does not open the keys in the backup: its manifest is damaged. Use another backup. Nothing was changed.`,
     )
+  }
+}
+
+/** One file has often been copied by hand, and reading it twice costs little beside what git does with it. */
+async function verify({ place, manifest }: Opened, onProgress: OnProgress): Promise<void> {
+  const { tables, refs, repositories } = manifest
+  const files = [refs, ...tables.map(({ file }) => file), ...repositories.flatMap(({ packs }) => packs)]
+  for (const [done, file] of files.entries()) {
+    onProgress({ phase: 'verifying', name: file.name, done, of: files.length })
+    await verifyStored(place, file)
   }
 }
 

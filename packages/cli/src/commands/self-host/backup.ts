@@ -33,15 +33,16 @@ interface BackedUp {
 }
 
 export const backup = command({
-  summary: 'Back up your server to a folder or an S3 bucket, while it runs or while it is stopped',
+  summary: 'Back up your server to a folder, an S3 bucket or one file, while it runs or while it is stopped',
   about: [
-    'A backup has the database, every managed repository, the unfinished work of all projects, and the sealed keys, all as of one moment. The first backup of a place copies everything, later ones only what changed. After an interruption, run the command again: it goes on, and earlier backups stay whole.',
+    'A backup has the database, every managed repository, the unfinished work of all projects, and the sealed keys, all as of one moment. The first backup of a folder or a bucket copies everything, later ones only what changed. After an interruption, run the command again: it goes on, and earlier backups stay whole.',
+    'An address that ends in .tar is a new file with one full backup, to hand on or to keep elsewhere. The file appears once it is whole. No existing file is overwritten, and --keep does not apply.',
     'The master key is not part of a backup, and nobody can open its secrets without it: keep a copy of SVC_MASTER_KEY_FILE in another place.',
     'For a bucket of an S3-compatible store, set SVC_BACKUP_S3_ENDPOINT (unset: Amazon S3), SVC_BACKUP_S3_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or SVC_BACKUP_S3_CREDENTIALS_FILE.',
     "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR and DATABASE_URL. Exit code 1 if a repository could not be read; the backup has everything else.",
   ],
   scope: 'nothing',
-  args: { place: { summary: 'A folder on another disk, or s3://bucket/prefix', names: 'file' } },
+  args: { place: { summary: 'A folder on another disk, s3://bucket/prefix, or a new .tar file', names: 'file' } },
   flags: {
     encrypt: {
       kind: 'text',
@@ -60,6 +61,7 @@ export const backup = command({
     'svc self-host backup /mnt/backups',
     'svc self-host backup /mnt/backups --encrypt ~/svc-backups.key --keep 30d',
     'svc self-host backup s3://backups/svc --json',
+    'svc self-host backup /mnt/svc-2026-11-27.tar',
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
@@ -72,7 +74,7 @@ export const backup = command({
     }
     const done = await askWithProgress<BackedUp>(ctx, '--backup', {
       input,
-      otherwise: 'The backup was interrupted. Earlier ones are whole; run the command again to go on.',
+      otherwise: 'The backup was interrupted. Earlier ones are whole; run the command again.',
     })
     if (out.json) out.document(done)
     else {
@@ -129,9 +131,9 @@ interface Listed {
 }
 
 export const backups = command({
-  summary: 'List the backups in a folder or an S3 bucket',
+  summary: 'List the backups in a folder, an S3 bucket or a file',
   scope: 'nothing',
-  args: { place: { summary: 'The folder or s3://bucket/prefix of svc self-host backup', names: 'file' } },
+  args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
   examples: ['svc self-host backups /mnt/backups', 'svc self-host backups s3://backups/svc --json'],
   async run(ctx, { args }) {
     const { out } = ctx
@@ -173,13 +175,14 @@ export const restore = command({
     'Sessions that ran are stopped; their unfinished work is there. The restored server is held: it answers reads only, and no session, trigger, webhook, channel, app or check acts, so that it does nothing beside its original. svc self-host resume ends that.',
   ],
   scope: 'nothing',
-  args: { place: { summary: 'The folder or s3://bucket/prefix of svc self-host backup', names: 'file' } },
+  args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
   flags: {
     backup: { kind: 'text', value: 'id', summary: 'This backup of svc self-host backups (default: the newest)' },
     key: { kind: 'text', value: 'key-file', summary: 'The age identity that opens an encrypted backup', names: 'file' },
   },
   examples: [
     'SVC_DATA_DIR=/srv/svc svc self-host restore /mnt/backups',
+    'svc self-host restore svc-2026-11-27.tar',
     'svc self-host restore /mnt/backups --backup 20261126T020000Z-0a1b2c3d --key ~/svc-backups.key',
   ],
   async run(ctx, { args, flags }) {
@@ -291,6 +294,8 @@ export const check = command({
 
 /** A relative folder begins where the command runs. The address of a bucket stays as it is. */
 function placeOf(text: string): string {
+  if (text === '-')
+    throw new UsageError('A backup cannot pass through a pipe. Name a file that ends in .tar, and copy that file.')
   return text.startsWith('s3:') ? text : resolve(text)
 }
 
@@ -311,7 +316,10 @@ async function askWithProgress<T>(
   }
 }
 
-const phases = { waiting: 'Waiting', database: 'Database', repositories: 'Repositories', checking: 'Checking' } as const
+const phases = {
+  ...{ waiting: 'Waiting', database: 'Database', repositories: 'Repositories' },
+  ...{ verifying: 'Verifying', checking: 'Checking' },
+} as const
 
 function progressIn(line: string): string {
   // Another line is a warning or the error, which is shown at the end.

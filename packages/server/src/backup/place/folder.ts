@@ -9,6 +9,7 @@ import { partialSuffix, writeFileWhole } from './write-file.ts'
 const lockName = 'backup.lock'
 
 export class FolderPlace implements Place {
+  readonly isOneFile = false
   readonly address: string
 
   constructor(path: string) {
@@ -45,6 +46,9 @@ export class FolderPlace implements Place {
     for (const path of paths) await rm(path, { force: true }).catch(this.#unwritable)
     for (const folder of new Set(paths.map((path) => dirname(path)))) await this.#removeEmpty(folder)
   }
+
+  /** Each write was. */
+  async complete(): Promise<void> {}
 
   async removeUnfinished(): Promise<void> {
     const partial = (await this.#files('')).filter((path) => path.endsWith(partialSuffix))

@@ -1,12 +1,15 @@
 /** The place that an address names. */
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ObjectStoreSettings } from '../../config/backups.ts'
 import { FolderPlace } from './folder.ts'
-import type { Place } from './place.ts'
+import { type Place, PlaceError } from './place.ts'
 import { isS3Address } from './s3/address.ts'
 import { S3Place } from './s3/bucket.ts'
 import { openBucket } from './s3/open-bucket.ts'
 import { Requests } from './s3/requests.ts'
+import { isTarName } from './tar/tar-name.ts'
+import { TarPlace } from './tar/tar-place.ts'
 
 /** For a command, which may wait for a store that is busy. */
 const patient = { tries: 6, replyMs: 60_000 }
@@ -19,8 +22,21 @@ export async function openPlace(
   { objectStore }: { objectStore: ObjectStoreSettings },
   { isHasty = false } = {},
 ): Promise<Place> {
-  if (!isS3Address(address)) return new FolderPlace(resolve(address))
+  if (!isS3Address(address)) return openLocal(resolve(address))
   const bucket = await openBucket(address, objectStore)
   const requests = new Requests(bucket, { now: () => Date.now(), ...(isHasty ? hasty : patient) })
   return new S3Place(requests, lockTimes)
+}
+
+async function openLocal(path: string): Promise<Place> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw new PlaceError(`${path} cannot be read: ${error.message}.`, error)
+  })
+  if (found?.isDirectory() === true) return new FolderPlace(path)
+  if (isTarName(path) && (found === null || found.isFile())) return new TarPlace(path)
+  if (found === null) return new FolderPlace(path)
+  throw new PlaceError(
+    `${path} is not a folder. Backups are in a folder, in s3://bucket/prefix, or in a file whose name ends in .tar. Nothing was changed.`,
+  )
 }

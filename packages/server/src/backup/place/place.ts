@@ -1,4 +1,4 @@
-/** Where backups are kept: a folder, or a bucket of an S3-compatible store. Names of files are relative, with slashes. */
+/** Where backups are kept: a folder, a bucket of an S3-compatible store, or one file. Names of files are relative, with slashes. */
 import { StartupError } from '../../startup/startup-error.ts'
 
 export type Chunks = AsyncIterable<Uint8Array>
@@ -11,6 +11,8 @@ export interface ListedFile {
 export interface Place {
   /** As the operator writes it. It contains no credential. */
   readonly address: string
+  /** It has one backup and is never written again. */
+  readonly isOneFile: boolean
   /** Also without files of other programs. */
   isEmpty(): Promise<boolean>
   /** Complete files below `folder`, which ends with a slash. */
@@ -20,6 +22,8 @@ export interface Place {
   /** Returns once the file is durable under its name. If this fails or the process dies, there is no such file. */
   write(name: string, chunks: Chunks): Promise<void>
   remove(names: string[]): Promise<void>
+  /** Follows the last write of a backup. */
+  complete(): Promise<void>
   /** Removes what writes left that did not end. Only for the holder of the lock. */
   removeUnfinished(): Promise<void>
   /** Null: another command writes to this place. */

@@ -25,7 +25,8 @@ export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Ar
   }
 }
 
-async function sync(path: string): Promise<void> {
+/** What a rename needs to survive a crash: the file, then its folder. */
+export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
     await file.sync()

@@ -16,6 +16,7 @@ const removesAtOnce = 8
 const folders = ['data/', 'packs/']
 
 export class S3Place implements Place {
+  readonly isOneFile = false
   readonly address: string
   readonly #requests: Requests
   readonly #lockTimes: LockTimes
@@ -81,6 +82,9 @@ export class S3Place implements Place {
       await pLimit(removesAtOnce).map(names, (name) => this.#requests.remove(name))
     })
   }
+
+  /** Each write was. */
+  async complete(): Promise<void> {}
 
   /** Some stores do not list them. There, a rule of the bucket has to end them. */
   removeUnfinished(): Promise<void> {
