@@ -125,6 +125,32 @@ test.skipIf(!browserPath)(
   4 * minute,
 )
 
+test.skipIf(!browserPath)(
+  'the page of the session shows the program in a frame, with its WebSocket, and lists its port',
+  async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const owner = await server.json<{ url: string }>(['self-host', 'owner-link'])
+    await page.goto(owner.url)
+    await page
+      .getByRole('button', { name: /sign in/i })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor()
+    await page.goto(`${new URL(owner.url).origin}/projects/previews/sessions/${session}?panel=preview`)
+    const frame = page.frameLocator('iframe[title="Preview of port 3000"]')
+    await frame.getByRole('heading', { name: /version/ }).waitFor({ timeout: minute })
+    const inside = () => page.frames().find((each) => each.url().includes('://3000--'))
+    await until('the socket to echo', async () => (await inside()?.title()) === 'echo hello')
+    const shown = await page.getByRole('combobox', { name: 'Port' }).locator('option').allTextContents()
+    expect(shown).toContain('Port 3000')
+    // Ports of the sandbox itself.
+    expect(shown.join()).not.toMatch(/\b(8000|4096|6108[0-2])\b/)
+    await context.close()
+  },
+  4 * minute,
+)
+
 /** Each runs in the preview's page with the dashboard signed in beside it, and answers with what it got hold of; null is nothing. */
 const attacks: Record<string, string> = {
   'fetch with credentials': `fetch(D + '/v1/projects', { credentials: 'include' }).then((r) => r.text())`,

@@ -198,6 +198,7 @@ export const usual: Answers = {
   saveUnfinishedWork: () => noUnfinishedWork,
   listUnfinishedWork: () => [],
   recoverUnfinishedWork: () => ({ ok: true, files: 2 }),
+  listPorts: () => ({ ports: [], can_frame: true }),
   getPreview: () => ({ url: `http://3000--${ids.session}.localhost/` }),
   listChangeRequests: () => ({ change_requests: [aChangeRequest()] }),
   getChangeRequest: () => ({ change_request: aChangeRequest() }),

@@ -139,8 +139,12 @@ const sessions = createRoute({
 const session = createRoute({
   getParentRoute: () => project,
   path: below(paths.session),
-  // A place in the conversation.
-  validateSearch: (search) => texts(search, 'message', 'part'),
+  // A place in the conversation, and what the panel shows beside it.
+  validateSearch: (search): { message?: string; part?: string; panel?: 'preview'; port?: number } => ({
+    ...texts(search, 'message', 'part'),
+    ...(search.panel === 'preview' ? { panel: 'preview' } : {}),
+    ...(isPort(search.port) ? { port: search.port } : {}),
+  }),
   component: lazy(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
 })
 
@@ -307,6 +311,10 @@ function plainTexts<Name extends string>(search: Record<string, unknown>, ...nam
     typeof value === 'number' || typeof value === 'boolean' ? String(value) : value,
   ])
   return texts(Object.fromEntries(plain) as Record<string, unknown>, ...names)
+}
+
+function isPort(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535
 }
 
 function daysOf(search: Record<string, unknown>): { days?: number } {

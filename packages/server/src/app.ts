@@ -116,7 +116,7 @@ export function buildApp(deps: Deps): App {
   metricsRoutes(app, deps)
   oidcRoutes(app, deps)
   docsRoutes(app)
-  dashboardRoutes(app)
+  dashboardRoutes(app, deps)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) => replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
   return app
@@ -133,7 +133,7 @@ function methodRefused(methods: Method[], request: Answered, deps: Deps): Respon
 
 /** An unknown path is authorized like a known one, so a caller without access learns nothing about what exists. */
 async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
-  if (wantsPage(c.req.raw)) return noSuchPage(c.req.raw)
+  if (wantsPage(c.req.raw)) return noSuchPage(deps, c.req.raw)
   const request = { id: c.get('requestId'), method: c.req.method, path: c.req.path }
   try {
     if (c.req.path.startsWith('/v1/accounts') || c.req.path.startsWith('/v1/projects'))

@@ -95,6 +95,12 @@ export interface EnvReply {
   changed: string[]
 }
 
+/** POST /svc/ports: what listens on 127.0.0.1 of the sandbox, in ascending order. */
+export interface PortsReply {
+  ports: number[]
+}
+export const listeningPortsMax = 1_000
+
 /** Updates the work tree of a warm sandbox to this commit of the default branch. */
 export interface FollowBody {
   commit: string

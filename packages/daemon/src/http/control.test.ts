@@ -67,6 +67,21 @@ describe('the control routes', () => {
     )
   })
 
+  test('lists the ports that the proxy reaches, and no others', async () => {
+    const serve = (hostname: string) => Bun.serve({ port: 0, hostname, fetch: () => new Response('') })
+    const reached = [serve('127.0.0.1'), serve('0.0.0.0')]
+    const elsewhere = serve('127.0.0.2')
+    const ended = serve('127.0.0.1')
+    await ended.stop(true)
+    const answer = await send('POST', '/svc/ports', [bearer], '{}')
+    const { ports } = JSON.parse(answer.slice(answer.indexOf('{'))) as { ports: number[] }
+    for (const { port } of reached) expect(ports).toContain(port!)
+    for (const { port } of [elsewhere, ended]) expect(ports).not.toContain(port!)
+    expect(ports).toEqual(ports.toSorted((one, other) => one - other))
+    expect(statusOf(await send('POST', '/svc/ports', [], '{}'))).toBe(401)
+    await Promise.all([...reached, elsewhere].map((server) => server.stop(true)))
+  })
+
   test('reports unknown control routes and wrong methods', async () => {
     expect(statusOf(await send('POST', '/svc/other', [bearer], '{}'))).toBe(404)
     expect(statusOf(await send('POST', '/svc/__proto__', [bearer], '{}'))).toBe(404)

@@ -9,6 +9,7 @@ import type {
   EnvBody,
   EnvReply,
   FollowReply,
+  PortsReply,
   PromptReply,
   RefreshReply,
 } from '@svc/contract/daemon/control'
@@ -17,6 +18,7 @@ import type { ReadFilesReply } from '@svc/contract/daemon/work-tree'
 import type { Access, RequestHead } from './access.ts'
 import type { Conversation, PromptChoice } from '../runtime/conversation.ts'
 import type { Refresh } from '../runtime/refresh.ts'
+import { listeningPorts } from './listening-ports.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { WarmSandbox } from '../runtime/warm.ts'
 import type { FileReader } from '../workspace/read-files-child.ts'
@@ -136,6 +138,8 @@ const actions = {
     if (parts.files === null) throw runtimeBooting()
     return parts.files(body)
   },
+
+  ports: (): Promise<PortsReply> => listeningPorts(),
 
   async env(body: Record<string, unknown>, parts: ControlParts): Promise<EnvReply> {
     const { revision, env, names } = body

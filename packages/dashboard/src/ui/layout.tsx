@@ -28,22 +28,26 @@ export function Page({
 /**
  * The content with a panel at its right. On a wide screen the content scrolls with the page and the panel by itself; on a
  * narrow one the panel follows the content, or with `head`, it stands between the two. All reach the edges of the page and
- * bring their own padding.
+ * bring their own padding. A wide panel has more than half of the width.
  */
 export function TwoPane({
   label,
   head,
+  wide = false,
   panel,
   children,
 }: {
   label: string
   head?: ReactNode
+  wide?: boolean
   panel: ReactNode
   children: ReactNode
 }) {
   const hasHead = head !== undefined
   return (
-    <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)] lg:grid-rows-[auto_1fr]">
+    <div
+      className={`-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-rows-[auto_1fr] ${wide ? 'lg:grid-cols-[minmax(0,9fr)_minmax(0,11fr)]' : 'lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)]'}`}
+    >
       {hasHead && <div className="min-w-0">{head}</div>}
       <div data-pane className={`min-w-0 lg:col-start-1 ${hasHead ? 'order-last lg:row-start-2' : 'lg:row-span-2'}`}>
         {children}

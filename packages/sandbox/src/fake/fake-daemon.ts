@@ -180,6 +180,7 @@ export function startFakeDaemon(input: { socket: string; spec: SandboxSpec; opti
       if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
       return input.options().onFiles?.(String(path)) ?? emptyTree(path)
     },
+    '/svc/ports': () => ({ ports: input.options().ports?.() ?? [] }),
     '/svc/recover': () => ({ ok: true, files: 0 }),
   }
 

@@ -39,6 +39,8 @@ export interface FakeDriverOptions {
   refuseRefresh?: () => Refused | null | Promise<Refused | null>
   /** A program on a port of the sandbox; null means that nothing listens there. */
   onPort?: (port: number, req: Request) => Response | null | Promise<Response | null>
+  /** The answer to `POST /svc/ports`. By default nothing listens. */
+  ports?: () => number[]
   /** The work tree: the answer to `POST /svc/files`. By default it is empty. */
   onFiles?: (path: string) => unknown
   /** The behavior of a deployed app; by default it runs. */

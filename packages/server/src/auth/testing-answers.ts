@@ -115,6 +115,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   settleUnfinishedWork: [400, 200],
   listUnfinishedWork: [200, 'across'],
   getPreview: [404, 200],
+  listPorts: [404, 200],
   listChangeRequests: [200, 'none'],
   openChangeRequest: [400, 'none'],
   getChangeRequest: [404, 'none'],

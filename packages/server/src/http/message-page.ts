@@ -12,12 +12,13 @@ export interface Message {
   again?: number
 }
 
-export function messagePage(request: IncomingMessage, message: Message): Response {
+/** `ancestors` may show the page in a frame. */
+export function messagePage(request: IncomingMessage, message: Message, ancestors = "'none'"): Response {
   const status = errorStatus(message.code)
   if (asksForWorker(request) && isNoWorker(status, undefined)) return endingWorker()
   const headers = {
     'cache-control': 'no-store',
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    'content-security-policy': `default-src 'none'; style-src 'unsafe-inline'; frame-ancestors ${ancestors}`,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     ...(message.again === undefined ? {} : { 'retry-after': String(message.again) }),
@@ -41,7 +42,7 @@ function html({ title, text, command, again: seconds }: Message): string {
 ${refresh}
 <title>${escaped(title)}</title>
 <style>
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+  :root { color-scheme: light dark; background: Canvas; font: 16px/1.5 system-ui, sans-serif }
   body { margin: 18vh auto 0; max-width: 34rem; padding: 0 1.5rem }
   h1 { font-size: 1.25rem }
   code { display: block; padding: .75rem 1rem; border: 1px solid #8886; border-radius: 6px; overflow-x: auto }

@@ -83,7 +83,7 @@ describe('the pages of the dashboard', () => {
     expect(nonces[0]).not.toBe(nonces[1])
   })
 
-  test.each(pages)('the policy of %s allows only our own sources and no frame', async (path) => {
+  test.each(pages)('the policy of %s allows only our own sources, and frames of previews', async (path) => {
     const { status, headers, text } = await get(path)
     expect(status).toBe(200)
     expect(text).toContain('<div id="root"></div>')
@@ -100,7 +100,9 @@ describe('the pages of the dashboard', () => {
     expect(policy.get('form-action')).toBe("'none'")
     expect(policy.get('style-src')).toMatch(/^'self' 'nonce-[^']+'$/)
     expect(policy.get('img-src')).toBe("'self' blob:")
-    policy.delete('style-src-attr')
+    // Previews, and nothing else.
+    expect(policy.get('frame-src')).toBe('http://*.localhost:8420')
+    for (const name of ['style-src-attr', 'frame-src']) policy.delete(name)
     expect([...policy.values()].join(' ')).not.toMatch(/unsafe|\*|http|data:/)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('referrer-policy')).toBe('no-referrer')

@@ -1,8 +1,11 @@
 /** Serves the pages: one document for every URL of the dashboard, and the files it loads. */
 import { randomBytes } from 'node:crypto'
 import { errorStatus, ServiceError } from '@svc/contract'
+import type { Deps } from '../deps.ts'
 import { hasDashboardCookie } from '../http/cookies.ts'
 import type { App } from '../http/mount.ts'
+import { canFrame } from '../sandboxes/framing.ts'
+import { originOf } from '../sandboxes/private-origin.ts'
 import { type PageFile, pageFiles } from './pack.ts'
 import { sendFile } from './send-file.ts'
 
@@ -19,8 +22,8 @@ const addresses = [
   '/link-chat',
 ]
 
-/** Allows only the server's own scripts and styles, nothing inline, and no framing. Style elements of libraries carry the nonce. */
-function policy(nonce: string): string {
+/** Allows only the server's own scripts and styles, nothing inline, and no page that frames this one. Style elements of libraries carry the nonce. */
+function policy(nonce: string, frames: string | null): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -32,14 +35,16 @@ function policy(nonce: string): string {
     // The page renders images of a change from fetched bytes.
     "img-src 'self' blob:",
     "worker-src 'self'",
+    // Previews, which are frames of the page of a session.
+    ...(frames === null ? [] : [`frame-src ${frames}`]),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
 }
 
-export function dashboardRoutes(app: App): void {
-  for (const address of addresses) app.get(address, (c) => document(c.req.raw))
+export function dashboardRoutes(app: App, deps: Pick<Deps, 'config'>): void {
+  for (const address of addresses) app.get(address, (c) => document(deps, c.req.raw))
   // File names contain a content hash.
   app.get('/assets/*', async (c) => {
     const file = (await pageFiles('dashboard'))?.get(c.req.path)
@@ -58,12 +63,12 @@ export function wantsPage(request: Request): boolean {
   )
 }
 
-export async function noSuchPage(request: Request): Promise<Response> {
-  const { headers, body } = await document(request)
+export async function noSuchPage(deps: Pick<Deps, 'config'>, request: Request): Promise<Response> {
+  const { headers, body } = await document(deps, request)
   return new Response(body, { status: errorStatus('not_found'), headers })
 }
 
-async function document(request: Request): Promise<Response> {
+async function document({ config }: Pick<Deps, 'config'>, request: Request): Promise<Response> {
   const file = (await pageFiles('dashboard'))?.get('/index.html')
   if (file === undefined)
     throw new ServiceError('unavailable', 'The pages are not built.', { hint: 'Run npm run build.' })
@@ -71,7 +76,8 @@ async function document(request: Request): Promise<Response> {
   const whole = file.plain().toString('utf8').replace('{nonce}', nonce)
   const html = hasShell(request) ? whole : whole.replace(frame, '')
   const page = { ...file, gzip: Buffer.from(Bun.gzipSync(html)), plain: () => Buffer.from(html) }
-  return send(request, page, file.type, 'no-cache', nonce)
+  const frames = canFrame(config) ? originOf(config, '*') : null
+  return send(request, page, file.type, 'no-cache', policy(nonce, frames))
 }
 
 /** The empty frame of the pages: packages/dashboard/src/index.html. */
@@ -83,6 +89,6 @@ function hasShell(request: Request): boolean {
   return hasDashboardCookie(request.headers.get('cookie')) && !withoutShell.test(new URL(request.url).pathname)
 }
 
-function send(request: Request, file: PageFile, type: string, cache: string, nonce = 'none'): Response {
-  return sendFile(request, { ...file, type }, { cache, policy: policy(nonce) })
+function send(request: Request, file: PageFile, type: string, cache: string, shown = policy('none', null)): Response {
+  return sendFile(request, { ...file, type }, { cache, policy: shown })
 }

@@ -1,7 +1,7 @@
 /** The pages that the origin of an app or a preview shows when it cannot show the program. */
 import type { Message } from '../http/message-page.ts'
 
-export type Refusal = 'unknown' | 'foreign' | 'unauthenticated' | 'ticket-used'
+export type Refusal = 'unknown' | 'foreign' | 'unauthenticated' | 'frame-unauthenticated' | 'ticket-used'
 
 export interface OriginWords {
   noun: 'app' | 'preview'
@@ -27,6 +27,12 @@ export function refusalWords({ noun, addressHint }: OriginWords, refusal: Refusa
         text: 'Get a link that opens it in this browser:',
         command,
       }
+    case 'frame-unauthenticated':
+      return {
+        code: 'unauthenticated',
+        title: 'This frame is not signed in',
+        text: 'Its sign-in ended, or this browser keeps no cookies in frames. Reload the frame. If this message stays, open it in a new tab.',
+      }
     case 'ticket-used':
       return {
         code: 'unauthenticated',
@@ -40,6 +46,14 @@ export function refusalWords({ noun, addressHint }: OriginWords, refusal: Refusa
 }
 
 export const reloads = { text: 'This page reloads in two seconds.', again: 2 }
+
+export function unframeableWords(program: string): Message {
+  return {
+    code: 'forbidden',
+    title: `${program} does not allow frames`,
+    text: 'This page forbids other pages to show it, by X-Frame-Options or frame-ancestors. Open it in a new tab.',
+  }
+}
 
 export function brokenWords(program: string): Message {
   return {

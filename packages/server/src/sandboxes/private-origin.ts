@@ -25,6 +25,16 @@ import {
   type Place as GrantedPlace,
   takeTicket,
 } from './grant-store.ts'
+import {
+  ancestorsBeside,
+  canFrame,
+  frameAncestors,
+  frameStep,
+  isFramedNavigation,
+  isOwnRequest,
+  refusesFrame,
+  stepPage,
+} from './framing.ts'
 import { type OriginWords, type Refusal, refusalWords } from './origin-page.ts'
 import { type Passage, passRequest, passUpgrade, type TunnelFailure } from './tunnel.ts'
 
@@ -38,6 +48,8 @@ export interface Viewer {
   userId: string
   role: string
   sessionId: string | null
+  /** The cookie of a frame identified the user. */
+  inFrame: boolean
 }
 
 interface Target {
@@ -51,6 +63,8 @@ interface PrivateOrigin<Place, T extends Grants> extends OriginWords {
   grantedPlace(place: Place): GrantedPlace<T>
   /** Whether the first label of a host name below the preview domain is of this kind. */
   takes(label: string): boolean
+  /** Whether the dashboard shows it in a frame, and no other page may. */
+  isFramed?: boolean
   placeOf(label: string): Promise<Place | null>
   projectOf(place: Place): Promise<{ projectId: string; sessionId: string | null } | null>
   targetOf(place: Place, viewer: Viewer): Promise<Target | { words: Message }>
@@ -82,7 +96,7 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
       if (admitted instanceof Response) return send(response, admitted)
       admitted.target.onRequest?.(response)
       await passRequest(request, response, admitted.passage, (failure) =>
-        send(response, messagePage(request, origin.failed(admitted.place, failure))),
+        send(response, gate.message(request, origin.failed(admitted.place, failure))),
       )
     },
     async upgrade(request, socket, head) {
@@ -93,7 +107,7 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
         socket,
         head,
         admitted.passage,
-        (failure) => void writeResponse(socket, messagePage(request, origin.failed(admitted.place, failure))),
+        (failure) => void writeResponse(socket, gate.message(request, origin.failed(admitted.place, failure))),
       )
     },
   }
@@ -119,17 +133,27 @@ class Gate<Place extends object, T extends Grants> {
     const url = new URL(request.url ?? '/', 'http://origin')
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, place, url, ticket)
+    const step = this.#isFramed ? frameStep(request) : { kind: 'none' as const }
+    if (step.kind === 'foreign') return this.#refuse(request, place, 'foreign')
+    if (step.kind === 'leave') return redirect(ownPath(step.path))
+    if (step.kind === 'enter') return stepPage(ownPath(request.url ?? '/'), this.#ancestors)
     const viewer = await this.#viewerOf(request, place)
     if (viewer === null)
       return (await this.#origin.signIn?.(request, place)) ?? this.#refuse(request, place, 'unauthenticated')
     const target = await this.#origin.targetOf(place, viewer)
-    if ('words' in target) return messagePage(request, target.words)
+    if ('words' in target) return this.message(request, target.words)
     return { place, target, passage: this.#passage(request, viewer, target) }
   }
 
   #refuse(request: IncomingMessage, place: Place | null, refusal: Refusal): Response {
     const command = place === null ? '' : this.#origin.openCommand(place)
-    return messagePage(request, refusalWords(this.#origin, refusal, command))
+    const inFrame = this.#isFramed && isFramedNavigation(request)
+    const why = inFrame && refusal === 'unauthenticated' ? 'frame-unauthenticated' : refusal
+    return this.message(request, refusalWords(this.#origin, why, command))
+  }
+
+  message(request: IncomingMessage, message: Message): Response {
+    return messagePage(request, message, this.#isFramed ? this.#ancestors : undefined)
   }
 
   /** Throws once the browser may no longer see the page that it has open. */
@@ -140,35 +164,47 @@ class Gate<Place extends object, T extends Grants> {
 
   /** Exchanges the ticket for a cookie of this host and removes it from the URL. */
   async #enter(request: IncomingMessage, place: Place, url: URL, ticket: string): Promise<Response> {
-    url.searchParams.delete(ticketName)
-    const headers = new Headers({ location: ownPath(`${url.pathname}${url.search}`) })
     const { grants } = this.#origin
     const of = this.#origin.grantedPlace(place)
     const taken = await takeTicket(this.#deps.db, grants, sha256(ticket), of)
-    if (taken !== null) {
-      const { user_id: userId, token_id: tokenId } = taken
-      const value = await grant(this.#deps, grants, of, { userId, tokenId, isTicket: false, ms: cookieMs })
-      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${cookieMs / 1000}${this.#isSecure ? '; Secure' : ''}`
-      headers.set('set-cookie', `${this.#cookieName}=${value}; ${attributes}`)
-    } else if ((await this.#viewerOf(request, place)) === null) return this.#refuse(request, place, 'ticket-used')
-    return redirect(headers)
+    const inFrame = this.#isFramed && canFrame(this.#deps.config) && isFramedNavigation(request)
+    if (taken === null && !inFrame && (await this.#viewerOf(request, place)) === null)
+      return this.#refuse(request, place, 'ticket-used')
+    url.searchParams.delete(ticketName)
+    const path = ownPath(`${url.pathname}${url.search}`)
+    const response = inFrame ? stepPage(path, this.#ancestors) : redirect(path)
+    if (taken === null) return response
+    const { user_id: userId, token_id: tokenId } = taken
+    const value = await grant(this.#deps, grants, of, { userId, tokenId, isTicket: false, ms: cookieMs })
+    response.headers.set('set-cookie', this.#cookie(value, inFrame))
+    return response
   }
 
   async #viewerOf(request: IncomingMessage, place: Place): Promise<Viewer | null> {
-    const value = parse(headerLines(request.rawHeaders, 'cookie').join('; '))[this.#cookieName]
+    const cookies = parse(headerLines(request.rawHeaders, 'cookie').join('; '))
+    const viewer = await this.#viewerBy(cookies[this.#cookieName(false)], false, place)
+    if (viewer !== null || !this.#isFramed || !isOwnRequest(request)) return viewer
+    return this.#viewerBy(cookies[this.#cookieName(true)], true, place)
+  }
+
+  async #viewerBy(value: string | undefined, inFrame: boolean, place: Place): Promise<Viewer | null> {
     if (value === undefined) return null
     const of = this.#origin.grantedPlace(place)
-    const key = `${value} ${Object.values(of).join(' ')}`
+    const key = `${inFrame} ${value} ${Object.values(of).join(' ')}`
     const known = this.#viewers.get(key)
     if (known !== undefined) return known
     const found = await findGrant(this.#deps.db, this.#origin.grants, sha256(value), of)
     const viewer = found === null ? null : await this.#mayRead(found, place)
-    if (viewer !== null) this.#viewers.set(key, viewer)
-    return viewer
+    if (viewer === null) return null
+    this.#viewers.set(key, { ...viewer, inFrame })
+    return { ...viewer, inFrame }
   }
 
   /** The cookie identifies the user, whose role may have changed since. */
-  async #mayRead({ user_id: userId, opened_by: openedBy }: Grant, place: Place): Promise<Viewer | null> {
+  async #mayRead(
+    { user_id: userId, opened_by: openedBy }: Grant,
+    place: Place,
+  ): Promise<Omit<Viewer, 'inFrame'> | null> {
     const of = await this.#origin.projectOf(place)
     if (of === null) return null
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
@@ -181,8 +217,12 @@ class Gate<Place extends object, T extends Grants> {
     }
   }
 
-  #passage(request: IncomingMessage, { userId, role }: Viewer, { daemon, port }: Target): Passage {
+  #passage(request: IncomingMessage, { userId, role, inFrame }: Viewer, { daemon, port }: Target): Passage {
     const path = request.url?.startsWith('/') ? request.url : '/'
+    const ancestors = this.#ancestors
+    const isFrame = inFrame && isFramedNavigation(request)
+    const framing = (raw: string[]) =>
+      isFrame && refusesFrame(raw, ancestors) ? 'refused' : `frame-ancestors ${ancestorsBeside(raw, ancestors)}`
     return {
       daemon,
       userId,
@@ -192,6 +232,7 @@ class Gate<Place extends object, T extends Grants> {
       extra: ['X-Forwarded-Host', request.headers.host ?? '', 'X-Forwarded-Proto', this.#isSecure ? 'https' : 'http'],
       // A page of the dashboard opened this one: neither may reach the other.
       answerExtra: { 'cross-origin-opener-policy': 'same-origin-allow-popups', 'x-robots-tag': 'noindex' },
+      ...(this.#isFramed ? { framing } : {}),
     }
   }
 
@@ -199,14 +240,30 @@ class Gate<Place extends object, T extends Grants> {
     return this.#deps.config.publicUrl.startsWith('https:')
   }
 
-  get #cookieName(): string {
-    return `${this.#isSecure ? '__Host-' : ''}svc_${this.#origin.noun}`
+  get #isFramed(): boolean {
+    return this.#origin.isFramed === true
+  }
+
+  get #ancestors(): string {
+    return frameAncestors(this.#deps.config)
+  }
+
+  #cookieName(inFrame: boolean): string {
+    return `${this.#isSecure ? '__Host-' : ''}svc_${this.#origin.noun}${inFrame ? '_frame' : ''}`
+  }
+
+  /** In a frame of another site, browsers keep only a cookie like the second, and only for the site around the frame. */
+  #cookie(value: string, inFrame: boolean): string {
+    const age = `Max-Age=${cookieMs / 1000}`
+    const attributes = inFrame
+      ? `SameSite=None; ${age}; Secure; Partitioned`
+      : `SameSite=Lax; ${age}${this.#isSecure ? '; Secure' : ''}`
+    return `${this.#cookieName(inFrame)}=${value}; Path=/; HttpOnly; ${attributes}`
   }
 }
 
-export function redirect(headers: Headers): Response {
-  headers.set('cache-control', 'no-store')
-  headers.set('referrer-policy', 'no-referrer')
+export function redirect(location: string): Response {
+  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
   return new Response(null, { status: 303, headers })
 }
 

@@ -21,10 +21,15 @@ export interface Passage {
   extra: string[]
   /** Response headers for the browser, which replace those of the program with the same name. */
   answerExtra: Record<string, string>
+  /** A policy that the browser enforces beside those of the program, from the headers of the program. */
+  framing?: (rawHeaders: string[]) => string | 'refused'
 }
 
-/** The daemon refused or is unavailable, before any part of a response was sent. */
-export type TunnelFailure = { kind: 'unavailable' } | { kind: 'refused'; status: number; code: string }
+/** The daemon refused or is unavailable, or the program allows no frame, before any part of a response was sent. */
+export type TunnelFailure =
+  | { kind: 'unavailable' }
+  | { kind: 'refused'; status: number; code: string }
+  | { kind: 'unframeable' }
 type OnFailure = (failure: TunnelFailure) => void
 
 /** Marks a refusal of the daemon. Responses of programs lose every x-svc header on the way. */
@@ -61,8 +66,14 @@ export async function passRequest(
       void send(response, endingWorker())
       return
     }
+    const framing = framingOf(passage, answer)
+    if (framing === 'refused') {
+      answer.resume()
+      onFailure({ kind: 'unframeable' })
+      return
+    }
     const passed = {
-      ...asObject(answerHeaders(answer.rawHeaders)),
+      ...asObject([...answerHeaders(answer.rawHeaders), ...framing]),
       ...passage.answerExtra,
       ...(forWorker ? neverKept : {}),
     }
@@ -101,6 +112,16 @@ export async function passUpgrade(
     answerHeaders: (raw) => [...answerHeaders(raw), ...extra],
     failed: () => onFailure({ kind: 'unavailable' }),
   })
+}
+
+function framingOf({ framing }: Passage, { statusCode = 200, rawHeaders }: IncomingMessage): string[] | 'refused' {
+  // The stored response keeps its policies. One of ours alone could replace them.
+  if (framing === undefined || statusCode === 304) return []
+  const policy = framing(rawHeaders)
+  // The browser follows a redirect without a look at its policies.
+  const isRedirect = statusCode >= 300 && statusCode < 400
+  if (policy === 'refused') return isRedirect ? [] : 'refused'
+  return ['Content-Security-Policy', policy]
 }
 
 async function headersFor(passage: Passage, { rawHeaders, method = 'GET' }: IncomingMessage): Promise<string[]> {

@@ -14,6 +14,7 @@ import {
   getTimelineRoute,
   getTranscriptRoute,
   getUnfinishedWorkRoute,
+  listPortsRoute,
   listPromptsRoute,
   listSessionsRoute,
   listUnfinishedWorkRoute,
@@ -52,6 +53,7 @@ import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
 import { phasesOf } from './lifecycle/store.ts'
 import { getSession, listSessions, requireSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { presentInList, presentSession } from './present.ts'
+import { listPorts } from './edge/ports.ts'
 import { readSessionFiles } from './files/read.ts'
 import { readChanges } from './unfinished-work/changes.ts'
 import { readNewestWip, recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
@@ -208,6 +210,9 @@ function accessRoutes(deps: Deps): Mounted[] {
       const at = { label: `${place.port}--${place.session_id}`, place }
       return { url: await openOrigin(deps, 'preview_grants', at, { userId, tokenId }) }
     }),
+    sessionHandler(deps)(listPortsRoute, async ({ session, request }) =>
+      listPorts(deps, { session, signal: request.signal }),
+    ),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)
       return {

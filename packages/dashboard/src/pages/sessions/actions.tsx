@@ -1,10 +1,8 @@
 import { Menu } from '@base-ui/react/menu'
-import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { Ellipsis } from 'lucide-react'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
 import { Failure, useSend } from '../../components/requests.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -13,6 +11,7 @@ import { paths } from '../../paths.ts'
 import { BarActions } from '../../ui/frame.tsx'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
+import { scrollToPanel } from './panel/place.ts'
 import { pathOf, type Session } from './queries.ts'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
@@ -32,10 +31,6 @@ export function SessionActions({ session }: { session: Session }) {
   const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { path, refetch })
   const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { path, refetch })
   const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', { path, refetch })
-  const preview = useMutation({
-    mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', { params: { path } })),
-    onSuccess: ({ url }) => window.open(url, '_blank', 'noopener'),
-  })
   const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', {
     path,
     refetch,
@@ -54,7 +49,7 @@ export function SessionActions({ session }: { session: Session }) {
     refetch,
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
   })
-  const error = [stop, refresh, restart, preview, remove, branchOff].find(({ isError }) => isError)?.error
+  const error = [stop, refresh, restart, remove, branchOff].find(({ isError }) => isError)?.error
   const notRunning = session.status === 'running' ? null : `The session is ${session.status}`
   const isLive = session.status === 'running' || session.status === 'provisioning'
   return (
@@ -72,9 +67,7 @@ export function SessionActions({ session }: { session: Session }) {
             >
               Terminal
             </Button>
-            <Button kind="quiet" disabledReason={notRunning} action={preview}>
-              Preview
-            </Button>
+            <PreviewLink sessionId={path.sessionId} />
             <Button
               disabledReason={roleRefusal ?? refuse('stop', session)}
               action={stop}
@@ -116,6 +109,23 @@ function FilesLink({ sessionId }: { sessionId: string }) {
       className={`${buttonClass('quiet')} max-sm:hidden`}
     >
       Files
+    </Link>
+  )
+}
+
+/** To the pane beside the conversation. */
+function PreviewLink({ sessionId }: { sessionId: string }) {
+  const { slug } = useProject()
+  return (
+    <Link
+      to={paths.session}
+      params={{ project: slug, sessionId }}
+      search={(before) => ({ ...before, panel: 'preview' })}
+      resetScroll={false}
+      onClick={scrollToPanel}
+      className={buttonClass('quiet')}
+    >
+      Preview
     </Link>
   )
 }

@@ -38,7 +38,7 @@ function LiveSession({ initial }: { initial: Session }) {
     { projectId: initial.project_id, sessionId: initial.session_id },
     { newest: stream.messages, isWhole: stream.isWhole },
   )
-  const { message, part = null } = route.useSearch()
+  const { message, part = null, panel } = route.useSearch()
   const target = useMemo(() => (message === undefined ? null : { message, part }), [message, part])
   const busy = stream.turn === 'busy' && now.status === 'running'
   const { isLoaded, isReconnecting } = stream
@@ -58,6 +58,7 @@ function LiveSession({ initial }: { initial: Session }) {
       </BarHeading>
       <TwoPane
         label="What comes of it"
+        wide={panel === 'preview'}
         panel={<SessionPanel session={now} messages={conversation.messages} busy={busy} />}
       >
         <div className="flex min-h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] flex-col">

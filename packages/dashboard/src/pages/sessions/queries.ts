@@ -139,6 +139,29 @@ export const usage = (session: Session, busy: boolean) =>
 export const unfinishedWork = (session: Session) =>
   read([...keyOf(session), 'unfinished-work'], `${one}/wip`, { path: pathOf(session) }, { refetchInterval: 15_000 })
 
+export type Ports = Reply<`${typeof one}/ports`>
+
+/** Read often, so that a program appears when it starts to listen. */
+export const ports = (session: Session) =>
+  read(
+    [...keyOf(session), 'ports', session.status],
+    `${one}/ports`,
+    { path: pathOf(session) },
+    { refetchInterval: 2_000 },
+  )
+
+/** A URL that works once. `visit` is another one each time. Its key is not below its project: events must not replace it. */
+export const previewTicket = (session: Session, port: number, visit: string) =>
+  read(
+    ['preview', session.session_id, port, visit],
+    `${one}/preview`,
+    { path: pathOf(session), query: { port } },
+    { staleTime: Infinity, gcTime: 0 },
+  )
+
+export const openPreview = (session: Session, port: number) =>
+  get(`${one}/preview`, { path: pathOf(session), query: { port } }, AbortSignal.timeout(30_000))
+
 const builtInAgents = ['build', 'plan']
 
 export const agents = ({ project_id: projectId, config_dir, default_branch }: Project) =>

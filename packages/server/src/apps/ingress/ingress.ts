@@ -67,7 +67,7 @@ async function signIn(deps: Deps, request: IncomingMessage, app: AppRow): Promis
   if (project === null) return null
   const to = new URL(`/projects/${project.project_id}/apps/${app.slug}/open`, deps.config.publicUrl)
   to.searchParams.set('path', ownPath(request.url ?? '/').slice(0, pathCharsMax))
-  return redirect(new Headers({ location: to.href }))
+  return redirect(to.href)
 }
 
 /** The page at the address of an app that is not running on this server. */

@@ -40,7 +40,7 @@ const open = new Set([
   ],
   ...['streamSessionEvents', 'updateSession', 'projectUsage', 'sessionUsage', 'bundleUnfinishedWork'],
   ...['getUnfinishedWork', 'listUnfinishedWork', 'recoverUnfinishedWork', 'saveUnfinishedWork', 'settleUnfinishedWork'],
-  ...['getPreview', 'closeChangeRequest', 'diffChangeRequest', 'editChangeRequest', 'getChangeRequest'],
+  ...['getPreview', 'listPorts', 'closeChangeRequest', 'diffChangeRequest', 'editChangeRequest', 'getChangeRequest'],
   ...['listChangeRequests', 'mergeChangeRequest', 'openChangeRequest', 'previewChangeRequest', 'reopenChangeRequest'],
   ...['verifyChangeRequest', 'getChecks', 'readCheckLog', 'rerunChecks', 'createReview', 'listReviews'],
   ...['answerComment', 'applySuggestions', 'replyToComment', 'resolveComment', 'getReviewState', 'editReviewState'],

@@ -4,7 +4,7 @@ import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import type { IngressHandler } from '../../http/ingress.ts'
 import type { Message } from '../../http/message-page.ts'
-import { brokenWords, reloads } from '../../sandboxes/origin-page.ts'
+import { brokenWords, reloads, unframeableWords } from '../../sandboxes/origin-page.ts'
 import { privateOriginIngress } from '../../sandboxes/private-origin.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { touchSession } from '../activity-store.ts'
@@ -32,6 +32,7 @@ export function previewIngress(deps: Deps): IngressHandler {
     grantedPlace: ({ port, sessionId }) => ({ session_id: sessionId, port }),
     addressHint: { text: 'A URL has the form <port>--<session>.<preview domain>.' },
     takes: () => true,
+    isFramed: true,
     placeOf: (label) => Promise.resolve(placeOf(label)),
     async projectOf({ sessionId }) {
       const session = await getSessionById(deps.db, sessionId)
@@ -45,6 +46,7 @@ export function previewIngress(deps: Deps): IngressHandler {
     },
     openCommand: ({ port, sessionId }) => `svc sessions preview ${sessionId.slice(0, 8)} ${port}`,
     failed({ port }, failure) {
+      if (failure.kind === 'unframeable') return unframeableWords(`The program on port ${port}`)
       if (failure.kind !== 'refused' || failure.code !== 'nothing_listens')
         return brokenWords(`The program on port ${port}`)
       return {

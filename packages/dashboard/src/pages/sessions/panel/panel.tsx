@@ -1,18 +1,25 @@
-/** The results of the conversation: changes, plan, change requests, timeline, usage. */
+/** The results of the conversation: changes, plan, change requests, timeline, usage, and its programs. */
+import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { getRouteApi } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense } from 'react'
 import { planIn, type PlanItem } from '@svc/contract/schemas/tool-outcome'
 import { Check, Circle, CircleDot, X } from 'lucide-react'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { ChangeRequestStatus } from '../../../components/status.tsx'
 import { ChangeRequestLink } from '../../../components/links.tsx'
-import { PanelSection } from '../../../ui/layout.tsx'
+import { Loading, PanelSection } from '../../../ui/layout.tsx'
+import { TabList } from '../../../ui/tabs.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { changeRequestsOfBranch } from '../../change-requests/queries.ts'
 import { count, duration } from '../../usage/amounts.ts'
 import { type Message, type Session, usage } from '../queries.ts'
 import { ChangesSection } from './changes.tsx'
+import { panelId } from './place.ts'
 import { TimelineSection } from './timeline.tsx'
+
+const PreviewPane = lazy(() => import('../preview/pane.tsx'))
+const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 
 export function SessionPanel({
   session,
@@ -23,16 +30,50 @@ export function SessionPanel({
   messages: readonly Message[]
   busy: boolean
 }) {
+  const { panel = 'overview' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const isPreview = panel === 'preview'
   return (
-    <>
-      <ChangesSection session={session} busy={busy} />
-      <ChangeRequestsSection session={session} />
-      <PlanSection messages={messages} />
-      <TimelineSection session={session} />
-      <UsageSection session={session} busy={busy} />
-      <FactsSection session={session} />
-    </>
+    <Tabs.Root
+      id={panelId}
+      value={panel}
+      onValueChange={(next) =>
+        void navigate({ search: (before) => withPanel(before, next), replace: true, resetScroll: false })
+      }
+      className={isPreview ? 'flex flex-col lg:h-full' : undefined}
+    >
+      <div className="px-4 lg:sticky lg:top-0 lg:z-10 lg:bg-panel">
+        <TabList
+          label="Panel"
+          tabs={[
+            ['overview', 'Overview'],
+            ['preview', 'Preview'],
+          ]}
+        />
+      </div>
+      <Tabs.Panel value="overview">
+        <ChangesSection session={session} busy={busy} />
+        <ChangeRequestsSection session={session} />
+        <PlanSection messages={messages} />
+        <TimelineSection session={session} />
+        <UsageSection session={session} busy={busy} />
+        <FactsSection session={session} />
+      </Tabs.Panel>
+      <Tabs.Panel value="preview" className="flex min-h-0 flex-1 flex-col">
+        <Suspense fallback={<Loading what="the preview" />}>
+          <PreviewPane session={session} />
+        </Suspense>
+      </Tabs.Panel>
+    </Tabs.Root>
   )
+}
+
+/** The port stays for the next time. */
+function withPanel<Search extends { panel?: 'preview' }>(before: Search, next: 'overview' | 'preview') {
+  if (next === 'preview') return { ...before, panel: next }
+  const after = { ...before }
+  delete after.panel
+  return after
 }
 
 function ChangeRequestsSection({ session }: { session: Session }) {
