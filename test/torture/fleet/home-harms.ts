@@ -45,7 +45,14 @@ export async function homeMoved(run: Run): Promise<void> {
     await delay(run.random() * 3_000)
     await fleet.start(victim)
   }
-  const { phase } = await until('the move to end', () => endedMove(fleet, project), movedMs)
+  // The agents here hardly ever rest, and a move waits for them. An operator who has waited forces it.
+  const patient = performance.now() + patientMs
+  const ended = async () => {
+    const found = await endedMove(fleet, project)
+    if (found === null && performance.now() > patient) await forceMove(fleet, project)
+    return found
+  }
+  const { phase } = await until('the move to end', ended, movedMs)
   count(run.ledger.counts, phase === 'done' ? 'move' : 'move undone')
   await findHomes(fleet)
 }
@@ -61,7 +68,7 @@ export async function serverDrained(run: Run): Promise<void> {
   const drained = pick(run, fleet.servers)
   harmed.add(drained)
   await drain(fleet, drained, { off: false })
-  // The agents here hardly ever rest, and a move waits for them. An operator who has waited forces what is left.
+  // As above.
   const patient = performance.now() + patientMs
   await until(
     'the server to be the home of nothing',

@@ -192,10 +192,12 @@ export class Follower {
    * the runtime did not take yet begins its turn again in the next sandbox.
    */
   async interruptTurn(failure: TurnFailure): Promise<void> {
-    const isUnderWay = () => this.turn === 'busy' && !this.#isUndelivered
+    const isUnderWay = () => !this.#isBetweenTurns && !this.#isUndelivered
     const read = async () => {
       await this.#loadHistory()
       await this.#ending
+      // Its end may have come while an earlier state was read.
+      if (!isUnderWay()) await this.#loadHistory()
     }
     if (isUnderWay()) await withDeadline(read(), catchUpMsMax, () => {}).catch(this.#unread)
     if (isUnderWay()) this.failTurn(failure)
@@ -222,9 +224,7 @@ export class Follower {
     await this.#store()
   }
 
-  storeNow(): Promise<void> {
-    return this.#store()
-  }
+  readonly storeNow = (): Promise<void> => this.#store()
 
   /** The service restarted the runtime between two turns, so no turn failed. */
   readonly runtimeRestarted = (): Promise<void> => this.#checkRuntime()

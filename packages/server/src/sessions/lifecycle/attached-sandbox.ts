@@ -1,3 +1,4 @@
+import { withDeadline } from '../../deadline.ts'
 import type { Deps } from '../../deps.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
 import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
@@ -11,6 +12,8 @@ import { WipWatch } from '../unfinished-work/watch.ts'
 
 /** A daemon answers this at once, also while it saves. A stop waits no longer for one that does not. */
 const silentMs = 2_500
+/** A daemon confirms a prompt at once, unless its runtime has to wake first. */
+const deliveryMsMax = 3_000
 
 /** A running sandbox of this server, which follows its conversation and saves its unfinished work. */
 export interface AttachedSandbox {
@@ -25,6 +28,8 @@ export interface AttachedSandbox {
   giveUpIfSilent(): Promise<void>
   /** The agent got the conversation of earlier sandboxes. */
   knowsEarlier: boolean
+  /** It ends, so further prompts wait for the next sandbox. */
+  isLeaving: boolean
 }
 
 /** What follows a sandbox outlives the request or the job that started it. */
@@ -86,7 +91,24 @@ function attach(
       follower,
       wip,
       knowsEarlier: false,
+      isLeaving: false,
     },
     giveUpIfSilent,
   }
+}
+
+/**
+ * Ends the turn of a sandbox whose session goes on in another one. The agent gets no further prompt, which could fail here
+ * and run again there. A delivery that is under way is recorded first.
+ */
+export async function leaveTurn(
+  { localLocks }: Pick<Deps, 'localLocks'>,
+  attached: AttachedSandbox | undefined,
+  reason: string,
+): Promise<void> {
+  if (attached === undefined) return
+  attached.isLeaving = true
+  const delivered = localLocks.run(`prompts ${attached.daemon.sessionId}`, async () => {})
+  await withDeadline(delivered, deliveryMsMax, () => {})
+  await attached.follower.interruptTurn({ code: 'sandbox_ended', message: reason })
 }

@@ -8,7 +8,10 @@ beforeAll(async () => {
   app = await makeSessionApp()
 })
 afterAll(() => app.close())
-beforeEach(() => void delete app.driver.options.around)
+beforeEach(() => {
+  delete app.driver.options.around
+  delete app.driver.options.onPrompt
+})
 
 const messagesOf = async (sessionId: string) =>
   (await app.request<{ messages: Message[] }>('GET', app.path(sessionId, 'transcript'))).body.messages
@@ -52,4 +55,41 @@ test('a prompt that the agent did not get waits for the next sandbox, and no fai
   await until('it was answered', async () => (await messagesOf(sessionId)).length === 2)
   expect((await messagesOf(sessionId)).map(textOf)[0]).toEqual(['user', 'Later', null])
   expect((await promptOf(sessionId, (await sent).body.prompt_id))?.status).toBe('delivered')
+})
+
+test('no turn begins while a session leaves, so none is shown as failed and run again', async () => {
+  const { session_id: sessionId } = await app.running()
+  const answered = Promise.withResolvers<void>()
+  app.driver.options.onPrompt = async ({ text }) => {
+    if (text === 'First') await answered.promise
+    return text
+  }
+  await prompted(sessionId, 'First')
+  await prompted(sessionId, 'Second')
+  const asked = Promise.withResolvers<void>()
+  const read = Promise.withResolvers<void>()
+  app.driver.options.around = async (path, answer) => {
+    const response = await answer()
+    if (!path.endsWith('/message')) return response
+    asked.resolve()
+    await read.promise
+    return response
+  }
+  const moved = app.deps.sessions.moveAway(sessionId)
+  await asked.promise
+  answered.resolve()
+  await until('the first was answered', async () =>
+    (await messagesOf(sessionId)).some(({ role, completed_at }) => role === 'assistant' && completed_at !== null),
+  )
+  read.resolve()
+  await moved
+  delete app.driver.options.around
+  await app.deps.sessions.reconcile(sessionId)
+  await until('both were answered', async () => (await messagesOf(sessionId)).length >= 4)
+  expect((await messagesOf(sessionId)).map(textOf)).toEqual(
+    ['First', 'Second'].flatMap((text) => [
+      ['user', text, null],
+      ['assistant', text, null],
+    ]),
+  )
 })

@@ -35,7 +35,7 @@ export async function deliverPrompts(
   for (const prompt of prompts) {
     // The daemon has a prompt whose delivery began, or takes it now, under the same id.
     const mayHaveIt = prompt.delivery_generation === daemon.generation
-    if (signal.aborted || !(mayHaveIt || follower.mayTake(prompt))) return
+    if (signal.aborted || attached.isLeaving || !(mayHaveIt || follower.mayTake(prompt))) return
     if (!(await setDelivery(deps.db, prompt.prompt_id, daemon.generation))) {
       follower.promptFinished()
       continue

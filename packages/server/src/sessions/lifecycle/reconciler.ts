@@ -13,7 +13,7 @@ import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
 import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
-import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
+import { type AttachedSandbox, attachSandbox, leaveTurn } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning, findLeft } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
@@ -173,7 +173,7 @@ export class SessionReconciler implements SessionRunner {
       const session = await getSessionById(this.#deps.db, sessionId)
       if (session === null || session.desired !== 'running') return
       if (session.status !== 'provisioning' && session.status !== 'running') return
-      await this.#attached.get(sessionId)?.follower.interruptTurn({ code: 'sandbox_ended', message: movedReason })
+      await leaveTurn(this.#deps, this.#attached.get(sessionId), movedReason)
       await this.#beginAgain(session, movedReason, 'stopped')
     })
   }
