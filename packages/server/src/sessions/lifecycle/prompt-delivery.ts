@@ -32,6 +32,8 @@ export async function deliverPrompts(
   const { daemon, follower, redactor } = attached
   const { sessionId } = daemon
   const prompts = await acceptedPrompts(deps.db, sessionId)
+  // Cancelled just before the end of a turn found that it waits.
+  if (prompts.length === 0) follower.promptFinished()
   for (const prompt of prompts) {
     // The daemon has a prompt whose delivery began, or takes it now, under the same id.
     const mayHaveIt = prompt.delivery_generation === daemon.generation
