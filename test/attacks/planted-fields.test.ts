@@ -26,6 +26,7 @@ const excused: Record<string, string> = {
   current_password: 'no reply holds it',
   challenge: 'no reply holds it',
   verifier: 'no reply holds it',
+  message_id: 'the id of a message that has to exist',
   viewed: 'paths and versions that the page compares with those of the diff, and never shows',
   visited: 'hexadecimal',
   blob_sha: 'hexadecimal',

@@ -1251,7 +1251,7 @@ export interface paths {
         put?: never;
         /**
          * Create a session
-         * @description Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.
+         * @description Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. With `from`, the new session continues from a message of another session of the project: with the code as it was after that turn, and the conversation up to there. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.
          */
         post: operations["createSession"];
         delete?: never;
@@ -3616,6 +3616,12 @@ export interface components {
             created_by: string | null;
             /** @description The session whose agent started this one; null when a person or a schedule did, or when that session is deleted. */
             parent_session_id: string | null;
+            /** @description The session that this one was branched from, and the last message of its conversation that this one knows. Null when it began by itself, or when that session is deleted. Older servers omit it. */
+            continues?: {
+                /** Format: uuid */
+                session_id: string;
+                message_id: string | null;
+            } | null;
             metadata: {
                 [key: string]: unknown;
             };
@@ -7695,6 +7701,16 @@ export interface operations {
                     name?: string;
                     agent_name?: string;
                     base_ref?: string;
+                    /** @description Where to continue from. The agent and the model are that session's unless they are given, and so is the base. */
+                    from?: {
+                        /**
+                         * Format: uuid
+                         * @description A session of the same project. It stays as it is.
+                         */
+                        session_id: string;
+                        /** @description A message of the turn to continue after. Without it, the session as it is now. */
+                        message_id?: string;
+                    };
                     initial_prompt?: string;
                     attachments?: {
                         /** @description The server keeps what follows the last slash, without control characters. */

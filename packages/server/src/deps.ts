@@ -103,7 +103,7 @@ export interface SessionRunner {
       }
     | undefined
   wipOf(sessionId: string): {
-    saveNow(): Promise<SaveOutcome>
+    saveNow(limitMs?: number): Promise<SaveOutcome>
     saveSoon(): void
     whyStale(limitMs: number): Promise<string | null>
   } | null

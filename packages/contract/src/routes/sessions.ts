@@ -76,6 +76,13 @@ export const session = named('Session', {
     .describe(
       'The session whose agent started this one; null when a person or a schedule did, or when that session is deleted.',
     ),
+  continues: z
+    .object({ session_id: uuid, message_id: z.string().nullable() })
+    .nullable()
+    .optional()
+    .describe(
+      'The session that this one was branched from, and the last message of its conversation that this one knows. Null when it began by itself, or when that session is deleted. Older servers omit it.',
+    ),
   metadata: z.record(z.string(), z.json()),
   created_at: timestamp,
   updated_at: timestamp,
@@ -110,7 +117,7 @@ export const createSessionRoute = route.post('project-write', base, {
   name: 'createSession',
   summary: 'Create a session',
   description:
-    "Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
+    "Creates a branch and starts a sandbox on it; the response comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. With `from`, the new session continues from a message of another session of the project: with the code as it was after that turn, and the conversation up to there. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
   errors: [...repositoryErrors, ...startErrors, 'unprocessable', 'quota_exceeded', 'limit_reached', 'branch_protected'],
   effect: 'adds',
   body: z
@@ -127,6 +134,19 @@ export const createSessionRoute = route.post('project-write', base, {
       name: line(200).optional(),
       agent_name: agentName.optional(),
       base_ref: branchName.optional(),
+      from: z
+        .strictObject({
+          session_id: uuid.describe('A session of the same project. It stays as it is.'),
+          message_id: z
+            .string()
+            .regex(/^[\w.:-]{1,200}$/, 'is not the id of a message')
+            .optional()
+            .describe('A message of the turn to continue after. Without it, the session as it is now.'),
+        })
+        .optional()
+        .describe(
+          "Where to continue from. The agent and the model are that session's unless they are given, and so is the base.",
+        ),
       initial_prompt: promptText
         .refine((text) => new TextEncoder().encode(text).length <= initialPromptBytesMax, 'is larger than 120 KiB')
         .optional(),
@@ -137,6 +157,14 @@ export const createSessionRoute = route.post('project-write', base, {
     .refine((body) => body.branch_already_created !== true || body.session_id !== undefined, {
       path: ['session_id'],
       message: 'is required with branch_already_created: the branch has this name',
+    })
+    .refine(({ from, base_ref }) => from === undefined || base_ref === undefined, {
+      path: ['base_ref'],
+      message: 'is not possible with from: the code comes from that session',
+    })
+    .refine(({ from, branch_already_created }) => from === undefined || branch_already_created !== true, {
+      path: ['branch_already_created'],
+      message: 'is not possible with from: the branch begins where that session was',
     })
     .refine(({ attachments, initial_prompt }) => !attachments?.length || initial_prompt !== undefined, {
       path: ['initial_prompt'],

@@ -60,7 +60,7 @@ export const bundleUnfinishedWorkRoute = route.get('project-read', `${base}/bund
       .regex(/^[0-9a-f,]*$/, 'is not a list of commit ids')
       .optional()
       .describe('Commit ids, separated by commas.'),
-    generation: z.coerce.number().int().min(1).optional(),
+    generation: z.coerce.number().int().min(0).optional(),
   }),
   stream: true,
   replyTypes: ['application/x-git-bundle'],

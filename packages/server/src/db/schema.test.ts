@@ -194,9 +194,9 @@ describe('deleting a project', () => {
     expect(rows.length).toBeGreaterThan(25)
     for (const { table, column, on, rule } of rows) {
       // A token of a deleted session must not merely lose its session: it would become an unbound token. A change
-      // request, its reviews with their replies, trigger slots, chat threads and child sessions outlive the session.
+      // request, its reviews with their replies, trigger slots, chat threads, child sessions and sessions that continue it outlive the session.
       const outlives =
-        ['origin_session_id', 'parent_session_id'].includes(column) ||
+        ['origin_session_id', 'parent_session_id', 'continues_session_id'].includes(column) ||
         ['change_request_reviews', 'review_replies', 'trigger_slots', 'channel_threads'].includes(table)
       const letsGo = on === 'users' ? !/^(user_id)$/.test(column) : outlives && on === 'project_sessions'
       expect([table, column, rule]).toEqual([table, column, letsGo ? 'n' : 'c'])

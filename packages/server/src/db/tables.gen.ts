@@ -631,6 +631,9 @@ export interface Schema {
     next_sandbox_id: Generated<string>
     request_sha256: Buffer | null
     transcript_deleted_at: Timestamp | null
+    continues_session_id: string | null
+    continues_message_id: string | null
+    start_sha: string | null
   }
   projects: {
     project_id: string
@@ -952,6 +955,14 @@ export interface Schema {
     user_id: string
     created_at: Now
     expires_at: Timestamp
+  }
+  turn_snapshots: {
+    project_id: string
+    session_id: string
+    message_id: string
+    commit_sha: string
+    base_sha: string
+    saved_at: Timestamp
   }
   user_identities: {
     issuer: string

@@ -38,6 +38,10 @@ export function presentSession(
     sandbox: row.sandbox,
     created_by: row.created_by,
     parent_session_id: row.parent_session_id,
+    continues:
+      row.continues_session_id === null
+        ? null
+        : { session_id: row.continues_session_id, message_id: row.continues_message_id },
     metadata: row.metadata as Session['metadata'],
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -12,6 +12,8 @@ export const rootColumns = {
   change_request_trees: ['base_sha', 'head_sha'],
   merge_attempts: ['base_sha', 'head_sha', 'result_sha'],
   session_wip: ['commit_sha', 'base_sha'],
+  turn_snapshots: ['commit_sha', 'base_sha'],
+  project_sessions: ['start_sha'],
   warm_sandboxes: ['commit_sha'],
   apps: ['commit_sha'],
   app_deploys: ['commit_sha'],

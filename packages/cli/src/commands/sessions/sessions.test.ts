@@ -26,6 +26,21 @@ describe('svc sessions', () => {
     expect(service.of('getTimeline')).toEqual([])
   })
 
+  test('new --from continues a session, after the turn of a message', async () => {
+    await using service = startService()
+    const from = ['sessions', 'new', '--from', ids.session]
+    expect((await svc([...from, '--message', 'msg_1', '--prompt', 'Go'], { service, env })).code).toBe(0)
+    expect((await svc(from, { service, env })).code).toBe(0)
+    expect(service.of('createSession').map(({ body }) => body)).toEqual([
+      { from: { session_id: ids.session, message_id: 'msg_1' }, initial_prompt: 'Go' },
+      { from: { session_id: ids.session } },
+    ])
+    const lone = await svc(['sessions', 'new', '--message', 'msg_1'], { service, env })
+    expect([lone.code, lone.stderr]).toEqual([2, expect.stringContaining('--message needs --from <session>')])
+    const both = await svc([...from, '--base', 'develop'], { service, env })
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("--from and --base can't be combined")])
+  })
+
   test('new shows the start on a terminal, or with --wait', async () => {
     let looks = 0
     await using service = startService({
@@ -207,6 +222,13 @@ describe('svc sessions', () => {
     await using service = startService({ getSession: () => aSession({ parent_session_id: other.session_id }) })
     const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
     expect(stdout).toContain(`session ${other.session_id}`)
+  })
+
+  test('info names the session that it continues', async () => {
+    const continues = { session_id: other.session_id, message_id: 'msg_1' }
+    await using service = startService({ getSession: () => aSession({ continues }) })
+    const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(stdout).toMatch(new RegExp(`continues:\\s+session ${other.session_id}`))
   })
 
   test('what was not pushed is shown by info and ls, with the way to get it back', async () => {

@@ -103,6 +103,8 @@ export function printSession({ out }: Context, session: Session): void {
         : `${session.sandbox.driver}, ${session.sandbox.status}, start ${session.sandbox.generation}`,
     ],
     ['started by', session.parent_session_id === null ? null : `session ${session.parent_session_id}`],
+    // An older server omits it.
+    ['continues', session.continues == null ? null : `session ${session.continues.session_id}`],
     ['created', out.time(session.created_at)],
     ['active', out.time(session.last_active_at)],
     ['id', session.session_id],

@@ -1,7 +1,7 @@
 import { attachmentFileName } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { type DaemonAddress, type DaemonOutcome, sendAttachment } from '../../sandboxes/daemon-client.ts'
-import type { AcceptedPrompt } from '../conversation/prompt-store.ts'
+import type { EarlierAttachment } from '../conversation/earlier-conversation.ts'
 import { getSessionById } from '../store.ts'
 import { attachmentOf } from './store.ts'
 
@@ -9,11 +9,13 @@ import { attachmentOf } from './store.ts'
 export async function sendAttachments(
   deps: Pick<Deps, 'db'>,
   daemon: DaemonAddress,
-  { attachments }: Pick<AcceptedPrompt, 'attachments'>,
+  { attachments }: { attachments: readonly EarlierAttachment[] },
 ): Promise<Exclude<DaemonOutcome<unknown>, { kind: 'ok' }> | null> {
-  for (const { attachment_id, name } of attachments) {
-    const stored = await attachmentOf(deps.db, daemon.sessionId, attachment_id)
+  for (const { attachment_id, name, session_id: earlier } of attachments) {
+    const stored = await attachmentOf(deps.db, earlier ?? daemon.sessionId, attachment_id)
     if (stored === null) {
+      // The session that this one continues was deleted since.
+      if (earlier !== undefined) continue
       if ((await getSessionById(deps.db, daemon.sessionId)) === null)
         return { kind: 'unavailable', reason: 'The session was deleted.' }
       // A retry would not find it either, and would block every later prompt.

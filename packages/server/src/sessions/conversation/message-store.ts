@@ -23,6 +23,8 @@ export async function readTranscript(
     from?: 'start' | 'end'
     /** Only messages of earlier starts of the session. */
     beforeGeneration?: number
+    /** Only this message and the ones before it. */
+    until?: string
   } = {},
 ): Promise<{ messages: Message[]; next: string | null }> {
   const limit = page.limit ?? messagesMax
@@ -34,6 +36,7 @@ export async function readTranscript(
     .where('session_id', '=', sessionId)
     .where(afterCursor(['created_at', 'message_id'], 'desc', before))
     .$if(page.beforeGeneration !== undefined, (query) => query.where('generation', '<', page.beforeGeneration!))
+    .$if(page.until !== undefined, (query) => query.where(isUntil(sessionId, page.until!)))
   if (page.from === 'start') {
     if (before !== null) throw invalidCursor()
     const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
@@ -46,6 +49,10 @@ export async function readTranscript(
   ])
   return { messages: rows.reverse().map(messageOf), next }
 }
+
+/** No message, when that one is deleted. */
+const isUntil = (sessionId: string, messageId: string) => sql<boolean>`(created_at, message_id) <= (
+  select created_at, message_id from session_messages where session_id = ${sessionId} and message_id = ${messageId})`
 
 const messageOf = (row: object) => namePrompt(row as Message)
 

@@ -33,7 +33,7 @@ interface OfProject {
 export async function ensureSessionBranch(
   deps: BranchDeps,
   { project, repository }: OfProject,
-  session: { branch_name: string; base_ref: string },
+  session: { branch_name: string; base_ref: string; start_sha: string | null },
 ): Promise<void> {
   const tips = await readTips(repository, [session.branch_name], {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
@@ -42,7 +42,7 @@ export async function ensureSessionBranch(
     if (repository.remote === null) await recordMissing(deps, { project, store: repository })
     return
   }
-  const sha = await baseTip(repository, session.base_ref)
+  const sha = session.start_sha ?? (await baseTip(repository, session.base_ref))
   await cutSessionBranch(deps, { project, repository }, { branch: session.branch_name, sha })
 }
 

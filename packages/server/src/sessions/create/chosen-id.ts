@@ -42,7 +42,10 @@ export async function sessionOfChosenId(
       hint: 'Leave session_id out, or send a new random UUID.',
       detail: {
         issues: [
-          { path: 'session_id', message: 'was used with another name, agent, base, prompt, model or attachments' },
+          {
+            path: 'session_id',
+            message: 'was used with another name, agent, base, session to continue from, prompt, model or attachments',
+          },
         ],
       },
     })
@@ -68,7 +71,10 @@ export function hashOfRequest(requested: RequestedSession): Buffer {
   const { name = null, initial_prompt = null, model = null, attachments = [] } = requested
   const files = attachments.map(({ name, content }) => [name, sha256(content).toString('hex')])
   const baseRef = requested.base_ref ?? requested.project.default_branch
-  return sha256(JSON.stringify([name, agentNamed(requested.agent_name), baseRef, initial_prompt, model, files]))
+  const from = requested.from === undefined ? [] : [requested.from.session_id, requested.from.message_id ?? null]
+  return sha256(
+    JSON.stringify([name, agentNamed(requested.agent_name), baseRef, initial_prompt, model, files, ...from]),
+  )
 }
 
 const sha256 = (of: string | Buffer) => createHash('sha256').update(of).digest()

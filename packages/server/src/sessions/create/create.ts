@@ -18,6 +18,7 @@ import { auditOf } from '../audit.ts'
 import { requireAttachmentQuota } from '../attachments/ingest.ts'
 import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
+import { type Continued, findContinued } from './continue-from.ts'
 import { hashOfRequest, refuseBranch, type RequestedSession, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
 import { countAgentStart, parentageOf, refuseTooManyDescendants } from '../descendant-store.ts'
 import { requireSessionStorage } from '../storage-quota.ts'
@@ -29,9 +30,11 @@ import {
   insertSession,
   lockChosenId,
   lockPlannedId,
+  lockSession,
   type SessionWithSandbox,
 } from '../store.ts'
 import { insertPrompt } from '../conversation/prompt-store.ts'
+import { dropCarriedWork, insertCarriedWork, keepCarriedWork } from '../unfinished-work/carried-work.ts'
 import { adoptWarm } from '../warm/claim.ts'
 import type { InForce } from '../refresh/in-force.ts'
 import { inForceAt } from '../refresh/runtime-files.ts'
@@ -74,6 +77,7 @@ interface Choices {
   plan: WarmPlan | null
   inForce: InForce | null
   promptName: string | null
+  continued: Continued | null
 }
 
 /**
@@ -92,7 +96,9 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
   await requireSessionStorage(deps, project)
   await requireAttachmentQuota(deps, project, plannedId, attachments)
   const repository = await openRepository(deps, project)
-  const sha = await baseTip(repository, input.base_ref ?? project.default_branch)
+  const { from } = input
+  const continued = from === undefined ? null : await findContinued(deps, { project, caller, repository, from })
+  const sha = continued?.startSha ?? (await baseTip(repository, input.base_ref ?? project.default_branch))
   const isCut = input.branch_already_created === true
   const refusal = chosen === undefined ? null : await refuseBranch(repository, { branch: chosen, isThere: isCut })
   if (refusal !== null) {
@@ -101,7 +107,7 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
     if (madeSince !== null) return madeSince
     throw refusal
   }
-  const choices = await choose(deps, repository, input, sha)
+  const choices = await choose(deps, repository, input, { sha, continued })
   await failpoint('session.create.before_row')
   const claim = Promise.withResolvers<string | null>()
   try {
@@ -111,8 +117,10 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
     await failpoint('session.create.after_row')
     try {
       if (!isCut) await cutSessionBranch(deps, { project, repository }, { branch: sessionId, sha })
+      if (choices.continued?.work) await keepCarriedWork(deps, { project, sessionId, work: choices.continued.work })
     } catch (error) {
       await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
+      if (choices.continued?.work) await dropCarriedWork(deps, { project, sessionId })
       throw error
     }
     await failpoint('session.create.after_branch')
@@ -130,24 +138,32 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
  * Agents, skills and the manifest come from the default branch, whatever the base branch: only its content was merged by a
  * person.
  */
-async function choose(deps: CreateDeps, repository: Repository, input: NewSession, sha: string): Promise<Choices> {
+async function choose(
+  deps: CreateDeps,
+  repository: Repository,
+  input: NewSession,
+  { sha, continued }: { sha: string; continued: Continued | null },
+): Promise<Choices> {
   const { project, base_ref: baseRef = project.default_branch } = input
-  const agentName = agentNamed(input.agent_name)
-  const commit = baseRef === project.default_branch ? sha : await baseTip(repository, project.default_branch)
+  const agentName = agentNamed(input.agent_name ?? continued?.session.agent_name)
+  const isDefault = continued === null && baseRef === project.default_branch
+  const commit = isDefault ? sha : await baseTip(repository, project.default_branch)
   const manifest = await readManifestAt(repository, commit)
   const agent = await requireAgent(repository, { sha: commit, configDir: manifest.runtime.config_dir, agentName })
-  const model = input.model ?? agent.model ?? manifest.runtime.model ?? null
+  const chosenModel = input.model ?? continued?.session.model
+  const model = chosenModel ?? agent.model ?? manifest.runtime.model ?? null
   await requireModelChoice(deps, {
     model,
-    from: input.model ? 'the session' : agent.model ? `the agent ${agentName}` : 'svc.toml ([runtime] model)',
+    from: chosenModel ? 'the session' : agent.model ? `the agent ${agentName}` : 'svc.toml ([runtime] model)',
     needed: Boolean(input.initial_prompt?.trim()),
   })
-  const canBeWarm = input.session_id === undefined && deps.warm.isOn
+  // A warm sandbox has the newest commit of the default branch.
+  const canBeWarm = input.session_id === undefined && continued === null && deps.warm.isOn
   const plan = canBeWarm ? await planWarm(deps, repository, { project, commit, model }) : null
   const inForce = plan === null ? null : await inForceAt(repository, plan.commit, plan.manifest)
   const promptName =
     input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt, input.caller) : null
-  return { agentName, model, plan, inForce, promptName }
+  return { agentName, model, plan, inForce, promptName, continued }
 }
 
 /** Null when another caller made the session, or used the chosen id, meanwhile. */
@@ -157,12 +173,14 @@ async function insert(
   input: NewSession,
   chosenFor: Choices & { plannedId: string; sha: string; claim: Promise<string | null> },
 ): Promise<string | null> {
-  const { plannedId, sha, agentName, model, plan, inForce, promptName, claim } = chosenFor
+  const { plannedId, sha, agentName, model, plan, inForce, promptName, continued, claim } = chosenFor
   const { project, caller, session_id: chosen, attachments = [], initial_prompt = null } = input
   const { project_id, account_id } = project
   if (!(await holdLiveProject(trx, project_id))) throw notFound('project')
   const isFree = chosen === undefined ? lockPlannedId(trx, project_id, plannedId) : lockChosenId(trx, chosen)
   if (!(await isFree)) return null
+  if (continued !== null && (await lockSession(trx, continued.session.session_id, 'share')) === null)
+    throw notFound('session')
   const parentage = await parentageOf(trx, project, input.parentSessionId ?? boundSession(caller.actor))
   await refuseTooManySessions(deps, trx, account_id)
   await refuseTooManyDescendants(trx, { session_id: plannedId, ...project, ...parentage })
@@ -171,32 +189,36 @@ async function insert(
   const wanted = { projectId: project_id, instanceId: deps.instanceId, commit: sha }
   const warm = plan === null ? null : await takeWarm(trx, { ...wanted, fingerprint: plan.fingerprint })
   const sessionId = warm?.session_id ?? plannedId
-  const base_ref = input.base_ref ?? project.default_branch
+  const base_ref = input.base_ref ?? continued?.session.base_ref ?? project.default_branch
+  const isInBoot = attachments.length === 0 && continued === null
   await insertSession(
     trx,
     {
       session_id: sessionId,
       account_id,
       project_id,
-      name: input.name ?? promptName ?? `Session ${sessionId.slice(0, 8)}`,
+      name: input.name ?? promptName ?? nameWithoutPrompt(sessionId, continued),
       branch_name: sessionId,
       base_ref,
       agent_name: agentName,
       model,
       status: 'provisioning',
-      initial_prompt: attachments.length === 0 ? initial_prompt : null,
+      initial_prompt: isInBoot ? initial_prompt : null,
       created_by: caller.actor.user_id,
       metadata: JSON.stringify(input.metadata ?? {}),
       asked_as: warm === null ? null : plannedId,
       request_sha256: chosen === undefined ? null : hashOfRequest(input),
       ...(warm === null ? {} : { next_sandbox_id: warm.sandbox_id }),
       ...parentage,
+      ...columnsOf(continued),
     },
     caller.actor,
   )
-  if (attachments.length > 0) await insertFirstPrompt(trx, { ...input, sessionId, attachments })
+  if (!isInBoot && initial_prompt !== null) await insertFirstPrompt(trx, { ...input, sessionId, attachments })
+  if (continued?.work) await insertCarriedWork(trx, { sessionId, work: continued.work, at: deps.now() })
   if (warm !== null && inForce !== null) await adoptWarm(deps, trx, { warm, caller, inForce })
-  const after = { base_ref, agent_name: agentName, model: input.model ?? null }
+  const continues = continued === null ? {} : { continues: continued.session.session_id }
+  const after = { base_ref, agent_name: agentName, model: input.model ?? null, ...continues }
   await recordAudit(trx, caller, auditOf({ ...project, session_id: sessionId }, 'create', { after }))
   if (warm !== null) deps.sessions.expectClaim(sessionId, claim)
   return sessionId
@@ -206,7 +228,23 @@ function gone(): never {
   throw new ServiceError('conflict', 'The session was deleted while it was being created.')
 }
 
-/** A prompt with attachments does not fit in the boot environment, so it is delivered like later prompts. */
+const nameMax = 200
+
+function nameWithoutPrompt(sessionId: string, continued: Continued | null): string {
+  if (continued === null) return `Session ${sessionId.slice(0, 8)}`
+  return `Branch of ${continued.session.name}`.slice(0, nameMax).toWellFormed()
+}
+
+function columnsOf(continued: Continued | null) {
+  if (continued === null) return {}
+  const { session, messageId, startSha } = continued
+  return { continues_session_id: session.session_id, continues_message_id: messageId, start_sha: startSha }
+}
+
+/**
+ * A prompt with attachments does not fit in the boot environment, and one that continues another session waits for its
+ * work, so they are delivered like later prompts.
+ */
 async function insertFirstPrompt(
   trx: DbOrTransaction,
   input: NewSession & { attachments: StoredAttachment[] },

@@ -30,6 +30,8 @@ export interface AttachedSandbox {
   knowsEarlier: boolean
   /** It ends, so further prompts wait for the next sandbox. */
   isLeaving: boolean
+  /** How often the work of the session that this one continues may still be applied. */
+  carryTries: number
 }
 
 /** What follows a sandbox outlives the request or the job that started it. */
@@ -92,6 +94,7 @@ function attach(
       wip,
       knowsEarlier: false,
       isLeaving: false,
+      carryTries: 3,
     },
     giveUpIfSilent,
   }

@@ -13,9 +13,13 @@ import {
   type PromptError,
   setDelivery,
 } from '../conversation/prompt-store.ts'
+import { applyCarriedWork } from '../unfinished-work/carried-work.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
 type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
+
+/** How long a prompt waits until the work of the turn before it is saved. A save takes longer only in a large work tree. */
+const saveMsMax = 2_000
 
 /** The codes of a daemon are not trusted. */
 const promptErrorCode = /^[a-z_]{1,50}$/
@@ -31,13 +35,16 @@ export async function deliverPrompts(
 ): Promise<void> {
   const { daemon, follower, redactor } = attached
   const { sessionId } = daemon
+  if (!(await isReady(deps, attached))) return
   const prompts = await acceptedPrompts(deps.db, sessionId)
   // Cancelled just before the end of a turn found that it waits.
   if (prompts.length === 0) follower.promptFinished()
   for (const prompt of prompts) {
     // The daemon has a prompt whose delivery began, or takes it now, under the same id.
     const mayHaveIt = prompt.delivery_generation === daemon.generation
-    if (signal.aborted || attached.isLeaving || !(mayHaveIt || follower.mayTake(prompt))) return
+    const mayBegin = () => !signal.aborted && !attached.isLeaving && (mayHaveIt || follower.mayTake(prompt))
+    if (!mayHaveIt && mayBegin()) await attached.wip.beforeTurn(saveMsMax)
+    if (!mayBegin()) return
     if (!(await setDelivery(deps.db, prompt.prompt_id, daemon.generation))) {
       follower.promptFinished()
       continue
@@ -64,6 +71,14 @@ export async function deliverPrompts(
       return
     }
   }
+}
+
+/** The agent begins with the work of the session that this one continues. After some tries, its first prompt says that it is missing. */
+async function isReady(deps: DeliveryDeps, attached: AttachedSandbox): Promise<boolean> {
+  if (attached.carryTries === 0) return true
+  const isDone = await applyCarriedWork(deps, attached.daemon)
+  attached.carryTries = isDone ? 0 : attached.carryTries - 1
+  return isDone || attached.carryTries === 0
 }
 
 async function deliver(

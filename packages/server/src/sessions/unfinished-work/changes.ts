@@ -67,7 +67,7 @@ const filesMax = 2_000
 const none = { base: null, files: [], files_changed: 0, additions: 0, deletions: 0, truncated: false }
 
 /** Work of an earlier start is not in the work tree of a running session. */
-async function savedOf(deps: Pick<Deps, 'db'>, { session_id, status, generation }: SessionWithSandbox) {
+export async function savedOf(deps: Pick<Deps, 'db'>, { session_id, status, generation }: SessionWithSandbox) {
   const pending = (await wipOf(deps.db, session_id)).filter((row) => row.recovered_at === null)
   return pending.find((row) => status !== 'running' || row.generation === generation) ?? null
 }

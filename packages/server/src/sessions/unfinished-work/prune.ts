@@ -15,6 +15,7 @@ import { storedProjects } from '../../projects/mirrors/stored-repositories.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import { deleteSnapshots, hasUnsavedWork, snapshotCommits } from './snapshot-store.ts'
 import { deletedBefore } from './store.ts'
+import { neededCommits, takeOldTurnSnapshots } from './turn-snapshot-store.ts'
 import { sessionOfWork, storeOf } from './wip.ts'
 import { Rotation } from '../../storage/rotation.ts'
 
@@ -24,6 +25,8 @@ const restMs = 86_400_000
 const shortRestMs = 3_600_000
 /** The stores of a run, unless space is short. */
 const storesMax = 40
+/** How long a session can continue from a turn whose work was not pushed. */
+const turnsMs = 7 * 86_400_000
 /** How long an operator can restore the work of a deleted session. */
 const graceMs = 30 * 86_400_000
 
@@ -46,7 +49,9 @@ export async function pruneWip(
       await withLock(deps, `prune ${projectId}`, async () => {
         const dropped = await releaseDeleted(deps, project, store)
         if (dropped > 0) deps.log.info({ project_id: projectId, dropped }, 'released the work of deleted sessions')
-        const rest = (await hasUnsavedWork(deps.db, projectId)) ? shortRestMs : restMs
+        const isTight = await hasUnsavedWork(deps.db, projectId)
+        await releaseTurns(deps, project, { store, keepMs: isTight ? shortRestMs : turnsMs })
+        const rest = isTight ? shortRestMs : restMs
         const removed = await pruneReplacedWork(store, new Date(deps.now().getTime() - rest), signal)
         await forgetGone(deps, projectId, store)
         if (removed > 0) deps.log.info({ project_id: projectId, removed }, 'replaced snapshots were removed')
@@ -62,6 +67,23 @@ export async function pruneWip(
 async function forgetGone(deps: Pick<Deps, 'db'>, projectId: string, store: Repository): Promise<void> {
   const known = await snapshotCommits(deps.db, projectId)
   if (known.length > 0) await deleteSnapshots(deps.db, projectId, await missingObjects(store, known))
+}
+
+/** The work after turns that nothing continues from any more. */
+async function releaseTurns(
+  deps: Pick<Deps, 'db' | 'now'>,
+  { project_id: projectId }: ProjectRow,
+  { store, keepMs }: { store: Repository; keepMs: number },
+): Promise<void> {
+  const now = deps.now()
+  const old = [...new Set(await takeOldTurnSnapshots(deps.db, projectId, new Date(now.getTime() - keepMs)))]
+  const needed = await neededCommits(deps.db, projectId, old)
+  // A crash before this note leaves them to the job that reclaims what nothing references.
+  await noteReplacedWork(
+    store,
+    old.filter((sha) => !needed.has(sha)),
+    now,
+  )
 }
 
 /** Their objects are removed a day later, like those of any replaced snapshot. */

@@ -7,6 +7,19 @@ export async function insertSnapshot(db: DbOrTransaction, row: NewRow<'session_s
   await insertIfNew(db, 'session_snapshots', row)
 }
 
+/** Another session has the snapshot, too, and counts it as long as it needs it. */
+export async function copySnapshot(
+  db: DbOrTransaction,
+  of: { project_id: string; session_id: string; commit_sha: string },
+): Promise<void> {
+  const { project_id, session_id, commit_sha } = of
+  await sql`
+    insert into session_snapshots (project_id, session_id, commit_sha, bytes)
+    select project_id, ${session_id}, commit_sha, max(bytes) from session_snapshots
+    where project_id = ${project_id} and commit_sha = ${commit_sha} group by project_id, commit_sha
+    on conflict do nothing`.execute(db)
+}
+
 /** Includes deleted sessions while their objects are stored. */
 export async function unfinishedBytesOf(db: DbOrTransaction, projectId: string, sessionId: string | null = null) {
   const of = db

@@ -6,6 +6,7 @@ import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { withDeadline } from '../../deadline.ts'
+import { RestBetweenTurns } from './rest-between-turns.ts'
 import type { SaveOutcome } from './save-outcome.ts'
 import { setUnsavedWork } from './snapshot-store.ts'
 import { saveWip } from './wip.ts'
@@ -59,6 +60,7 @@ export class WipWatch {
   #saves = 0
   #lastOutcome: SaveOutcome | null = null
   #tools = new Map<string, number>()
+  readonly #rest = new RestBetweenTurns()
   #ended = false
   #hadSpace = true
   readonly #on: WatchEvents
@@ -85,6 +87,14 @@ export class WipWatch {
     this.#within(0)
   }
 
+  /** A prompt is about to begin the next turn. Waits, within the limit, until the work of the turns before it is kept. */
+  async beforeTurn(limitMs: number): Promise<void> {
+    this.#rest.begins()
+    if (!this.#rest.isUnkept) return
+    this.#within(0)
+    await this.whyStale(limitMs)
+  }
+
   /** Waits for a save that runs or is due. Returns why the stored work may be older than the sandbox's, or null. */
   async whyStale(limitMs: number): Promise<string | null> {
     const deadline = performance.now() + limitMs
@@ -103,13 +113,14 @@ export class WipWatch {
     if (this.#ended && !isLast) return { kind: 'failed', reason: 'The sandbox has ended.' }
     const began = performance.now()
     this.#savedAt = null
-    this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), { isLast }).catch(
-      (error: unknown): SaveOutcome => {
-        if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
-        this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
-        return { kind: 'failed', reason: reasonOf(error, limitMs) }
-      },
-    )
+    this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), {
+      isLast,
+      rest: this.#rest,
+    }).catch((error: unknown): SaveOutcome => {
+      if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
+      this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
+      return { kind: 'failed', reason: reasonOf(error, limitMs) }
+    })
     const outcome = await this.#running
     this.#running = null
     if (outcome.kind !== 'failed' && outcome.kind !== 'no-space') this.#savedAt = began
@@ -171,6 +182,7 @@ export class WipWatch {
   }
 
   #onEvent(event: SessionEvent): void {
+    this.#rest.take(event)
     if (event.type === 'turn' && event.status !== 'busy') this.#within(0)
     if (event.type !== 'message') return
     const { message_id: id, parts } = event.message

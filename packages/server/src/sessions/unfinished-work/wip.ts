@@ -20,8 +20,10 @@ import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { requestWork, type WorkHead } from '../../sandboxes/daemon-work.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { insertSnapshot, setUnsavedWork, unfinishedBytesOf } from './snapshot-store.ts'
+import type { RestBetweenTurns } from './rest-between-turns.ts'
 import { branchesNow, pushedCommits, recount } from './unpushed.ts'
-import type { SaveOutcome } from './save-outcome.ts'
+import type { SaveOutcome, WorkTree } from './save-outcome.ts'
+import { neededCommits, recordTurnSnapshot } from './turn-snapshot-store.ts'
 import { deleteWip, markRecovered, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
 
 type WipDeps = AcknowledgeDeps & Pick<Deps, 'config' | 'disk' | 'keyring' | 'now' | 'log'>
@@ -40,11 +42,11 @@ const haveMax = 200
 /** A save may replace the work while it is looked for. */
 const findsMax = 3
 
-const refOf = (sessionId: string) => `wip/${sessionId}`
+export const refOf = (sessionId: string) => `wip/${sessionId}`
 const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
 
 /** A hidden ref as it is recorded. Its value before is of no use to anybody. */
-const hidden = (name: string) => ({ ref: keptRefName(name), old: null })
+export const hidden = (name: string) => ({ ref: keptRefName(name), old: null })
 
 export function sessionOfWork(name: string): string | null {
   return /^wip(?:-earlier)?\/([0-9a-f-]{36})(?:\/\d+)?$/.exec(name)?.[1] ?? null
@@ -56,14 +58,17 @@ export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Reposi
   return { dir: managed ? managedDir(deps, id) : mirrorDir(deps, id), remote: null }
 }
 
+/** Whether the agent rests, so that the work tree is that of its turns up to a message. */
+type Rest = Pick<RestBetweenTurns, 'after' | 'kept'>
+
 /** The caller runs one save at a time. The last save before the sandbox ends may use twice the quota, so that no work is lost. */
 export async function saveWip(
   deps: WipDeps,
   daemon: DaemonAddress,
   signal: AbortSignal,
-  { isLast = false }: { isLast?: boolean } = {},
+  { isLast = false, rest = null }: { isLast?: boolean; rest?: Rest | null } = {},
 ): Promise<SaveOutcome> {
-  const outcome = await save(deps, daemon, { signal, isLast })
+  const outcome = await save(deps, daemon, { signal, isLast, rest })
   if (outcome.kind !== 'failed')
     await setUnsavedWork(deps.db, daemon, outcome.kind === 'no-space' ? outcome.reason : null)
   return outcome
@@ -72,16 +77,22 @@ export async function saveWip(
 async function save(
   deps: WipDeps,
   daemon: DaemonAddress,
-  how: { signal: AbortSignal; isLast: boolean },
+  { rest, ...how }: { signal: AbortSignal; isLast: boolean; rest: Rest | null },
 ): Promise<SaveOutcome> {
   const session = await getSessionById(deps.db, daemon.sessionId)
   const project = session === null ? null : await getProjectOrDeleted(deps.db, session.project_id)
   if (session === null || project === null) return { kind: 'failed', reason: 'The session was deleted.' }
   const store = storeOf(deps, project)
   const rows = await wipOf(deps.db, session.session_id)
+  const messageId = rest?.after ?? null
   const outcome = await saveOver(deps, daemon, { session, project, store, rows, ...how })
-  if (outcome.kind === 'saved' || outcome.kind === 'clean')
-    await settleApplied(deps, { project, store, generation: daemon.generation, rows })
+  if (outcome.kind !== 'saved' && outcome.kind !== 'clean') return outcome
+  await settleApplied(deps, { project, store, generation: daemon.generation, rows })
+  // The agent may have gone on during the save.
+  if (messageId === null || messageId !== rest?.after) return outcome
+  if (outcome.has !== null)
+    await keepTurn(deps, project, { sessionId: session.session_id, messageId, has: outcome.has })
+  rest.kept(messageId)
   return outcome
 }
 
@@ -96,7 +107,7 @@ async function settleApplied(
     await dropKeptRef(store, earlierRefOf(row))
     await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
   }
-  if (applied.length > 0) await noteReplaced(deps, store, applied)
+  await noteReplaced(deps, { project, store }, commitsOf(applied))
 }
 
 interface Saving {
@@ -130,16 +141,17 @@ async function saveOver(
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
-  if (head.commit === null) return nothingUnfinished(deps, { project, store }, daemon, rows)
+  if (head.commit === null) return nothingUnfinished(deps, { project, store }, daemon, { rows, head: head.base })
   // The last save has only seconds, so it does not ask the git host. Readers recount.
   const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
   if (head.files === 0 && (await count()) === 0) {
     request.abort()
-    return nothingUnfinished(deps, { project, store }, daemon, rows)
+    return nothingUnfinished(deps, { project, store }, daemon, { rows, head: head.base })
   }
+  const has = head.base === null ? null : { commit: head.commit, base: head.base }
   if (have.includes(head.commit)) {
     await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
-    return { kind: 'saved', isNew: false }
+    return { kind: 'saved', isNew: false, has }
   }
   const { project_id, session_id } = session
   const space = await spaceFor(deps, { project, sessionId: session_id, isLast })
@@ -167,13 +179,33 @@ async function saveOver(
     await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
     replaced.push(row)
   }
-  await noteReplaced(deps, store, replaced)
-  return { kind: 'saved', isNew: true }
+  await noteReplaced(deps, { project, store }, commitsOf(replaced))
+  return { kind: 'saved', isNew: true, has }
 }
 
-function noteReplaced(deps: WipDeps, store: Repository, rows: WipRow[]): Promise<void> {
-  const commits = rows.map((row) => row.commit_sha)
-  return noteReplacedWork(store, commits, deps.now())
+const commitsOf = (rows: WipRow[]) => rows.map((row) => row.commit_sha)
+
+/** The work after a turn stays for sessions that continue from there. */
+async function noteReplaced(
+  deps: Pick<WipDeps, 'db' | 'now'>,
+  { project, store }: { project: Pick<ProjectRow, 'project_id'>; store: Repository },
+  commits: string[],
+): Promise<void> {
+  const needed = await neededCommits(deps.db, project.project_id, commits)
+  const unneeded = commits.filter((sha) => !needed.has(sha))
+  await noteReplacedWork(store, unneeded, deps.now())
+}
+
+/** Records what the work tree had when a turn was over. */
+async function keepTurn(
+  deps: Pick<WipDeps, 'config' | 'db' | 'now'>,
+  project: ProjectRow,
+  { sessionId, messageId, has }: { sessionId: string; messageId: string; has: WorkTree },
+): Promise<void> {
+  const of = { project_id: project.project_id, session_id: sessionId, message_id: messageId }
+  const row = { ...of, commit_sha: has.commit, base_sha: has.base, saved_at: deps.now() }
+  const { replaced } = await recordTurnSnapshot(deps.db, row)
+  if (replaced !== null) await noteReplaced(deps, { project, store: storeOf(deps, project) }, [replaced])
 }
 
 type Space = { kind: 'some'; bytes: number; reason: string } | { kind: 'none'; reason: string }
@@ -211,9 +243,10 @@ async function nothingUnfinished(
   deps: WipDeps,
   { project, store }: { project: ProjectRow; store: Repository },
   daemon: DaemonAddress,
-  rows: WipRow[],
+  { rows, head }: { rows: WipRow[]; head: string | null },
 ): Promise<SaveOutcome> {
-  if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return { kind: 'clean' }
+  const clean: SaveOutcome = { kind: 'clean', has: head === null ? null : { commit: head, base: head } }
+  if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return clean
   const { generation } = daemon
   const isWaiting = (row: WipRow) => row.recovered_at === null && row.recovered_into !== generation
   const earlier = rows.find((row) => row.generation !== generation && isWaiting(row))
@@ -221,8 +254,8 @@ async function nothingUnfinished(
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
   await acknowledge(deps, { project, store, refs: [hidden(refOf(daemon.sessionId))] }, async () => {})
   const mine = rows.filter((row) => row.generation === daemon.generation)
-  await noteReplaced(deps, store, mine)
-  return { kind: 'clean' }
+  await noteReplaced(deps, { project, store }, commitsOf(mine))
+  return clean
 }
 
 async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, commit: string): Promise<void> {

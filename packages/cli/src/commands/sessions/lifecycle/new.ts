@@ -10,6 +10,7 @@ import { printConversation } from '../../../conversation/print.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { watchStart } from '../../../conversation/start-phases.ts'
 import { changeRequestColumns } from '../../cr/cr.ts'
+import { sessionAt } from '../find.ts'
 import { printSession } from '../sessions.ts'
 import { sessionColumns } from '../sessions.ts'
 import { startSession } from './start.ts'
@@ -18,6 +19,7 @@ import { shortId } from '../labels.ts'
 export const newSession = command({
   summary: 'Start a session on its own branch',
   about: [
+    'With --from, the session continues another one on a branch of its own: with the code as it was after a turn, also what was not pushed, and the conversation up to there. svc sessions log <id> --json has the ids of messages.',
     'On a terminal, waits until the session runs; in a pipe, returns at once unless --wait is set.',
     '--follow prints the answer to stdout until the turn ends, then the change requests of the session; the exit code is 1 if the turn fails. Ctrl-C aborts the turn. With --json each event is a line, and the change requests are the last one.',
   ],
@@ -27,6 +29,17 @@ export const newSession = command({
     attach: attachFlag,
     name: { kind: 'text', summary: 'Name of the session', value: 'text' },
     agent: { kind: 'text', summary: 'Agent of the project', value: 'name' },
+    from: {
+      kind: 'text',
+      summary: 'Continue from this session: its code and its conversation; it stays as it is',
+      value: 'session',
+      names: 'session',
+    },
+    message: {
+      kind: 'text',
+      summary: 'With --from: continue after the turn of this message (default: the newest)',
+      value: 'id',
+    },
     base: { kind: 'text', summary: 'Branch to start from (default: the default branch)', value: 'ref' },
     model: {
       kind: 'text',
@@ -42,6 +55,7 @@ export const newSession = command({
     'svc sessions new --prompt "Fix the failing test"',
     'svc sessions new --prompt "Fix the failing test" --follow',
     'svc sessions new --name spike --base develop --no-wait',
+    'svc sessions new --from 8f3a1c20 --prompt "Try it without a new package"',
   ],
   async run(ctx, { flags }) {
     if (flags.wait && flags['no-wait']) throw new UsageError("--wait and --no-wait can't be combined")
@@ -51,13 +65,19 @@ export const newSession = command({
         hint: 'Without a prompt there is no turn.',
         next: ['svc sessions new --prompt "<text>" --follow', 'svc sessions chat --new'],
       })
+    if (flags.message !== undefined && flags.from === undefined)
+      throw new UsageError('--message needs --from <session>', { next: ['svc sessions ls'] })
+    if (flags.from !== undefined && flags.base !== undefined)
+      throw new UsageError("--from and --base can't be combined: the code comes from that session")
     const { out } = ctx
     const wait = flags.wait || (out.terminal && !flags['no-wait'])
     const prompt = flags.prompt === undefined ? undefined : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
     if (flags.attach.length > 0 && prompt === undefined)
       throw new UsageError('--attach needs --prompt: the files go with it')
     const files = await readAttachments(ctx.io, flags.attach)
+    const from = flags.from === undefined ? undefined : (await sessionAt(ctx, flags.from)).id
     let session = await startSession(ctx, {
+      ...(from === undefined ? {} : { from: { session_id: from, message_id: flags.message } }),
       initial_prompt: prompt,
       ...files,
       name: flags.name,
