@@ -11,7 +11,7 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const { data: saved } = useQuery(unfinishedWork(session))
   const { status, error, last_turn_error: turnError, refresh } = session
   const isStarting = status === 'provisioning'
-  const unfinished = unfinishedOf(session, saved)
+  const unfinished = isStillApplied(session, saved) ? null : unfinishedOf(session, saved)
   if (status === 'failed') return <Failed session={session} unfinished={unfinished} />
   if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} />
   if (error !== null) return <Notice tone="neutral" title={error} />
@@ -38,6 +38,16 @@ function unfinishedOf(
   return status === 'running' && saved.generation === sandbox?.generation
     ? null
     : { ...saved, saved_at: saved.saved_at }
+}
+
+/** The work of the session that this one continues is put into the work tree by the server, and counts as saved here a moment later. */
+const applyMs = 60_000
+
+function isStillApplied(
+  { sandbox, created_at: at }: Session,
+  saved: { generation: number | null } | undefined,
+): boolean {
+  return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
 }
 
 function Failed({ session, unfinished }: { session: Session; unfinished: Saved | null }) {

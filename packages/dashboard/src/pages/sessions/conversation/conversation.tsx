@@ -1,10 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
+import { linkClass } from '../../../components/links.tsx'
 import { Failure } from '../../../components/requests.tsx'
+import { useWriteRefusal } from '../../../components/role.ts'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { paths } from '../../../paths.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
-import { type Message, type Prompt, type Session, timeline } from '../queries.ts'
+import { type Message, type Prompt, type Session, session as sessionQuery, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
+import { BranchFromHere, endsTurn } from './branch-from-here.tsx'
 import { useAuthors } from './authors.ts'
 import { MessageItem } from './message.tsx'
 import { unfold } from './foldable.tsx'
@@ -56,10 +62,13 @@ export function Conversation({
     },
     [state, load],
   )
+  const isResting = isLoaded && !busy
+  const mayBranch = useWriteRefusal(session.account_id) === null
   const place = usePlace(session, { target, conversation, isLoaded })
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
       <Earlier of={conversation} deletedAt={session.transcript_deleted_at ?? null} />
+      {state === 'none' && session.continues != null && <Continues {...session.continues} />}
       <PlaceContext value={place}>
         <LongList
           label="Messages"
@@ -73,12 +82,17 @@ export function Conversation({
           onShown={onShown}
         >
           {(message, at) => (
-            <MessageItem
-              message={message}
-              {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, agentFor))}
-              address={address}
-              isOver={(isLoaded && !busy) || at !== lastAnswer}
-            />
+            <div className="group">
+              <MessageItem
+                message={message}
+                {...(message.role === 'user' ? { author: authorOf(message) } : answerAuthor(messages, at, agentFor))}
+                address={address}
+                isOver={isResting || at !== lastAnswer}
+              />
+              {mayBranch && endsTurn(messages, at, isResting) && (
+                <BranchFromHere session={session} message={message} isNewest={at === lastAnswer} />
+              )}
+            </div>
           )}
         </LongList>
       </PlaceContext>
@@ -107,6 +121,25 @@ function Earlier({ of: { messages, earlier }, deletedAt }: { of: Loaded; deleted
       {messages.length > 0 && <Beginning state={state} load={load} />}
       {error !== null && <Failure error={error} retry={load} />}
     </>
+  )
+}
+
+function Continues({ session_id: sessionId, message_id: message }: NonNullable<Session['continues']>) {
+  const { project_id, slug } = useProject()
+  const { data } = useQuery(sessionQuery(project_id, sessionId))
+  return (
+    <p className="text-center text-sm text-dim">
+      Continues from{' '}
+      <Link
+        className={linkClass}
+        to={paths.session}
+        params={{ project: slug, sessionId }}
+        search={message === null ? {} : { message }}
+      >
+        {data?.name ?? 'another session'}
+      </Link>
+      . The agent knows that conversation up to there.
+    </p>
   )
 }
 
