@@ -1,2 +1,2 @@
-/** The port of a preview when nobody names one. */
+/** A preview shows this port by default. */
 export const previewPortDefault = 3000

@@ -81,7 +81,7 @@ export async function readHeader(place: Place): Promise<Header | null> {
   throw new StartupError(`${place.address}/${headerName} is damaged. Nothing was changed.`)
 }
 
-/** What to say of a place without any. */
+/** Explains that a place has no backup. */
 export async function noBackupIn(place: Place): Promise<string> {
   const { address } = place
   if (!place.isOneFile) return `There is no backup in ${address}.`

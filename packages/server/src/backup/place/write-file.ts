@@ -25,7 +25,7 @@ export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Ar
   }
 }
 
-/** What a rename needs to survive a crash: the file, then its folder. */
+/** A rename survives a crash once the file and then its folder are synced. */
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {

@@ -72,7 +72,7 @@ async function hasNow(
   return newestOf(deps, session, branches)
 }
 
-/** What is saved of the session, or else its branch. */
+/** The saved work of the session, or else its branch. */
 async function newestOf(
   deps: Pick<Deps, 'db'>,
   session: SessionWithSandbox,

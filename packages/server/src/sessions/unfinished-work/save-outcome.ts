@@ -1,4 +1,4 @@
-/** What the work tree had: a snapshot on top of its HEAD, or HEAD alone. */
+/** The content of the work tree: a snapshot on top of its HEAD, or HEAD alone. */
 export interface WorkTree {
   commit: string
   base: string

@@ -10,7 +10,7 @@ const block = 512
 export const headBytes = 3 * block
 /** Two empty blocks. */
 export const endBytes = 2 * block
-/** Of an extended header, which is read into memory. */
+/** An extended header is read into memory, so it is limited. */
 const recordsBytesMax = 1024 ** 2
 
 export function padded(bytes: number): number {
