@@ -32,8 +32,7 @@ async function problemsOf(run: Run, { id, path, prompts, saved }: LedgerSession)
     if (status !== 200) throw new Error(`${asked}: ${status} ${JSON.stringify(body)}`)
     return body
   }
-  // The end of a conversation may die with a process of its sandbox. A prompt that such a sandbox did not acknowledge before
-  // begins again in the next one.
+  // The end of a conversation may die with a process of its sandbox.
   const harmed = (await sandboxesOf(run, id)).filter((sandbox) => run.victims.has(sandbox)).length
   const isRunning = (await read<Session>('')).status === 'running'
   const listed = (await read<Prompts>('/prompts?limit=200')).prompts
@@ -42,7 +41,7 @@ async function problemsOf(run: Run, { id, path, prompts, saved }: LedgerSession)
   const problems = prompts.flatMap(({ id: promptId, text }) => {
     const stored = listed.find((each) => each.prompt_id === promptId)
     const times = texts.filter((each) => each === text).length
-    if (times > 1 + harmed) return [`"${text}" ran ${times} times`]
+    if (times > 1) return [`"${text}" ran ${times} times`]
     if (stored === undefined) return [`the prompt "${text}" is not stored`]
     if (stored.status === 'accepted' && isRunning) return [`"${text}" was accepted, and is not delivered`]
     if (stored.status === 'failed' && stored.error === null) return [`"${text}" failed without a reason`]

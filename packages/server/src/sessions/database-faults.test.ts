@@ -1,6 +1,6 @@
 /** A database that fails in the middle of the work leaves no session in the wrong state. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Session } from '@svc/contract'
+import type { Message, Session } from '@svc/contract'
 import { sql } from 'kysely'
 import { deliverWaitingPrompts, reconcileSessions } from './jobs.ts'
 import { becomeRunning } from './lifecycle/become-running.ts'
@@ -94,6 +94,38 @@ describe('a database that refuses to record it', () => {
       return rows.length === 0 && deps.sessions.turnOf(session.session_id) === 'idle'
     })
     expect(driver.seen(session.sandbox!.sandbox_id)?.prompts.map(({ text }) => text)).toEqual(['one', 'two'])
+  })
+
+  test('does not run a prompt again whose sandbox had it and ended', async () => {
+    const { deps, driver } = app
+    const session = await app.running()
+    const [id, sandboxId] = [session.session_id, session.sandbox!.sandbox_id]
+    driver.options.onPrompt = () => new Promise(() => {})
+    const shown = async () =>
+      (await app.request<{ messages: Message[] }>('GET', app.path(id, 'transcript'))).body.messages.map((message) => [
+        message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(),
+        message.error,
+      ])
+    await refuse({ table: 'session_prompts', status: 'delivered', times: 1_000 }, async () => {
+      await app.request('POST', app.path(id, 'prompt'), { body: { text: 'once' } })
+      await until('it is in the conversation', async () => (await shown()).length > 0)
+      await driver.crash(sandboxId, 'It ended with signal 9.')
+      await until('its end is recorded', async () => (await driver.find(sandboxId)) === null)
+    })
+    delete driver.options.onPrompt
+    const next = await until('the next sandbox runs, and no prompt waits', async () => {
+      await reconcileSessions(deps)
+      await deliverWaitingPrompts(deps)
+      const { rows } = await sql`select from session_prompts
+        where session_id = ${id} and status = 'accepted'`.execute(deps.db)
+      const found = await app.session(id)
+      return rows.length === 0 && found.status === 'running' && found.sandbox?.generation === 2 ? found : null
+    })
+    expect(driver.seen(next.sandbox!.sandbox_id)?.prompts).toEqual([])
+    expect(await shown()).toEqual([
+      ['once', null],
+      ['', 'It ended with signal 9.'],
+    ])
   })
 
   test('right after a start does not end its sandbox', async () => {

@@ -137,7 +137,7 @@ describe('a sandbox that ends by itself', () => {
     expect((await prompt(session.session_id, 'owed still')).body.status).toBe('accepted')
     // As if each sandbox had died just before it took the prompt.
     const takeBack = async () => {
-      const { rows } = await sql`update session_prompts set status = 'accepted'
+      const { rows } = await sql`update session_prompts set status = 'accepted', delivery_generation = null
         where session_id = ${session.session_id} and status = 'delivered' returning prompt_id`.execute(app.deps.db)
       return rows.length === 1
     }

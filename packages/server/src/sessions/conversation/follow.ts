@@ -192,7 +192,7 @@ export class Follower {
    * the runtime did not take yet begins its turn again in the next sandbox.
    */
   async interruptTurn(failure: TurnFailure): Promise<void> {
-    const isUnderWay = () => !this.#isBetweenTurns && !this.#isUndelivered
+    const isUnderWay = () => !this.#isBetweenTurns && !(this.#isUndelivered && this.#conversation.isEmptyTurn)
     const read = async () => {
       await this.#loadHistory()
       await this.#ending

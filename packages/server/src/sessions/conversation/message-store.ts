@@ -1,4 +1,5 @@
 import type { Message } from '@svc/contract'
+import { endOfPromptPart } from '@svc/contract/daemon/prompt-part'
 import { sql } from 'kysely'
 import { afterCursor } from '../../db/after-cursor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -91,6 +92,18 @@ export async function upsertMessage(
       conflict.columns(['session_id', 'message_id']).doUpdateSet({ ...content, updated_at: new Date() }),
     )
     .execute()
+}
+
+/** Whether the conversation got the prompt in that start of the session. */
+export async function isInConversation(
+  db: DbOrTransaction,
+  { session_id, generation, prompt_id }: { session_id: string; generation: number; prompt_id: string },
+): Promise<boolean> {
+  const end = endOfPromptPart(prompt_id)
+  if (end === null) return false
+  const messages = db.selectFrom('session_messages').where((eb) => eb.and({ session_id, generation, role: 'user' }))
+  const names = sql<boolean>`exists (select from jsonb_array_elements(parts) part where part->>'id' like ${`%${end}`})`
+  return hasRow(messages.where(names).select('message_id'))
 }
 
 export async function failuresOf(db: DbOrTransaction, sessionId: string) {

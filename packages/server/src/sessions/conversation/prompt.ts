@@ -14,7 +14,7 @@ import { insertAttachments, type StoredAttachment } from '../attachments/store.t
 import { abortRun } from '../../sandboxes/daemon-client.ts'
 import { insertPrompt, outcomeOfPrompt, type PromptError } from './prompt-store.ts'
 import { startAgain } from '../lifecycle/stop.ts'
-import { presentSession } from '../present.ts'
+import { publishSession } from '../publish-session.ts'
 import { getSessionById, lockSession, type SessionWithSandbox, updateSession } from '../store.ts'
 import { upsertMessage } from './message-store.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
@@ -80,8 +80,7 @@ async function requireChoice(deps: PromptDeps, { session, agent, model = session
 /** Other readers of the session learn of another agent or model. */
 async function publishChoice(deps: PromptDeps, { session, agent, model }: PromptInput): Promise<void> {
   if (agent === undefined && model === undefined) return
-  const now = await getSessionById(deps.db, session.session_id)
-  if (now !== null) deps.feed.publish(now.session_id, { type: 'session', session: presentSession(deps.config, now) })
+  await publishSession(deps, session.session_id)
 }
 
 /** `refusal`: why the prompt is not delivered. The transaction holds the lock of the session. */

@@ -11,7 +11,7 @@ import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
 
 /** A daemon answers this at once, also while it saves. A stop waits no longer for one that does not. */
-const silentMs = 2_500
+export const silentMs = 2_500
 /** A daemon confirms a prompt at once, unless its runtime has to wake first. */
 const deliveryMsMax = 3_000
 

@@ -140,6 +140,17 @@ test('succeeds with a turn that ended while no server ran', async () => {
   expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
 })
 
+test('keeps the end of a turn when it is stopped before a server continues it', async () => {
+  const finish = await atWork()
+  await leave()
+  finish()
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
+  expect(await first.session(sessionId)).toMatchObject({ status: 'stopped', error: null })
+  expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
+})
+
 test('fails with the reason of its sandbox when that ends while it is silent', async () => {
   await leaveSilent()
   await first.driver.crash(sandboxId, 'The sandbox ended by itself with exit code 137.')

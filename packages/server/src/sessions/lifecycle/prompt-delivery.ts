@@ -5,6 +5,7 @@ import { handledElsewhere } from '../../deadline.ts'
 import { abortRun, type DaemonOutcome, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
+import { isInConversation } from '../conversation/message-store.ts'
 import {
   type AcceptedPrompt,
   acceptedPrompts,
@@ -40,6 +41,7 @@ export async function deliverPrompts(
   // Cancelled just before the end of a turn found that it waits.
   if (prompts.length === 0) follower.promptFinished()
   for (const prompt of prompts) {
+    if (await wasTakenBefore(deps, attached, prompt)) continue
     // The daemon has a prompt whose delivery began, or takes it now, under the same id.
     const mayHaveIt = prompt.delivery_generation === daemon.generation
     const mayBegin = () => !signal.aborted && !attached.isLeaving && (mayHaveIt || follower.mayTake(prompt))
@@ -71,6 +73,24 @@ export async function deliverPrompts(
       return
     }
   }
+}
+
+/**
+ * Whether the agent of an earlier sandbox had the prompt, and that sandbox ended before the delivery was recorded. The agent
+ * may have done part of the work, so this is the end of a turn like any other: nothing runs twice.
+ */
+async function wasTakenBefore(
+  deps: DeliveryDeps,
+  attached: AttachedSandbox,
+  prompt: Awaited<ReturnType<typeof acceptedPrompts>>[number],
+): Promise<boolean> {
+  const { sessionId: session_id, generation: now } = attached.daemon
+  const { prompt_id, delivery_generation: generation } = prompt
+  if (generation === null || generation === now) return false
+  if (!(await isInConversation(deps.db, { session_id, generation, prompt_id }))) return false
+  await finish(deps, attached, prompt, 'delivered', null)
+  attached.follower.promptFinished()
+  return true
 }
 
 /** The agent begins with the work of the session that this one continues. After some tries, its first prompt says that it is missing. */

@@ -13,7 +13,7 @@ import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
 import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
-import { type AttachedSandbox, attachSandbox, leaveTurn } from './attached-sandbox.ts'
+import { type AttachedSandbox, attachSandbox, leaveTurn, silentMs } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning, findLeft } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
@@ -26,10 +26,10 @@ import { countLostStart, lostLately, lostMax } from './lost-lately.ts'
 import { mayStartHere } from './may-start-here.ts'
 import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
-import { getSessionById, moveSession, type SessionWithSandbox } from '../store.ts'
-import { presentSession } from '../present.ts'
+import { getSessionById, type SessionWithSandbox } from '../store.ts'
+import { publishSession } from '../publish-session.ts'
 import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
-import { endGeneration, unansweredReason } from './end-generation.ts'
+import { recordEnd, unansweredReason } from './end-generation.ts'
 
 const starting = 'the session was starting'
 /** How long a driver may take to report why a sandbox ended. */
@@ -198,11 +198,14 @@ export class SessionReconciler implements SessionRunner {
     const session = await getSessionById(this.#deps.db, sessionId)
     if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
-    if (session.desired === 'stopped') return this.#stopAsRequested(session)
-    // The sandbox may have been left to the next server already.
-    if (this.#closed) return
     const of = { instanceId: this.#deps.instanceId, staleSeconds: this.#deps.heartbeat.deadAfterSeconds() }
-    if (await isRunElsewhere(this.#deps.db, session, of)) return
+    const isElsewhere = await isRunElsewhere(this.#deps.db, session, of)
+    if (session.desired === 'stopped') {
+      if (!isElsewhere && !this.#closed) await this.#adoptToStop(session)
+      return this.#stopAsRequested(session)
+    }
+    // The sandbox may have been left to the next server already.
+    if (this.#closed || isElsewhere) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)
   }
@@ -285,7 +288,7 @@ export class SessionReconciler implements SessionRunner {
 
   /** The sandbox runs. An error here is no reason to end it: jobs deliver its prompts later. */
   async #goOn(sessionId: string): Promise<void> {
-    await this.#announce(sessionId)
+    await publishSession(this.#deps, sessionId)
     await this.deliverPrompts(sessionId)
   }
 
@@ -307,7 +310,7 @@ export class SessionReconciler implements SessionRunner {
 
   #attach(session: SessionWithSandbox, input: Parameters<typeof attachSandbox>[2]): void {
     const { session_id: sessionId } = session
-    const announce = () => this.#record(sessionId, () => this.#announce(sessionId))
+    const announce = () => this.#record(sessionId, () => publishSession(this.#deps, sessionId))
     const attached = attachSandbox(this.#deps, session, input, {
       trouble: (error) => this.#record(sessionId, () => this.#recordTrouble(session, error)),
       givenUp: (reason) => this.#onExit(input.sandboxId, reason),
@@ -317,7 +320,7 @@ export class SessionReconciler implements SessionRunner {
       sleepChanged: (since, wake) =>
         this.#record(sessionId, async () => {
           await recordSleep(this.#deps, { ...session, sandboxId: input.sandboxId }, { since, wake })
-          await this.#announce(sessionId)
+          await publishSession(this.#deps, sessionId)
         }),
     })
     this.#attached.set(sessionId, attached)
@@ -327,7 +330,7 @@ export class SessionReconciler implements SessionRunner {
   async #recordTrouble(session: SessionWithSandbox, given: string | null): Promise<void> {
     const error = given === null ? null : this.#deps.redaction.of(session.session_id).text(given)
     if (await setSessionError(this.#deps.db, session.session_id, session.generation, error))
-      await this.#announce(session.session_id)
+      await publishSession(this.#deps, session.session_id)
   }
 
   async #checkRunning(session: SessionWithSandbox): Promise<void> {
@@ -363,12 +366,16 @@ export class SessionReconciler implements SessionRunner {
   }
 
   /** Goes on with the sandbox that an earlier server left. `interrupted`: a stop follows, or the next server goes on. */
-  async #adopt(session: SessionWithSandbox): Promise<'adopted' | 'interrupted' | { reason: string | null }> {
+  async #adopt(
+    session: SessionWithSandbox,
+    until: AbortSignal | null = null,
+  ): Promise<'adopted' | 'interrupted' | { reason: string | null }> {
     const { log, sandboxes: driver } = this.#deps
     const left = await findLeft(this.#deps.sandboxes, session)
     if (driver === null || left === null) return { reason: null }
     const { session_id } = session
     const abort = new AbortController()
+    until?.addEventListener('abort', () => abort.abort(until.reason))
     this.#begin(session_id, { sandboxId: left.sandboxId, abort })
     try {
       const found = await adoptRunning(this.#deps, driver, session, abort.signal)
@@ -389,6 +396,17 @@ export class SessionReconciler implements SessionRunner {
     }
   }
 
+  /** A stop that finds the sandbox of an earlier server keeps the end of its conversation and its last work. */
+  async #adoptToStop(session: SessionWithSandbox): Promise<void> {
+    const { session_id: sessionId, status } = session
+    if (status !== 'running' || this.#attached.has(sessionId)) return
+    await this.#adopt(session, AbortSignal.timeout(silentMs))
+    const attached = this.#attached.get(sessionId)
+    if (attached === undefined) return
+    attached.isLeaving = true
+    await attached.follower.whenCaughtUp()
+  }
+
   /** The stop reason is not an error of the sandbox. */
   async #stopAsRequested(session: SessionWithSandbox): Promise<void> {
     await this.#end(session, { to: 'stopped', sandbox: 'stopped', reason: session.stop_reason })
@@ -406,21 +424,9 @@ export class SessionReconciler implements SessionRunner {
     const reason = end.reason === null ? null : this.#deps.redaction.of(session.session_id).text(end.reason)
     await this.#endSandboxes(session.session_id)
     await failpoint('session.reconcile.before_row')
-    await this.#deps.db.transaction().execute(async (trx) => {
-      const moved = await moveSession(trx, {
-        sessionId: session.session_id,
-        generation: session.generation,
-        from: ['provisioning', 'running'],
-        to: end.to,
-        error: reason,
-        desired: 'stopped',
-      })
-      // A later generation belongs to another server, as do its credentials and sandbox.
-      if (!moved) return
-      await endGeneration(trx, session.session_id, { status: end.sandbox, error: reason, at: this.#deps.now() })
-    })
+    await recordEnd(this.#deps, session, { ...end, reason })
     await failpoint('session.reconcile.after_row')
-    await this.#announce(session.session_id)
+    await publishSession(this.#deps, session.session_id)
   }
 
   async #beginAgain(
@@ -451,12 +457,6 @@ export class SessionReconciler implements SessionRunner {
     } finally {
       this.#ending.delete(sessionId)
     }
-  }
-
-  async #announce(sessionId: string): Promise<void> {
-    const session = await getSessionById(this.#deps.db, sessionId)
-    if (session !== null)
-      this.#deps.feed.publish(sessionId, { type: 'session', session: presentSession(this.#deps.config, session) })
   }
 
   /** Ends sandboxes of this server whose session another server stopped. */

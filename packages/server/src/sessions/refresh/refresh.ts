@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { getProject } from '../../projects/store.ts'
 import { auditOf } from '../audit.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
-import { presentSession } from '../present.ts'
+import { publishSession } from '../publish-session.ts'
 import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { attempt, type Outcome, readDefaultBranch } from './attempt.ts'
 import { requestRefresh, updateWaitingRefresh, finishRefresh } from './store.ts'
@@ -101,8 +101,7 @@ export async function refreshWhenIdle(deps: RefreshDeps, sessionId: string): Pro
       const finished = { refresh: { ...refresh, settled_at }, inForce, note: noteOf(refresh), ...times }
       await deps.db.transaction().execute((trx) => finishRefresh(trx, session, finished))
     }
-    const after = isChanged ? await getSessionById(deps.db, sessionId) : null
-    if (after !== null) deps.feed.publish(sessionId, { type: 'session', session: presentSession(deps.config, after) })
+    if (isChanged) await publishSession(deps, sessionId)
     return outcome.isUnavailable === true ? 'unavailable' : null
   })
 }
