@@ -1,5 +1,5 @@
 /** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
-import { type Message, parseJson, type PromptReply } from '@svc/contract'
+import { parseJson, type PromptReply } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../../deps.ts'
 import { setBusy } from '../activity-store.ts'
@@ -8,23 +8,20 @@ import { requestRuntime, boundedText, type DaemonAddress, readHealth } from '../
 import type { Redactor } from '../../redaction/redaction.ts'
 import { withDeadline } from '../../deadline.ts'
 import { pause } from '../../pause.ts'
+import { MessageWriter } from './message-writer.ts'
 import { AgentQuestions } from '../questions/agent-questions.ts'
 import { Publisher } from './publisher.ts'
 import { Rest } from './rest.ts'
 import { runtimeEnded, type RuntimeEvents, statusOfRuntime } from './runtime-events.ts'
 import { TranscriptRedactor } from './transcript-redaction.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
-import { updateSession } from '../store.ts'
-import { upsertMessage } from './message-store.ts'
 import type { StoredConversation } from './stored.ts'
 import { readSubAgents } from './sub-agents.ts'
-import { TranscriptQuota } from './transcript-quota.ts'
 import type { TurnSpan } from './turn-span.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
 
 const storeMs = 1_000
-const activityMs = 10_000
 const reconnectMs = 100
 const reconnectMsMax = 2_000
 /** A prompt waits this long for what happened while no server followed, so that its turn is not mixed with an earlier one; so does a sandbox that ends. */
@@ -49,13 +46,13 @@ export class Follower {
   readonly #conversation: Conversation
   readonly #stop = new AbortController()
   readonly #publisher: Publisher
+  readonly #writer: MessageWriter
   readonly #unstored = new Set<string>()
   #storeTimer: NodeJS.Timeout | null = null
   #storing: Promise<void> = Promise.resolve()
   readonly #on: RuntimeEvents
   #runtimeStarts: number | null = null
   #isInTrouble = false
-  #activeAt = 0
   /** Ended turns that are not stored yet, with their failures. */
   readonly #ended: (TurnFailure | null)[] = []
   /** The prompt of the current turn. */
@@ -71,7 +68,6 @@ export class Follower {
   #ending: Promise<void> = Promise.resolve()
   /** A turn may have begun or ended while no server followed. */
   #mayHaveMoved = false
-  #quota: TranscriptQuota | null = null
   /** The stream opened while the first prompt was on its way, and the conversation had no name yet to read it by. */
   #missesHistory = false
   #reopen = new AbortController()
@@ -100,6 +96,7 @@ export class Follower {
     this.#daemon = daemon
     this.#userId = input.userId
     this.#conversation = new Conversation(input.runtimeSessionId, new TranscriptRedactor(input.redactor, deps.now))
+    this.#writer = new MessageWriter(deps, daemon)
     this.#publisher = new Publisher(deps.feed, {
       sessionId: daemon.sessionId,
       conversation: this.#conversation,
@@ -188,19 +185,27 @@ export class Follower {
   }
 
   /**
-   * The sandbox is about to end. Events of the turn may be late, so what the runtime has of it is read first. A prompt that
-   * the runtime did not take yet begins its turn again in the next sandbox.
+   * The sandbox is about to end. A prompt that the runtime did not take yet begins its turn again in the next sandbox.
    */
   async interruptTurn(failure: TurnFailure): Promise<void> {
-    const isUnderWay = () => !this.#isBetweenTurns && !(this.#isUndelivered && this.#conversation.isEmptyTurn)
+    await this.#readEnd()
+    if (this.#isUnderWay) this.failTurn(failure)
+  }
+
+  get #isUnderWay(): boolean {
+    return !this.#isBetweenTurns && !(this.#isUndelivered && this.#conversation.isEmptyTurn)
+  }
+
+  /** Events of the turn may be late, so what the runtime has of it is read. */
+  async #readEnd(): Promise<void> {
+    if (!this.#isUnderWay) return
     const read = async () => {
       await this.#loadHistory()
       await this.#ending
       // Its end may have come while an earlier state was read.
-      if (!isUnderWay()) await this.#loadHistory()
+      if (!this.#isUnderWay) await this.#loadHistory()
     }
-    if (isUnderWay()) await withDeadline(read(), catchUpMsMax, () => {}).catch(this.#unread)
-    if (isUnderWay()) this.failTurn(failure)
+    await withDeadline(read(), catchUpMsMax, () => {}).catch(this.#unread)
   }
 
   readonly #unread = (error: unknown): void =>
@@ -245,6 +250,7 @@ export class Follower {
 
   /** `isOver`: the sandbox ended. Otherwise another server follows the conversation from here. */
   async stop({ isOver }: { isOver: boolean } = { isOver: true }): Promise<void> {
+    if (isOver) await this.#readEnd()
     this.#stop.abort()
     this.#rest.end()
     this.span.end('left')
@@ -464,7 +470,7 @@ export class Follower {
       try {
         for (const id of ids) {
           const message = this.#conversation.message(id)
-          if (message !== null) await this.#storeMessage(message)
+          if (message !== null) await this.#writer.write(message)
         }
         const isBusy = this.turn === 'busy'
         const ended = [...this.#ended]
@@ -473,7 +479,7 @@ export class Follower {
         this.#ended.splice(0, ended.length)
         if (ended.length > 0) this.#on.turnStored()
         this.#storedBusy = isBusy
-        if (ids.length > 0) await this.#recordActivity()
+        if (ids.length > 0) await this.#writer.recordActivity()
       } catch (error) {
         for (const id of ids) this.#unstored.add(id)
         this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing messages failed; retrying')
@@ -481,20 +487,5 @@ export class Follower {
       }
     })
     return this.#storing
-  }
-
-  async #storeMessage(message: Message): Promise<void> {
-    const { db, config } = this.#deps
-    const { sessionId, generation } = this.#daemon
-    this.#quota ??= await TranscriptQuota.open(db, config, sessionId)
-    const fitting = this.#quota.fit(message)
-    if (fitting !== null) await upsertMessage(db, sessionId, generation, fitting)
-  }
-
-  async #recordActivity(): Promise<void> {
-    const now = this.#deps.now()
-    if (now.getTime() - this.#activeAt < activityMs) return
-    this.#activeAt = now.getTime()
-    await updateSession(this.#deps.db, this.#daemon.sessionId, { last_active_at: now.toISOString() })
   }
 }

@@ -9,6 +9,7 @@ import type { StoredConversation } from '../conversation/stored.ts'
 import { TurnSpan } from '../conversation/turn-span.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
+import { unansweredReason } from './end-generation.ts'
 
 /** A daemon answers this at once, also while it saves. A stop waits no longer for one that does not. */
 export const silentMs = 2_500
@@ -30,6 +31,8 @@ export interface AttachedSandbox {
   knowsEarlier: boolean
   /** It ends, so further prompts wait for the next sandbox. */
   isLeaving: boolean
+  /** Cuts a delivery that takes too long for a sandbox that ends. */
+  cut: AbortController
   /** How often the work of the session that this one continues may still be applied. */
   carryTries: number
 }
@@ -94,24 +97,40 @@ function attach(
       wip,
       knowsEarlier: false,
       isLeaving: false,
-      carryTries: 3,
+      cut: new AbortController(),
+      carryTries: session.continues_session_id === null ? 0 : 3,
     },
     giveUpIfSilent,
   }
 }
 
-/**
- * Ends the turn of a sandbox whose session goes on in another one. The agent gets no further prompt, which could fail here
- * and run again there. A delivery that is under way is recorded first.
- */
+/** Ends the turn of a sandbox whose session goes on in another one. */
 export async function leaveTurn(
-  { localLocks }: Pick<Deps, 'localLocks'>,
+  deps: Pick<Deps, 'localLocks'>,
   attached: AttachedSandbox | undefined,
   reason: string,
 ): Promise<void> {
   if (attached === undefined) return
-  attached.isLeaving = true
-  const delivered = localLocks.run(`prompts ${attached.daemon.sessionId}`, async () => {})
-  await withDeadline(delivered, deliveryMsMax, () => {})
+  await endDeliveries(deps, attached)
   await attached.follower.interruptTurn({ code: 'sandbox_ended', message: reason })
+}
+
+/** What the agent did last is stored before the sandbox ends. */
+export async function endAttached(deps: Pick<Deps, 'localLocks'>, attached: AttachedSandbox): Promise<void> {
+  await endDeliveries(deps, attached)
+  // Rejected questions end the turn, so that the last save is complete.
+  await attached.follower.questions.reject(unansweredReason)
+  await attached.wip.end()
+  await attached.follower.stop()
+}
+
+/**
+ * The agent gets no further prompt, which could fail here and run again in the next sandbox. A delivery that is under way is
+ * recorded first, unless it takes too long.
+ */
+async function endDeliveries({ localLocks }: Pick<Deps, 'localLocks'>, attached: AttachedSandbox): Promise<void> {
+  attached.isLeaving = true
+  const recorded = localLocks.run(`prompts ${attached.daemon.sessionId}`, async () => {})
+  await withDeadline(recorded, deliveryMsMax, () => {})
+  attached.cut.abort()
 }

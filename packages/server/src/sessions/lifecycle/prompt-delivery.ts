@@ -27,14 +27,15 @@ const promptErrorCode = /^[a-z_]{1,50}$/
 
 /**
  * Delivers in order, each when the turn of the one before is over: until then it can be cancelled. A prompt that the daemon
- * cannot take yet, or not before `signal` aborts, stays accepted.
+ * cannot take yet, or not before the server or the sandbox ends, stays accepted.
  */
 export async function deliverPrompts(
   deps: DeliveryDeps,
   attached: AttachedSandbox,
-  signal: AbortSignal,
+  closes: AbortSignal,
 ): Promise<void> {
   const { daemon, follower, redactor } = attached
+  const signal = AbortSignal.any([closes, attached.cut.signal])
   const { sessionId } = daemon
   if (!(await isReady(deps, attached))) return
   const prompts = await acceptedPrompts(deps.db, sessionId)
@@ -121,7 +122,8 @@ async function deliver(
 /** The daemon may take the prompt all the same. It runs once, because the next server delivers it under the same id. */
 async function untilCut<T>(delivery: Promise<DaemonOutcome<T>>, signal: AbortSignal): Promise<DaemonOutcome<T>> {
   const over = Promise.withResolvers<DaemonOutcome<T>>()
-  const cut = () => over.resolve({ kind: 'unavailable', reason: 'The server is stopping.' })
+  const cut = () => over.resolve({ kind: 'unavailable', reason: 'The server or the sandbox is stopping.' })
+  if (signal.aborted) cut()
   signal.addEventListener('abort', cut, { once: true })
   delivery.catch(handledElsewhere)
   try {

@@ -13,7 +13,7 @@ import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
 import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
-import { type AttachedSandbox, attachSandbox, leaveTurn, silentMs } from './attached-sandbox.ts'
+import { type AttachedSandbox, attachSandbox, endAttached, leaveTurn, silentMs } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning, findLeft } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
@@ -29,7 +29,7 @@ import { claimWarm } from '../warm/claim.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { publishSession } from '../publish-session.ts'
 import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
-import { recordEnd, unansweredReason } from './end-generation.ts'
+import { recordEnd } from './end-generation.ts'
 
 const starting = 'the session was starting'
 /** How long a driver may take to report why a sandbox ended. */
@@ -450,10 +450,7 @@ export class SessionReconciler implements SessionRunner {
     if (attached === undefined) return
     this.#ending.set(sessionId, attached.wip)
     try {
-      // Rejected questions end the turn, so that the last save is complete.
-      await attached.follower.questions.reject(unansweredReason)
-      await attached.wip.end()
-      await attached.follower.stop()
+      await endAttached(this.#deps, attached)
     } finally {
       this.#ending.delete(sessionId)
     }

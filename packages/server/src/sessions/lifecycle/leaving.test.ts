@@ -1,4 +1,4 @@
-/** A project moves to another server in the middle of a turn: its conversation shows the turn once. */
+/** A session leaves its sandbox in the middle of a turn: its conversation shows the turn once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Message, Prompt } from '@svc/contract'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'
@@ -92,4 +92,65 @@ test('no turn begins while a session leaves, so none is shown as failed and run 
       ['assistant', text, null],
     ]),
   )
+})
+
+test('a prompt that the agent takes while the session stops is in the conversation', async () => {
+  const silent = new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } })
+  const go = Promise.withResolvers<void>()
+  app.driver.options.around = async (path, answer) => {
+    if (path === '/event') return silent.clone()
+    if (path === '/svc/prompt') await go.promise
+    return answer()
+  }
+  const { session_id: sessionId } = await app.running()
+  const sent = prompted(sessionId, 'In time')
+  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  const stopped = app.request('POST', app.path(sessionId, 'stop'))
+  await until('the session ends', () => app.deps.sessions.daemonOf(sessionId) === null)
+  go.resolve()
+  await stopped
+  expect((await promptOf(sessionId, (await sent).body.prompt_id))?.status).toBe('delivered')
+  expect((await messagesOf(sessionId)).map(textOf)[0]).toEqual(['user', 'In time', null])
+})
+
+test('a stop waits only a moment for a prompt, which goes to the next sandbox', async () => {
+  const { session_id: sessionId } = await app.running()
+  app.driver.options.around = async (path, answer) =>
+    path === '/svc/prompt' ? new Promise<Response>(() => {}) : answer()
+  const sent = prompted(sessionId, 'Later')
+  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  await app.request('POST', app.path(sessionId, 'stop'))
+  delete app.driver.options.around
+  const { prompt_id } = (await sent).body
+  expect((await promptOf(sessionId, prompt_id))?.status).toBe('accepted')
+  await app.request('POST', app.path(sessionId, 'restart'))
+  await until('it was answered', async () => (await messagesOf(sessionId)).length === 2)
+  expect((await messagesOf(sessionId)).map(textOf)[0]).toEqual(['user', 'Later', null])
+  expect((await promptOf(sessionId, prompt_id))?.status).toBe('delivered')
+})
+
+test('a prompt that waits for the save of the turn before goes to the next sandbox when the session stops', async () => {
+  const { session_id: sessionId } = await app.running()
+  const saved = Promise.withResolvers<void>()
+  const saves = Promise.withResolvers<void>()
+  app.driver.options.around = async (path, answer) => {
+    if (path === '/svc/wip') {
+      saves.resolve()
+      await saved.promise
+    }
+    return answer()
+  }
+  await prompted(sessionId, 'First')
+  await saves.promise
+  const sent = prompted(sessionId, 'Second')
+  const waiting = () => app.request<{ prompts: Prompt[] }>('GET', app.path(sessionId, 'prompts?status=accepted'))
+  await until('it waits', async () => (await waiting()).body.prompts.length === 1)
+  const stopped = app.request('POST', app.path(sessionId, 'stop'))
+  await until('the session ends', () => app.deps.sessions.daemonOf(sessionId) === null)
+  await sent
+  saved.resolve()
+  await stopped
+  expect((await waiting()).body.prompts).toMatchObject([{ text: 'Second' }])
+  await app.request('POST', app.path(sessionId, 'restart'))
+  await until('both were answered', async () => (await messagesOf(sessionId)).length === 4)
 })
