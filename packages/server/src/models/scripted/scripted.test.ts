@@ -56,8 +56,8 @@ test('runs the commands of a svc-script block instead', async () => {
   const prompt = 'Please:\n```svc-script\necho one\n\n# a remark\ngit push origin HEAD || exit 4\n```\nthanks'
   const { commands, last } = await converse([{ role: 'user', content: prompt }], () => 'out\n[exit 0]')
   expect(commands).toEqual([
-    '(echo one\n); code=$?; echo "[exit $code]"; (exit $code)',
-    '(git push origin HEAD || exit 4\n); code=$?; echo "[exit $code]"; (exit $code)',
+    'echo one\ncode=$?; echo "[exit $code]"; (exit $code)',
+    '(git push origin HEAD || exit 4\n)\ncode=$?; echo "[exit $code]"; (exit $code)',
   ])
   expect(last).toContain('All 2 commands')
   const described = { function: { name: 'bash', parameters: { properties: { command: {}, description: {} } } } }

@@ -95,8 +95,7 @@ function scriptIn(prompt: string): Step[] | null {
       index === 0
         ? `I am a scripted demonstration, not an AI, and run the ${commands.length} commands of your script.`
         : '',
-    // A subshell, so that the exit code is printed even after `exit`.
-    command: `(${command}\n)`,
+    command,
     ...toolIn(command),
   }))
 }
@@ -106,12 +105,14 @@ function toolIn(line: string): Pick<Step, 'tool'> {
   return name === '' ? {} : { tool: { name, input: input || '{}' } }
 }
 
-const withoutSubshell = (command: string) => command.replace(/^\(([\s\S]*)\n\)$/, '$1')
+/** People see the first line of a call. A subshell prints the exit code even after `exit`. */
+const withExitMark = (command: string) =>
+  `${/\b(?:exit|exec)\b/.test(command) ? `(${command}\n)` : command}\ncode=$?; echo "[exit $code]"; (exit $code)`
 
 function bashCall(step: Step, id: string, parameters: Record<string, unknown>): ToolCall {
   const values = {
-    command: `${step.command}; code=$?; echo "[exit $code]"; (exit $code)`,
-    description: withoutSubshell(step.command).slice(0, 60),
+    command: withExitMark(step.command),
+    description: step.command.slice(0, 60),
   }
   const known = Object.entries(values).filter(([name]) => name === 'command' || name in parameters)
   return { id, name: 'bash', arguments: JSON.stringify(Object.fromEntries(known)) }
@@ -130,7 +131,7 @@ function opened(messages: ChatMessage[]): string | null {
 function explainFailure(step: Step | undefined, output: string): string {
   const code = exitMark.exec(output)?.[1]
   const how = code === undefined ? 'did not finish' : `failed with exit code ${code}`
-  return `I stop here: \`${step === undefined ? 'a command' : withoutSubshell(step.command)}\` ${how}.\n\n${fenced(output)}`
+  return `I stop here: \`${step === undefined ? 'a command' : step.command}\` ${how}.\n\n${fenced(output)}`
 }
 
 function closing(isScript: boolean, results: string[], number: string | null): string {
