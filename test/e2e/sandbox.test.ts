@@ -1,7 +1,7 @@
 /** A session as its sandbox lives it: boot, prompt, tool, commit, push. Real bubblewrap, real git, the real agent runtime. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
-import type { DaemonHealth } from '@svc/contract/daemon/control'
+import type { DaemonHealth, PromptReply } from '@svc/contract/daemon/control'
 import { promptIdInPart } from '@svc/contract/daemon/prompt-part'
 import { attachmentsDir } from '@svc/contract/schemas/attachments'
 import * as contract from '@svc/contract/daemon/control'
@@ -221,10 +221,11 @@ test('a prompt delivered twice under one id runs once', async () => {
   const before = relay.asked.length
   const body = { text: 'Once.', prompt_id: crypto.randomUUID() }
   const [first, second] = await Promise.all([post('/svc/prompt', body), post('/svc/prompt', body)])
-  const ids = (await Promise.all([first.json(), second.json()])) as { runtime_session_id: string }[]
-  expect(ids[0]).toEqual(ids[1]!)
+  const replies = (await Promise.all([first.json(), second.json()])) as PromptReply[]
+  expect(replies[0]!.runtime_session_id).toBe(replies[1]!.runtime_session_id)
+  expect(replies.map(({ was_taken }) => was_taken).toSorted()).toEqual([false, true])
   await until('the model to be asked', () => relay.asked.length > before)
-  const messages = await untilIdle(ids[0]!.runtime_session_id)
+  const messages = await untilIdle(replies[0]!.runtime_session_id)
   const said = messages.filter((message) => message.parts.some((part) => part['text'] === 'Once.'))
   expect(said.length).toBe(1)
   // The runtime keeps the id of the part, which names the prompt.

@@ -7,7 +7,7 @@ const landing: Record<LandingState, [word: string, tone: Tone]> = {
   empty: ['nothing to merge', 'neutral'],
   checking: ['checking', 'accent'],
   unreachable: ['unreachable', 'warn'],
-  failing: ['checks failing', 'bad'],
+  failing: ['checks failed', 'bad'],
   conflicts: ['conflicts', 'bad'],
 }
 
@@ -34,7 +34,7 @@ export function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' |
 }
 
 const sessionTones: Record<string, Tone> = {
-  ...{ running: 'good', waiting: 'warn', 'Waiting for you': 'warn', 'ready for review': 'merged' },
+  ...{ running: 'good', 'Waiting for you': 'warn', 'ready for review': 'merged' },
   ...{ provisioning: 'accent', failed: 'bad' },
 }
 

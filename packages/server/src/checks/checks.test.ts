@@ -220,9 +220,12 @@ describe('results of checks', () => {
     const project = await makeProject()
     behaves = () => ({ state: 'building' })
     const cr = await project.open('work', { 'b.txt': 'b\n' })
-    await until('it runs', async () => (await project.tend(), ran.length === 1))
     const sandboxes = async () => (await server.driver.list()).filter(({ sandboxId }) => sandboxId.startsWith('check-'))
-    expect(await sandboxes()).toHaveLength(1)
+    // The sandbox of an earlier test may still be ending.
+    await until(
+      'it alone runs',
+      async () => (await project.tend(), ran.length === 1 && (await sandboxes()).length === 1),
+    )
     await server.request('POST', project.path(cr.cr_id, 'close'))
     await until('its sandbox is gone', async () => (await project.tend(), (await sandboxes()).length === 0))
     expect(await project.checks(cr)).toMatchObject({ state: 'not_run', checks: [{ status: 'cancelled' }] })

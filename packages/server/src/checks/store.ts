@@ -111,7 +111,7 @@ const asNew = {
 export async function cancelUnwanted(db: DbOrTransaction, changed: Changed): Promise<RunRow[]> {
   const { rows } = await sql<RunRow>`
     update check_runs r set status = 'cancelled', ended_at = now(),
-      reason = 'It was ended: no open change request has this merge result, svc.toml has no such check, or the project was deleted.'
+      reason = 'No open change request needs its result any more.'
     where r.status in ('queued', 'running') and ${isAmong(sql.ref('r.project_id'), changed)} and not exists (
       select 1 from (${wantedOf(changed)}) w
       where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)

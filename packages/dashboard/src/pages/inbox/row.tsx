@@ -27,8 +27,8 @@ const shown: Record<InboxItem['state'], [label: string, tone: Tone, action: stri
   failed: ['failed', 'bad', 'See why'],
   turn_failed: ['turn failed', 'bad', 'See why'],
   starting: ['starting', 'accent', 'Open'],
-  working: ['working', 'accent', 'Watch'],
-  idle: ['idle', 'neutral', 'Open'],
+  working: ['running', 'good', 'Watch'],
+  idle: ['waiting', 'neutral', 'Open'],
 }
 
 interface RowProps {

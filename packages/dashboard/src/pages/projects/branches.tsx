@@ -24,7 +24,7 @@ export function BranchesPage() {
         <Read query={branches(project_id)} what="branches">
           {({ branches }) => (
             <Rows label="Branches" empty={<EmptyRepository slug={slug} />}>
-              {branches.map((branch) => (
+              {defaultFirst(branches).map((branch, _, [first]) => (
                 <Row key={branch.name}>
                   <span className="min-w-0 flex-1 basis-60">
                     <span className="font-mono text-sm wrap-anywhere">{branch.name}</span>
@@ -36,7 +36,12 @@ export function BranchesPage() {
                   {branch.is_default ? (
                     <Badge tone="accent">default</Badge>
                   ) : (
-                    <Proposal branch={branch} of={proposalOf(branch, proposals)} project={slug} />
+                    <Proposal
+                      branch={branch}
+                      of={proposalOf(branch, proposals)}
+                      isProposable={branch.sha !== first?.sha}
+                      project={slug}
+                    />
                   )}
                   <code className="font-mono text-sm text-dim">{branch.sha.slice(0, 12)}</code>
                 </Row>
@@ -48,6 +53,8 @@ export function BranchesPage() {
     </Page>
   )
 }
+
+const defaultFirst = (all: Branch[]) => all.toSorted((a, b) => Number(b.is_default) - Number(a.is_default))
 
 function BranchSession({ session, project }: { session: Session | undefined; project: string }) {
   if (session === undefined) return null
@@ -70,13 +77,26 @@ function proposalOf({ name, sha }: Branch, all: ChangeRequest[]): ChangeRequest 
   )
 }
 
-function Proposal({ branch, of, project }: { branch: Branch; of: ChangeRequest | undefined; project: string }) {
+function Proposal({
+  branch,
+  of,
+  isProposable,
+  project,
+}: {
+  branch: Branch
+  of: ChangeRequest | undefined
+  /** It is not where the default branch is. */
+  isProposable: boolean
+  project: string
+}) {
   const linkClass = 'text-sm text-accent underline'
   if (of === undefined)
     return (
-      <Link to={paths.newChangeRequest} params={{ project }} search={{ head: branch.name }} className={linkClass}>
-        Create change request
-      </Link>
+      isProposable && (
+        <Link to={paths.newChangeRequest} params={{ project }} search={{ head: branch.name }} className={linkClass}>
+          Create change request
+        </Link>
+      )
     )
   return (
     <>

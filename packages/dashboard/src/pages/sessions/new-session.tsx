@@ -41,39 +41,41 @@ export function NewSession({ project }: { project: Project }) {
   const refusal = roleRefusal ?? chosen.refusal ?? (lacksTask ? 'Describe the task for the attached files' : null)
   const start = () => refusal === null && !make.isPending && make.mutate(prompt)
   return (
-    <Card title="New session">
+    <div className="flex flex-col gap-4">
       <NoModel />
-      <SendForm of={make} submit="Start session" refusal={refusal} onSubmit={start}>
-        <TextArea label="Task (optional)" {...field('prompt')} onSend={start} wide {...chosen.target} />
-        <ChosenList chosen={chosen} />
-        <details className="w-full">
-          <summary className="text-sm text-dim">Agent, branch, and model</summary>
-          <div className={`mt-2 ${sideBySide}`}>
-            <Input
-              label="Agent"
-              hint="An agent on the default branch. Leave empty for the project's default."
-              {...field('agent')}
-            />
-            <Input label="Base branch" placeholder={defaultBranch} {...field('base')} />
-            <Input
-              label="Model"
-              hint={`Leave empty for the default. ${scriptedModelName} runs a script without AI.`}
-              list="models"
-              autoComplete="off"
-              {...field('model')}
-            />
-            <datalist id="models">
-              {[...offered.map(({ id }) => id), scriptedModelName].map((id) => (
-                <option key={id} value={id} />
-              ))}
-            </datalist>
-          </div>
-        </details>
-        <AttachButton chosen={chosen} />
-      </SendForm>
-      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && (
-        <EmptyRepository slug={slug} />
-      )}
-    </Card>
+      <Card title="New session">
+        <SendForm of={make} submit="Start session" refusal={refusal} onSubmit={start}>
+          <TextArea label="Task (optional)" {...field('prompt')} onSend={start} wide {...chosen.target} />
+          <ChosenList chosen={chosen} />
+          <details className="w-full">
+            <summary className="text-sm text-dim">Agent, branch, and model</summary>
+            <div className={`mt-2 ${sideBySide}`}>
+              <Input
+                label="Agent"
+                hint="An agent on the default branch. Leave empty for the project's default."
+                {...field('agent')}
+              />
+              <Input label="Base branch" placeholder={defaultBranch} {...field('base')} />
+              <Input
+                label="Model"
+                hint={`Leave empty for the default. ${scriptedModelName} runs a script without AI.`}
+                list="models"
+                autoComplete="off"
+                {...field('model')}
+              />
+              <datalist id="models">
+                {[...offered.map(({ id }) => id), scriptedModelName].map((id) => (
+                  <option key={id} value={id} />
+                ))}
+              </datalist>
+            </div>
+          </details>
+          <AttachButton chosen={chosen} />
+        </SendForm>
+        {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && (
+          <EmptyRepository slug={slug} />
+        )}
+      </Card>
+    </div>
   )
 }

@@ -16,7 +16,7 @@ interface Item {
 const looks: Record<Look, { sign: string; tone: string; word: string }> = {
   good: { sign: '✓', tone: 'bg-good-soft text-good', word: 'Done' },
   warn: { sign: '!', tone: 'bg-warn-soft text-warn', word: 'Needs attention' },
-  bad: { sign: '✕', tone: 'bg-bad-soft text-bad', word: 'Blocked' },
+  bad: { sign: '✕', tone: 'bg-bad-soft text-bad', word: 'Problem' },
   wait: { sign: '…', tone: 'bg-hover text-dim', word: 'Waiting' },
   none: { sign: '–', tone: 'bg-hover text-dim', word: 'Not needed' },
 }

@@ -67,6 +67,7 @@ function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
     refetch: [['project', cr.project_id, 'checks']],
   })
   const isOver = check.status !== 'queued' && check.status !== 'running'
+  const facts = [check.attempt > 1 ? `attempt ${check.attempt}` : null, tookText(check)].filter((fact) => fact !== null)
   return (
     <details
       open={open}
@@ -77,9 +78,11 @@ function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
         <span className="font-medium break-all">{check.name}</span>{' '}
         <Badge tone={tones[check.status]}>{check.status}</Badge>{' '}
         <span className="text-sm text-dim">
-          {check.attempt > 1 && `attempt ${check.attempt} `}
-          {tookText(check)} {check.reason} {check.ended_at !== null && <Time at={check.ended_at} />}
+          {facts.join(' · ')}
+          {facts.length > 0 && check.ended_at !== null && ' · '}
+          {check.ended_at !== null && <Time at={check.ended_at} />}
         </span>
+        {check.reason !== null && <span className="block text-sm text-dim">{check.reason}</span>}
       </summary>
       {open && (
         <div className="mt-2 flex flex-col gap-2">

@@ -34,7 +34,7 @@ export function MergeButton({
   return (
     <>
       <Button
-        kind="merge"
+        kind={failure === null ? 'merge' : 'plain'}
         className="w-full"
         disabledReason={landing.refusal?.text ?? null}
         busy={isPending}

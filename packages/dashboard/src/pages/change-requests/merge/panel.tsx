@@ -21,7 +21,7 @@ import { Notice, PanelSection } from '../../../ui/layout.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Checklist } from './checklist.tsx'
-import { ChecksOf } from './checks.tsx'
+import { ChecksOf, verificationFailureOf } from './checks.tsx'
 import { Conflicts } from './conflicts.tsx'
 import { EffectRows, MissingSecret, shownDetails } from './effect-rows.tsx'
 import { isInvalid, type Landing } from './landing.ts'
@@ -53,9 +53,9 @@ function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) 
             <p>
               <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged this into{' '}
               <code className="font-mono">{cr.base_ref}</code> as{' '}
-              <code className="font-mono break-all">{cr.merge_commit_sha}</code>{' '}
+              {cr.merge_commit_sha !== null && <CommitLink sha={cr.merge_commit_sha} />}{' '}
               {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
-              <code className="font-mono break-all">{cr.head_ref}</code> still exists.
+              <code className="font-mono break-all">{cr.head_ref}</code> was not deleted.
             </p>
           </PanelSection>
           <ChecksSection cr={cr} landing={landing} />
@@ -73,7 +73,7 @@ function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) 
                   <Time at={cr.closed_at} />
                 </>
               )}
-              . The branch still exists.
+              . The branch was not deleted.
             </p>
             <CloseOrReopen cr={cr} verb="reopen" />
           </div>
@@ -84,6 +84,15 @@ function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) 
     default:
       return cr.status satisfies never
   }
+}
+
+function CommitLink({ sha }: { sha: string }) {
+  const { slug } = useProject()
+  return (
+    <Link to={paths.commit} params={{ project: slug, sha }} title={sha} className="text-accent underline">
+      <code className="font-mono">{sha.slice(0, 12)}</code>
+    </Link>
+  )
 }
 
 /** Nothing below the button is drawn before everything is known, so that nothing one can click moves. */
@@ -144,9 +153,12 @@ function ReadyToLand({ cr, landing }: Shown) {
   )
 }
 
-function titleOf(cr: ChangeRequest, { preview, refusal, confirms }: Landing): string {
+function titleOf(cr: ChangeRequest, { preview, refusal, confirms, checks }: Landing): string {
   if (isDraft(cr)) return 'Draft'
-  if (refusal === null) return preview?.is_up_to_date === true ? 'Nothing to merge' : 'Ready to land'
+  if (refusal === null && preview?.is_up_to_date === true) return 'Nothing to merge'
+  if (refusal === null && verificationFailureOf(checks ?? null) !== null)
+    return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
+  if (refusal === null) return 'Ready to land'
   if (refusal.isWaiting) return 'Checking…'
   const isUnconfirmed = confirms.some(({ isTicked }) => !isTicked)
   return preview?.can_merge === true && isUnconfirmed ? 'Needs your confirmation' : 'Not ready to land'

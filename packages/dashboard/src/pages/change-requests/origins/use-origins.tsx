@@ -67,9 +67,14 @@ export function OriginButton({
   const file = files.find((each) => each.path === path)
   if (onAsk === null || file === undefined) return null
   return (
-    <Button kind="quiet" onClick={() => onAsk(file, null)} aria-label={`How was this written? ${path}`}>
+    <Button
+      kind="quiet"
+      onClick={() => onAsk(file, null)}
+      aria-label={`How was this written? ${path}`}
+      title="How was this written?"
+    >
       <History aria-hidden className="size-3.5" />
-      <span className="hidden font-sans @2xl:inline">How was this written?</span>
+      <span className="hidden font-sans @4xl:inline">How was this written?</span>
     </Button>
   )
 }
