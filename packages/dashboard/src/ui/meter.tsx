@@ -8,6 +8,7 @@ export function Meter({
   words,
   used,
   limit,
+  nearAt = limit * 0.8,
   text,
 }: {
   of: ReactNode
@@ -15,10 +16,11 @@ export function Meter({
   words: { reached: string; near: string }
   used: number
   limit: number
+  nearAt?: number
   text: string
 }) {
   const reached = used >= limit
-  const near = !reached && used >= limit * 0.8
+  const near = !reached && used >= nearAt
   return (
     <>
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">

@@ -45,8 +45,13 @@ export function Header({
         <LandingBadge cr={cr} state={state} />
         <Session cr={cr} summary={summary} />
         <span>
-          <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.head_ref}</code> →{' '}
-          <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
+          <code
+            title={cr.head_ref}
+            className="inline-block max-w-48 truncate rounded-sm bg-sunken px-1.5 py-0.5 align-bottom font-mono text-xs"
+          >
+            {cr.head_ref}
+          </code>{' '}
+          → <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
         </span>
         {size !== null && <Stat {...size} />}
         <span>
