@@ -94,7 +94,7 @@ test.skipIf(!browserPath)(
     await page.getByText(/^Owner merged this into main as/).waitFor(slow)
     await picture('merged')
     const sha = await mainSays('%H')
-    await page.getByText(sha).first().waitFor()
+    await page.getByTitle(sha).first().waitFor()
     expect(await mergeButton().count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
   },
