@@ -94,16 +94,21 @@ export async function upsertMessage(
     .execute()
 }
 
-/** Whether the conversation got the prompt in that start of the session. */
-export async function isInConversation(
+/** The earlier start of the session in which the prompt came into the conversation. */
+export async function startWithPrompt(
   db: DbOrTransaction,
-  { session_id, generation, prompt_id }: { session_id: string; generation: number; prompt_id: string },
-): Promise<boolean> {
+  { session_id, before, prompt_id }: { session_id: string; before: number; prompt_id: string },
+): Promise<number | null> {
   const end = endOfPromptPart(prompt_id)
-  if (end === null) return false
-  const messages = db.selectFrom('session_messages').where((eb) => eb.and({ session_id, generation, role: 'user' }))
-  const names = sql<boolean>`exists (select from jsonb_array_elements(parts) part where part->>'id' like ${`%${end}`})`
-  return hasRow(messages.where(names).select('message_id'))
+  if (end === null) return null
+  const found = await db
+    .selectFrom('session_messages')
+    .select('generation')
+    .where((eb) => eb.and({ session_id, role: 'user' }))
+    .where('generation', '<', before)
+    .where(sql<boolean>`exists (select from jsonb_array_elements(parts) part where part->>'id' like ${`%${end}`})`)
+    .executeTakeFirst()
+  return found?.generation ?? null
 }
 
 export async function failuresOf(db: DbOrTransaction, sessionId: string) {

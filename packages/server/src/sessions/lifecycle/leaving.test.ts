@@ -1,6 +1,7 @@
 /** A session leaves its sandbox in the middle of a turn: its conversation shows the turn once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Message, Prompt } from '@svc/contract'
+import { deliverWaitingPrompts, reconcileSessions } from '../jobs.ts'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'
 
 let app: SessionApp
@@ -153,4 +154,29 @@ test('a prompt that waits for the save of the turn before goes to the next sandb
   expect((await waiting()).body.prompts).toMatchObject([{ text: 'Second' }])
   await app.request('POST', app.path(sessionId, 'restart'))
   await until('both were answered', async () => (await messagesOf(sessionId)).length === 4)
+})
+
+test('a prompt that the runtime took as it ended does not run again in the next sandbox', async () => {
+  const { session_id: sessionId, sandbox } = await app.running()
+  app.driver.options.onPrompt = () => new Promise(() => {})
+  app.driver.options.around = async (path, answer) => {
+    const response = await answer()
+    if (path !== '/svc/prompt') return response
+    return Response.json({ code: 'runtime_booting', error: 'The agent runtime is still starting.' }, { status: 503 })
+  }
+  const { body } = await prompted(sessionId, 'Once')
+  expect((await promptOf(sessionId, body.prompt_id))?.status).toBe('accepted')
+  await until('the agent has it', async () => (await messagesOf(sessionId)).length === 2)
+  delete app.driver.options.around
+  delete app.driver.options.onPrompt
+  await app.driver.crash(sandbox!.sandbox_id, 'It ended with signal 9.')
+  await until('no prompt waits in the next sandbox', async () => {
+    await reconcileSessions(app.deps)
+    await deliverWaitingPrompts(app.deps)
+    return (await promptOf(sessionId, body.prompt_id))?.status === 'delivered'
+  })
+  expect((await messagesOf(sessionId)).map(textOf)).toEqual([
+    ['user', 'Once', null],
+    ['assistant', '', 'It ended with signal 9.'],
+  ])
 })

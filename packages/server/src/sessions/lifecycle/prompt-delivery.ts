@@ -5,7 +5,7 @@ import { handledElsewhere } from '../../deadline.ts'
 import { abortRun, type DaemonOutcome, sendPrompt } from '../../sandboxes/daemon-client.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
-import { isInConversation } from '../conversation/message-store.ts'
+import { startWithPrompt } from '../conversation/message-store.ts'
 import {
   type AcceptedPrompt,
   acceptedPrompts,
@@ -85,10 +85,11 @@ async function wasTakenBefore(
   attached: AttachedSandbox,
   prompt: Awaited<ReturnType<typeof acceptedPrompts>>[number],
 ): Promise<boolean> {
-  const { sessionId: session_id, generation: now } = attached.daemon
-  const { prompt_id, delivery_generation: generation } = prompt
-  if (generation === null || generation === now) return false
-  if (!(await isInConversation(deps.db, { session_id, generation, prompt_id }))) return false
+  const { sessionId: session_id, generation } = attached.daemon
+  const { prompt_id } = prompt
+  // Not only in the sandbox that the prompt names: a runtime that ends after it took a prompt looks as if it had not.
+  const taken = await startWithPrompt(deps.db, { session_id, before: generation, prompt_id })
+  if (taken === null) return false
   await finish(deps, attached, prompt, 'delivered', null)
   attached.follower.promptFinished()
   return true
