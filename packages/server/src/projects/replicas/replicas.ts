@@ -219,7 +219,7 @@ export class Replicas implements RepositoryReplicas {
       const held = await this.#heldAt(kept, project_id)
       const isCurrent = held !== null && held.epoch === home_epoch && row.epoch === home_epoch
       const refs = isCurrent ? await this.#withLater(row, held) : null
-      if (held !== null && refs !== null) return this.#knows(project_id, kept, { ...held, refs })
+      if (held !== null && refs !== null) return this.#remember(copyAt(kept, project_id, { ...held, refs }))
       if (!kept.is_draining) return this.#fill(project, kept, held)
     } else if (row !== null && row.server !== serverName && !this.#isGivenUp({ server_name: row.server })) {
       // A drained server is taken away, and without another one there is nothing to wait for.
@@ -258,15 +258,8 @@ export class Replicas implements RepositoryReplicas {
     return [...refs].map(([ref, sha]) => ({ ref, sha }))
   }
 
-  #knows(projectId: string, keeper: Keeper, { epoch, refs }: Pick<HeldReplica, 'epoch' | 'refs'>): Copy {
-    const copy: Copy = {
-      projectId,
-      keeper,
-      epoch,
-      tips: new Map(refs.map(({ ref, sha }) => [ref, sha])),
-      sent: new LRUCache<string, true>({ max: 2_000, ttl: sentMs }),
-    }
-    this.#copies.set(projectId, copy)
+  #remember(copy: Copy): Copy {
+    this.#copies.set(copy.projectId, copy)
     return copy
   }
 
@@ -296,7 +289,7 @@ export class Replicas implements RepositoryReplicas {
       throw error
     })
     await failpoint('replica.after_fill')
-    const copy = this.#knows(project_id, keeper, { epoch, refs })
+    const copy = copyAt(keeper, project_id, { epoch, refs })
     for (let upTo = seq; ;) {
       const row = { project_id, epoch, server: keeper.server_name, home: home!, applied: seq }
       if (await setReplica(db, { ...row, seq: upTo })) break
@@ -311,7 +304,8 @@ export class Replicas implements RepositoryReplicas {
       setTips(copy, later)
     }
     log.info({ project_id, server: keeper.server_name, refs: refs.length }, 'copied a project to another server')
-    return copy
+    // Not before: a change that the copy before it has got is no tip of this one until it was sent here, too.
+    return this.#remember(copy)
   }
 
   async #transfer(copy: Copy, store: Store, commits: string[], files?: HowToSend['files']): Promise<void> {
@@ -337,7 +331,8 @@ export class Replicas implements RepositoryReplicas {
     await localLocks.run(`changes for the replica ${project.project_id}`, async () => {
       const copy = await this.#copyOf(project)
       const row = await findReplica(db, project.project_id)
-      if (copy === null || row === null) return
+      // Another server than the one that gets these changes may have become the copy meanwhile.
+      if (copy === null || row?.server !== copy.keeper.server_name) return
       const changes = await changesAfter(db, { projectId: project.project_id, after: row.acknowledged_seq })
       const last = changes.at(-1)
       if (last === undefined) return
@@ -390,6 +385,11 @@ export class Replicas implements RepositoryReplicas {
     if (ms > forgivenMs) this.#silentSince.delete(server_name)
     return ms > silentMsMax && ms <= forgivenMs
   }
+}
+
+function copyAt(keeper: Keeper, projectId: string, { epoch, refs }: Pick<HeldReplica, 'epoch' | 'refs'>): Copy {
+  const tips = new Map(refs.map(({ ref, sha }) => [ref, sha]))
+  return { projectId, keeper, epoch, tips, sent: new LRUCache<string, true>({ max: 2_000, ttl: sentMs }) }
 }
 
 function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null }[]): void {
