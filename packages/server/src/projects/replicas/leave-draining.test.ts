@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto'
 import type { Repository } from '@svc/git'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
-import { findRow, insertRow, updateRows } from '../../db/rows.ts'
+import { deleteRows, findRow, insertRow, updateRows } from '../../db/rows.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { until } from '../../testing-until.ts'
 import { acknowledge } from '../acknowledge.ts'
 import type { HeldReplica } from './peer.ts'
-import { findReplica } from './store.ts'
+import { findReplica, projectsToCopy } from './store.ts'
 
 setDefaultTimeout(120_000)
 
@@ -105,4 +105,27 @@ test('a change that is recorded while its copy changes servers is sent to the ne
   await left
   expect(await findReplica(db, project.project_id)).toMatchObject({ server: 'cyd', acknowledged_seq: 2 })
   expect(cyd.requests).toEqual(['fill', 'objects'])
+})
+
+test('a copy stays at a draining server while the only other one does not run', async () => {
+  const { db } = app.deps
+  const pending = () => projectsToCopy(db, { serverName: 'here', deadAfterSeconds: 20, limit: 10 })
+  expect(await pending()).toEqual([])
+  await updateRows(db, 'servers', { server_name: 'cyd' }, { draining_since: new Date().toISOString() })
+  await insertRow(db, 'servers', {
+    server_name: 'dan',
+    data_folder: randomUUID(),
+    peer_url: null,
+    keeps_replicas: true,
+  })
+  // Nothing can be done for it, so the job would look at it every two seconds, and at no others.
+  expect(await pending()).toEqual([])
+  await deleteRows(db, 'servers', { server_name: 'dan' })
+})
+
+test('a draining server gets the copy of a project that nobody changes, if there is no other server', async () => {
+  const { db, replicas } = app.deps
+  const { project } = await app.managedProject()
+  await replicas.tend(new AbortController().signal)
+  expect((await findReplica(db, project.project_id))?.server).toBe('bob')
 })

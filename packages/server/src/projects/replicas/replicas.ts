@@ -159,8 +159,10 @@ export class Replicas implements RepositoryReplicas {
 
   async tend(signal: AbortSignal): Promise<'again' | null> {
     const { db, serverName, log } = this.#deps
-    if (this.mode === 'none' || !(await hasKeepers(db, serverName))) return null
-    const pending = await projectsToCopy(db, { serverName, deadAfterSeconds: this.#deadAfter(), limit: tendedMax })
+    if (this.mode === 'none') return null
+    const of = { serverName, deadAfterSeconds: this.#deadAfter() }
+    if (!(await hasKeepers(db, serverName)) && (await liveKeepers(db, of)).length === 0) return null
+    const pending = await projectsToCopy(db, { ...of, limit: tendedMax })
     let done = 0
     await pLimit(tendedAtOnce).map(pending, async (projectId) => {
       if (signal.aborted) return

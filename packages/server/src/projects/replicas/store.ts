@@ -183,15 +183,21 @@ export const couldLeave = sql`(
   and exists (select from servers o where o.server_name <> p.home and o.keeps_replicas
     and o.taken_over_at is null and o.draining_since is null))`
 
-/** Projects of this home without a current copy on a running server that is not drained, deleted ones included until they are purged. */
+/**
+ * Projects of this home without a current copy on a running server, or with one on a draining server that a running one
+ * could have, deleted ones included until they are purged.
+ */
 export async function projectsToCopy(
   db: DbOrTransaction,
   { serverName, deadAfterSeconds, limit }: { serverName: string; deadAfterSeconds: number; limit: number },
 ): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
+    with k as (${keepers(deadAfterSeconds)})
     select p.project_id from projects p left join project_replicas r using (project_id)
     where p.home = ${serverName} and (r.project_id is null or r.epoch <> p.home_epoch
-      or r.server = p.home or ${couldLeave} or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
+      or r.server = p.home or r.server not in (select server_name from k)
+      or (r.server in (select server_name from k where is_draining)
+        and exists (select from k where not is_draining and server_name <> p.home))
       or r.acknowledged_seq < (select seq from ref_counters c where c.project_id = p.project_id))
     order by p.created_at desc limit ${limit}`.execute(db)
   return rows.map((row) => row.project_id)
