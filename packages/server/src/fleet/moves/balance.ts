@@ -9,7 +9,7 @@ const settledMinutes = 5
 /** Servers differ by this many projects, and by this part of what the fuller one has, before anything moves. */
 const differenceMin = 4
 const partMin = 0.2
-/** A drain waits for agents, so a few projects wait at once. */
+/** A drain waits for agents, so a few projects of each server wait at once. */
 const drainsMax = 4
 
 type BalanceDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'home' | 'log' | 'newId'>
@@ -20,11 +20,11 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
     if (!(await lockBalance(trx))) return null
     const active = await activeMoves(trx)
     const servers = await loads(trx, deps.heartbeat.deadAfterSeconds())
-    const drain = chooseDrain(servers)
     const balance = deps.config.balanceHomes ? chooseBalance(servers) : null
-    if (drain !== null && active.filter(({ cause }) => cause === 'drain').length < drainsMax) {
-      const project = await nextToDrain(trx, drain.from)
-      if (project !== null) return insertMove(trx, { ...rowOf(deps, project, drain.to), cause: 'drain' })
+    for (const { from, to } of drains(servers)) {
+      const waits = active.filter(({ cause, from_server }) => cause === 'drain' && from_server === from).length
+      const project = waits < drainsMax ? await nextToDrain(trx, from) : null
+      if (project !== null) return insertMove(trx, { ...rowOf(deps, project, to), cause: 'drain' })
     }
     // One at a time, and never beside another move.
     if (balance === null || active.length > 0) return null
@@ -59,8 +59,10 @@ function takers(servers: ServerLoad[]): ServerLoad[] {
   return able.length > 0 ? able : servers
 }
 
-function chooseDrain(servers: ServerLoad[]): Choice | null {
-  const from = servers.find(({ is_draining, projects }) => is_draining && projects > 0)
+/** One that has to wait for its projects holds up no other. */
+function drains(servers: ServerLoad[]): Choice[] {
   const [to] = takers(servers.filter(({ is_draining }) => !is_draining).toSorted((a, b) => a.projects - b.projects))
-  return from === undefined || to === undefined ? null : { from: from.server_name, to: to.server_name }
+  if (to === undefined) return []
+  const from = servers.filter(({ is_draining, projects }) => is_draining && projects > 0)
+  return from.map(({ server_name }) => ({ from: server_name, to: to.server_name }))
 }

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import { insertRow, listRows, updateRows } from '../../db/rows.ts'
+import { makeTestApp, type TestApp } from '../../testing.ts'
+import { balanceServers } from './balance.ts'
+
+setDefaultTimeout(120_000)
+
+let app: TestApp
+beforeAll(async () => {
+  app = await makeTestApp({ serverName: 'here', home: 'here' })
+})
+afterAll(() => app.close())
+
+async function server(server_name: string, draining_since: string | null): Promise<void> {
+  const [data_folder, peer_url] = [randomUUID(), 'http://127.0.0.1:9']
+  const { db } = app.deps
+  await insertRow(db, 'servers', { server_name, data_folder, peer_url, keeps_replicas: false, draining_since })
+  const heartbeat_at = new Date(Date.now() + 3_600_000).toISOString()
+  await insertRow(db, 'server_instances', {
+    instance_id: randomUUID(),
+    data_folder,
+    server_name,
+    peer_url,
+    heartbeat_at,
+  })
+}
+
+async function projectAt(home: string): Promise<string> {
+  const { project } = await app.managedProject()
+  await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home })
+  return project.project_id
+}
+
+test('a server whose projects cannot move at the moment holds up no other that is drained', async () => {
+  const { db } = app.deps
+  const at = new Date().toISOString()
+  for (const [name, since] of [
+    ['bob', at],
+    ['cyd', at],
+    ['here', null],
+  ] as const)
+    await server(name, since)
+  const [ofBob, ofCyd] = [await projectAt('bob'), await projectAt('cyd')]
+  // It is tried again after ten minutes.
+  await insertRow(db, 'project_moves', {
+    ...{ move_id: randomUUID(), project_id: ofBob, from_server: 'bob', to_server: 'here', home_epoch: 1 },
+    ...{ cause: 'drain', phase: 'failed', ended_at: at },
+  })
+  await balanceServers(app.deps)
+  expect(await listRows(db, 'project_moves', { ended_at: null })).toMatchObject([
+    { project_id: ofCyd, from_server: 'cyd', to_server: 'here', cause: 'drain' },
+  ])
+})
