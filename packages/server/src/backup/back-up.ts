@@ -117,7 +117,8 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     await failpoint('backup.before_manifest')
     await writeManifest(place, manifest)
     await place.complete()
-    const removed = keep === null ? [] : await removeOldBackups(place, keep, new Date())
+    const removed =
+      keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
     await to.lock.requireHeld()
     // A new file has nothing of earlier backups.
     if (!place.isOneFile) await removeUnused(place)

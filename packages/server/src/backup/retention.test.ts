@@ -6,11 +6,19 @@ const ids = ['20261101T000000Z-00000001', '20261120T000000Z-00000002', '20261125
 const now = new Date('2026-11-26T00:00:00Z')
 
 test('keeps a count of backups, or those that are young enough, and always the newest', () => {
-  expect(backupsToRemove(ids, { count: 2 }, now)).toEqual([ids[0]!])
-  expect(backupsToRemove(ids, { count: 9 }, now)).toEqual([])
-  expect(backupsToRemove(ids, parseKeep('7d')!, now)).toEqual([ids[0]!])
-  expect(backupsToRemove(ids, parseKeep('1h')!, now)).toEqual([ids[0]!, ids[1]!])
+  const at = { made: ids[2]!, now }
+  expect(backupsToRemove(ids, { count: 2 }, at)).toEqual([ids[0]!])
+  expect(backupsToRemove(ids, { count: 9 }, at)).toEqual([])
+  expect(backupsToRemove(ids, parseKeep('7d')!, at)).toEqual([ids[0]!])
+  expect(backupsToRemove(ids, parseKeep('1h')!, at)).toEqual([ids[0]!, ids[1]!])
   expect(timeOf(ids[2]!)).toBe(Date.parse('2026-11-25T12:00:00Z'))
+})
+
+test('keeps the backup that was made last beside one of a clock that was ahead', () => {
+  const at = { made: ids[2]!, now }
+  const withLater = [...ids, '20380119T031407Z-00000004']
+  expect(backupsToRemove(withLater, { count: 1 }, at)).toEqual([ids[0]!, ids[1]!])
+  expect(backupsToRemove(withLater, { count: 3 }, at)).toEqual([ids[0]!])
 })
 
 test('a retention is a count or a duration', () => {

@@ -55,17 +55,23 @@ export class ScheduledBackups {
   }
 
   async #look(at: number): Promise<void> {
-    this.#newest = await newestBackup(this.#deps.config)
+    this.#newest = await newestBackup(this.#deps.config, at)
     this.#lookedAt = at
   }
 }
 
-/** When the newest backup in SVC_BACKUP_DIR began; null without any. */
-export async function newestBackup(config: Pick<Config, 'backups' | 'objectStore'>): Promise<number | null> {
+/** By so much the clock of another machine may be ahead. */
+const aheadMsMax = 60_000
+
+/** When the newest backup in SVC_BACKUP_DIR began; null without any. One of a clock that was ahead says nothing about that. */
+export async function newestBackup(
+  config: Pick<Config, 'backups' | 'objectStore'>,
+  now: number,
+): Promise<number | null> {
   if (config.backups === null) return null
   const place = await openPlace(config.backups.place, config, { isHasty: true })
-  const newest = (await listBackups(place)).at(-1)
-  return newest === undefined ? null : timeOf(newest)
+  const times = (await listBackups(place)).map((id) => timeOf(id))
+  return times.findLast((time) => time <= now + aheadMsMax) ?? null
 }
 
 /** The file of the credentials may have others than at the start of the server. */

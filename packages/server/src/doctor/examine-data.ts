@@ -18,7 +18,7 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
       'this server makes none by itself',
       'Set SVC_BACKUP_DIR, or schedule: svc self-host backup <place>',
     )
-  const newest = await newestBackup(config).catch((error: Error) => error)
+  const newest = await newestBackup(config, now.getTime()).catch((error: Error) => error)
   if (newest instanceof Error)
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
   const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}`
