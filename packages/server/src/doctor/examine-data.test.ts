@@ -31,3 +31,9 @@ test('a backup of a clock that was ahead does not pass for the newest', async ()
   })
   expect(await examine('fine', [old, '20261127T120030Z-00000003'])).toMatchObject({ state: 'good' })
 })
+
+test('names the key file of encrypted backups in the command that makes one', async () => {
+  const key = join(dir, 'backups.key')
+  const { mend } = await examine('encrypted', [], { SVC_BACKUP_KEY_FILE: key })
+  expect(mend).toEndWith(`or run: svc self-host backup ${join(dir, 'encrypted')} --encrypt ${key}`)
+})

@@ -21,7 +21,8 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
   const newest = await newestBackup(config, now.getTime()).catch((error: Error) => error)
   if (newest instanceof Error)
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
-  const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}`
+  const encrypt = backups.keyFile === null ? '' : ` --encrypt ${backups.keyFile}`
+  const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}${encrypt}`
   if (newest === null) return { name, state: 'missing', says: `there is none in ${backups.place} yet`, mend }
   const hours = Math.floor((now.getTime() - newest) / hourMs)
   const says = `the last one in ${backups.place} is ${hours < 1 ? 'less than an hour' : `${hours} h`} old`
