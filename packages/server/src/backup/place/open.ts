@@ -1,5 +1,5 @@
 /** The place that an address names. */
-import { stat } from 'node:fs/promises'
+import { lstat, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ObjectStoreSettings } from '../../config/backups.ts'
 import { FolderPlace } from './folder.ts'
@@ -29,10 +29,16 @@ export async function openPlace(
 }
 
 async function openLocal(path: string): Promise<Place> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const none = (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw new PlaceError(`${path} cannot be read: ${error.message}.`, error)
-  })
+  }
+  const found = await stat(path).catch(none)
+  // A backup would take the place of the link, on another disk than the one that it leads to.
+  if (found === null && (await lstat(path).catch(none)) !== null)
+    throw new PlaceError(
+      `${path} is a symbolic link to a place that does not exist. Mount its disk, or correct the link. Nothing was changed.`,
+    )
   if (found?.isDirectory() === true) return new FolderPlace(path)
   if (isTarName(path) && (found === null || found.isFile())) return new TarPlace(path)
   if (found === null) return new FolderPlace(path)

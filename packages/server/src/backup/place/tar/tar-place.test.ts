@@ -1,6 +1,18 @@
 /** One backup in one tar archive, which the tar of the system reads and may have made. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FolderPlace } from '../folder.ts'
@@ -225,5 +237,11 @@ test('is what an address that ends in .tar means, unless a folder has that name'
   expect(await failureOf(open('file.zip'))).toContain(
     `${join(dir, 'file.zip')} is not a folder. Backups are in a folder`,
   )
+  for (const name of ['link', 'link.tar']) {
+    await symlink(join(dir, 'not-mounted/svc.tar'), join(dir, name))
+    expect(await failureOf(open(name))).toContain(
+      `${join(dir, name)} is a symbolic link to a place that does not exist.`,
+    )
+  }
   expect(await failureOf(openPlace('/dev/null', { objectStore }))).toContain('/dev/null is not a folder.')
 })
