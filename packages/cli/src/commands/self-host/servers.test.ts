@@ -86,6 +86,8 @@ const draining = {
   ...{ draining: true, last_seen: null, moves: [], ...facts },
 }
 
+const others = ['server-2', 'server-3'].map((name) => ({ ...draining, name, draining: false, projects: 1 }))
+
 const move = {
   ...{ move_id: '77777777-7777-4777-8777-777777777777', project_id: ids.project, project_slug: 'website' },
   ...{ from: 'server-1', to: 'server-2', phase: 'copying' as const, cause: 'request' as const, force: false },
@@ -191,7 +193,9 @@ test('self-host move --wait fails with the reason when the project stays', async
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
   let left = 3
   await using emptied = startService({
-    listServers: () => ({ servers: [{ ...draining, projects: Math.max(0, --left), copies_to_move: left + 2 }] }),
+    listServers: () => ({
+      servers: [{ ...draining, projects: Math.max(0, --left), copies_to_move: left + 2 }, ...others],
+    }),
   })
   const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
   expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', -2])
@@ -208,11 +212,25 @@ test('self-host drain --wait goes on after an answer 503', async () => {
   await using service = startService({
     listServers: () => {
       if (++asked === 2) throw new ServiceError('unavailable', 'The database does not answer.')
-      return { servers: [{ ...draining, projects: asked < 3 ? 1 : 0 }] }
+      return { servers: [{ ...draining, projects: asked < 3 ? 1 : 0 }, ...others] }
     },
   })
   const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
   expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
+})
+
+test('self-host drain --wait fails when no other running server can take what is left', async () => {
+  const wait = async (left: object, running: object[]) => {
+    const servers = [{ ...draining, projects: 0, ...left }, ...running]
+    await using service = startService({ listServers: () => ({ servers }) })
+    const { code, stdout, stderr } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+    expect([code, stdout]).toEqual([1, ''])
+    return stderr
+  }
+  const stopped = { ...others[0]!, running: false, keeps_projects: false }
+  expect(await wait({ projects: 1 }, [stopped])).toContain('that could take the 1 project of server-1.')
+  // The only other one is the home of the projects, so it cannot have their copies.
+  expect(await wait({ copies_to_move: 2 }, others.slice(0, 1))).toContain('that could take the 2 copies of server-1.')
 })
 
 test('self-host drain --wait fails at once when the server does not run', async () => {
@@ -230,7 +248,9 @@ test('self-host drain --wait waits for a server that restarts', async () => {
     { running: false, projects: 1 },
     { running: true, projects: 0 },
   ]
-  await using service = startService({ listServers: () => ({ servers: [{ ...draining, ...seen.shift()! }] }) })
+  await using service = startService({
+    listServers: () => ({ servers: [{ ...draining, ...seen.shift()! }, ...others] }),
+  })
   const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
   expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
 })

@@ -204,8 +204,8 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     hint: () => `${name} is still being drained.`,
     next: [next(`svc self-host drain ${name} --wait`), next('svc self-host servers')],
   })
-  // One that did not run at first is not restarting.
-  let absentSince = Number.NEGATIVE_INFINITY
+  // A server that did not run at first is not restarting.
+  let ableAt = Number.NEGATIVE_INFINITY
   for (;;) {
     const { servers } = await outage.until(() => readServers(ctx))
     const server = servers.find((each) => each.name === name)
@@ -214,20 +214,33 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const { projects, copies_to_move: copies } = server
     // Without the server, its copies are made at others from their homes.
     if (projects === 0 && (copies === 0 || !server.running)) return
-    if (!server.draining)
-      throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${server.projects} projects.`)
-    if (server.running) absentSince = io.now()
-    else if (io.now() - absentSince > absentMsMax)
-      throw new Refusal(
-        'not_available',
-        `${name} does not run, so it cannot hand over its ${server.projects === 1 ? 'project' : `${server.projects} projects`}.`,
-        {
-          hint: 'Start it, or take it over if it is gone for good. It stays drained until then.',
-          next: [next(`svc self-host take-over ${name}`)],
-        },
-      )
+    const left = projects > 0 ? count(projects, 'project', 'projects') : count(copies, 'copy', 'copies')
+    if (!server.draining) throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${left}.`)
+    const takers = servers.filter((each) => each.name !== name && each.running && each.keeps_projects && !each.draining)
+    // The home of a project cannot keep its copy, too.
+    if (server.running && takers.length >= (projects > 0 ? 1 : 2)) ableAt = io.now()
+    else if (io.now() - ableAt > absentMsMax) throw unable(ctx, { name, left, isRunning: server.running })
     const waits = server.moves.find(({ waits_for }) => waits_for !== null)?.waits_for
-    out.passing(`${projects === 0 ? `${copies} copies` : projects} left. ${waits ?? ''}`.trim())
+    out.passing(`${left} left. ${waits ?? ''}`.trim())
     await io.sleep(lookEveryMs)
   }
+}
+
+function unable(
+  { next }: Context,
+  { name, left, isRunning }: { name: string; left: string; isRunning: boolean },
+): Refusal {
+  if (isRunning)
+    return new Refusal('not_available', `No other server is running that could take the ${left} of ${name}.`, {
+      hint: `Start another server. ${name} stays drained until then.`,
+      next: [next('svc self-host servers')],
+    })
+  return new Refusal('not_available', `${name} does not run, so it cannot hand over its ${left}.`, {
+    hint: 'Start it, or take it over if it is gone for good. It stays drained until then.',
+    next: [next(`svc self-host take-over ${name}`)],
+  })
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
 }
