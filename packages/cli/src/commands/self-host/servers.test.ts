@@ -207,6 +207,14 @@ test('self-host drain --wait ends with the last project, and fails when the drai
   expect(refused.stderr).toContain('The drain of server-1 was ended. It keeps 2 projects.')
 })
 
+test('self-host servers and drain --wait do without what servers of earlier versions do not say', async () => {
+  const { copies: _, copies_to_move: __, ...earlier } = { ...draining, projects: 0 }
+  await using service = startService({ listServers: () => Response.json({ servers: [earlier] }) })
+  expect((await svc(['self-host', 'servers'], { service })).stdout).not.toContain('undefined')
+  const { code, stdout } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+  expect([code, stdout]).toEqual([0, '✓ server-1 keeps no project\n'])
+})
+
 test('self-host drain --wait goes on after an answer 503', async () => {
   let asked = 0
   await using service = startService({

@@ -21,7 +21,7 @@ export const servers = command({
       { title: 'STATE', of: stateOf },
       // Projects of a server that runs alone name no home.
       { title: 'PROJECTS', of: ({ projects, peer_url }) => (peer_url === null ? dim('all') : String(projects)) },
-      { title: 'COPIES', of: ({ copies }) => String(copies) },
+      { title: 'COPIES', of: ({ copies }) => String(copies ?? '') },
       { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
       { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
     ])
@@ -211,7 +211,8 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
     if (server === undefined) return
-    const { projects, copies_to_move: copies } = server
+    // Servers of earlier versions say nothing of copies.
+    const { projects, copies_to_move: copies = 0 } = server
     // Without the server, its copies are made at others from their homes.
     if (projects === 0 && (copies === 0 || !server.running)) return
     const left = projects > 0 ? count(projects, 'project', 'projects') : count(copies, 'copy', 'copies')
