@@ -5,9 +5,11 @@ import type { DbOrTransaction } from '../../db/schema.ts'
 export interface FoundTurn {
   /** The last message of the turn. */
   last: string
+  /** The start of the session that the turn was in. */
+  generation: number
   /**
    * That message and the ones until the agent answers the next prompt, oldest first. The agent changes nothing between
-   * them.
+   * them. Those of a later start are left out: its work tree began anew.
    */
   until: string[]
   /** No prompt follows. */
@@ -21,8 +23,8 @@ const messagesMax = 5_000
 
 /** Null when the session has no such message. */
 export async function turnWith(db: DbOrTransaction, sessionId: string, messageId: string): Promise<FoundTurn | null> {
-  const { rows } = await sql<{ message_id: string; role: 'user' | 'assistant' }>`
-    select m.message_id, m.role from session_messages m
+  const { rows } = await sql<{ message_id: string; role: 'user' | 'assistant'; generation: number }>`
+    select m.message_id, m.role, m.generation from session_messages m
     join session_messages given on given.session_id = m.session_id and given.message_id = ${messageId}
     where m.session_id = ${sessionId}
       and (m.created_at, m.message_id) >= (given.created_at, given.message_id)
@@ -31,10 +33,12 @@ export async function turnWith(db: DbOrTransaction, sessionId: string, messageId
   const next = rows.findIndex(({ role }, at) => at > 0 && role === 'user')
   const ofTurn = next === -1 ? rows : rows.slice(0, next)
   const rest = next === -1 ? [] : rows.slice(next)
-  const answer = rest.findIndex(({ role }) => role === 'assistant')
   const last = ofTurn.at(-1)!
+  const { generation } = last
+  const answer = rest.findIndex((row) => row.role === 'assistant' || row.generation !== generation)
   return {
     last: last.message_id,
+    generation,
     until: [last, ...(answer === -1 ? rest : rest.slice(0, answer))].map((row) => row.message_id),
     isNewest: next === -1,
     isAnswered: last.role === 'assistant',

@@ -48,9 +48,15 @@ async function say(session: Session, text: string): Promise<string> {
 }
 
 /** What the sandbox has when the agent rests after this message is saved. Null: all of it is pushed. */
-async function rest(session: Session, messageId: string, files: Record<string, string> | null): Promise<string> {
+async function rest(
+  session: Session,
+  messageId: string | null,
+  files: Record<string, string> | null,
+  generation = 1,
+): Promise<string> {
   daemon.snapshot = files === null ? null : await commit(daemon.work, `work-${randomUUID()}`, files)
-  const outcome = await saveWip(app.deps, daemon.addressOf(session.session_id), AbortSignal.timeout(30_000), {
+  const address = daemon.addressOf(session.session_id, generation)
+  const outcome = await saveWip(app.deps, address, AbortSignal.timeout(30_000), {
     rest: { after: messageId, kept() {} },
   })
   expect(outcome.kind).toBe(files === null ? 'clean' : 'saved')
@@ -205,6 +211,37 @@ test('refuses a turn that still runs, and one whose work is not saved', async ()
   expect(refusalOf(lost)).toEqual([422, 'unprocessable'])
   expect((lost.body as unknown as Refusal).hint).toContain('seven days')
   app.driver.options.onPrompt = ({ text }) => Promise.resolve(`Answer to ${text}`)
+})
+
+async function restarted(session: Session, meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
+  await app.request('POST', app.path(session.session_id, 'stop'))
+  await app.reaches(session.session_id, 'stopped')
+  await meanwhile()
+  await app.request('POST', app.path(session.session_id, 'restart'))
+  await app.reaches(session.session_id, 'running')
+}
+
+test('has the work after a turn, also when a restart without it followed', async () => {
+  const session = await app.running()
+  const first = await say(session, 'one')
+  const afterFirst = await rest(session, first, { 'a.txt': `${randomUUID()}\n` })
+  await restarted(session)
+  app.driver.options.refuse = () => ({ code: 'refused', message: 'No.' })
+  await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text: 'two' } })
+  const failed = await until('the prompt has failed', async () => (await messagesOf(session.session_id))[2] ?? null)
+  delete app.driver.options.refuse
+  await rest(session, failed.message_id, null, 2)
+  expect(await workOf((await branch(session, first)).body.session_id)).toMatchObject({ commit: afterFirst })
+})
+
+test('has the saved work of the start of its turn when that turn was not recorded', async () => {
+  const session = await app.running()
+  const first = await say(session, 'one')
+  let saved = ''
+  await restarted(session, async () => {
+    saved = await rest(session, null, { 'a.txt': `${randomUUID()}\n` })
+  })
+  expect(await workOf((await branch(session, first)).body.session_id)).toMatchObject({ commit: saved })
 })
 
 test('the work after a turn is kept for a week', async () => {

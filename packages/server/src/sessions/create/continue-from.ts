@@ -10,6 +10,7 @@ import { newestMessageOf, turnWith } from '../conversation/turn-store.ts'
 import { requireSession, type SessionWithSandbox } from '../store.ts'
 import { savedOf } from '../unfinished-work/changes.ts'
 import type { WorkTree } from '../unfinished-work/save-outcome.ts'
+import { wipOf } from '../unfinished-work/store.ts'
 import { turnSnapshotsOf } from '../unfinished-work/turn-snapshot-store.ts'
 import { branchesNow } from '../unfinished-work/unpushed.ts'
 import { storeOf } from '../unfinished-work/wip.ts'
@@ -72,13 +73,17 @@ async function hasNow(
   return newestOf(deps, session, branches)
 }
 
-/** The saved work of the session, or else its branch. */
+/** The saved work of the session, or of an earlier start of it, or else its branch. */
 async function newestOf(
   deps: Pick<Deps, 'db'>,
   session: SessionWithSandbox,
   branches: Map<string, string>,
+  generation = session.generation,
 ): Promise<WorkTree> {
-  const saved = await savedOf(deps, session)
+  const isNow = generation === session.generation
+  const savedThen = async () =>
+    (await wipOf(deps.db, session.session_id)).find((row) => row.generation === generation) ?? null
+  const saved = isNow ? await savedOf(deps, session) : await savedThen()
   const tip = branches.get(session.branch_name)
   if (saved !== null) return { commit: saved.commit_sha, base: saved.base_sha ?? saved.commit_sha }
   if (tip !== undefined) return { commit: tip, base: tip }
@@ -108,8 +113,8 @@ async function hadAfter(
       hint: 'Wait until it ends, or continue from an earlier message.',
     })
   if (row !== undefined) return { messageId: turn.last, has: { commit: row.commit_sha, base: row.base_sha } }
-  // Nothing followed, so the work is what is saved of the session.
-  if (turn.isNewest) return { messageId: turn.last, has: await newestOf(deps, session, at.branches) }
+  // Nothing followed, so the work is what is saved of that start of the session.
+  if (turn.isNewest) return { messageId: turn.last, has: await newestOf(deps, session, at.branches, turn.generation) }
   throw notKept()
 }
 
