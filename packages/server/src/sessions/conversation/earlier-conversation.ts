@@ -63,8 +63,9 @@ export async function readEarlierConversation(
   }
   const continued = stretches[1]?.sessionId ?? null
   if (texts.length === 0 && continued === null) return null
-  const work = (await wipOf(deps.db, sessionId)).filter((row) => row.recovered_at === null)
-  const hasWork = work.some((row) => row.recovered_into !== generation)
+  const work = await wipOf(deps.db, sessionId)
+  const hasWork = work.some((row) => row.recovered_at === null && row.recovered_into !== generation)
+  // It counts as recovered once the sandbox has saved it, which may be before the first prompt.
   const hasApplied = work.some((row) => row.generation === 0 && row.recovered_into === generation)
   return { note: noteOf(texts, { isCut: charsLeft <= 0, hasWork, hasApplied, continued }), attachments }
 }

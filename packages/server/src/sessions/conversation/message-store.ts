@@ -57,10 +57,11 @@ const isUntil = (sessionId: string, messageId: string) => sql<boolean>`(created_
 
 const messageOf = (row: object) => namePrompt(row as Message)
 
-/** Whether the agent answered in this start of the session. */
-export async function hasAnswer(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
-  const answers = db.selectFrom('session_messages').where('session_id', '=', sessionId)
-  return hasRow(answers.where('generation', '=', generation).where('role', '=', 'assistant').select('message_id'))
+/** Whether the agent answered, in this start of the session or in any. */
+export async function hasAnswer(db: DbOrTransaction, sessionId: string, generation: number | 'any'): Promise<boolean> {
+  const answers = db.selectFrom('session_messages').where('session_id', '=', sessionId).where('role', '=', 'assistant')
+  const ofStart = generation === 'any' ? answers : answers.where('generation', '=', generation)
+  return hasRow(ofStart.select('message_id'))
 }
 
 /** Oldest first. */

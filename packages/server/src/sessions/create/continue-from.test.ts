@@ -6,6 +6,7 @@ import { commit } from '@svc/git/testing'
 import { gitText } from '../../change-requests/testing.ts'
 import { makeFamily, tokenOf } from '../testing-family.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../testing.ts'
+import { markApplied } from '../unfinished-work/store.ts'
 import { pruneWip } from '../unfinished-work/prune.ts'
 import { startWorkDaemon } from '../unfinished-work/testing-work-daemon.ts'
 import { saveWip } from '../unfinished-work/wip.ts'
@@ -242,6 +243,37 @@ test('has the saved work of the start of its turn when that turn was not recorde
     saved = await rest(session, null, { 'a.txt': `${randomUUID()}\n` })
   })
   expect(await workOf((await branch(session, first)).body.session_id)).toMatchObject({ commit: saved })
+})
+
+test('the agent is told of work that its sandbox saved before the first prompt', async () => {
+  const { session, first, afterFirst } = await twoTurns()
+  const { body } = await branch(session, first)
+  const { session_id: sessionId } = body
+  const running = await app.reaches(sessionId, 'running')
+  await markApplied(app.deps.db, { sessionId, commit: afterFirst, generation: 1 })
+  await rest(body, null, { 'a.txt': 'saved again\n' })
+  await say(body, 'go on')
+  expect((await seen(running)).prompts[0]!.note).toContain('are in the work tree, uncommitted')
+})
+
+test('work that the sandbox refused does not come by itself once the agent has worked', async () => {
+  const { session, first, afterFirst } = await twoTurns()
+  let tries = 0
+  app.driver.options.around = async (path, answer) => {
+    if (path !== '/svc/recover') return answer()
+    tries++
+    return Response.json({ error: 'Files here would be overwritten.', code: 'recover_refused' }, { status: 409 })
+  }
+  const { body } = await branch(session, first)
+  await app.reaches(body.session_id, 'running')
+  await say(body, 'do it anew')
+  expect(tries).toBeGreaterThan(0)
+  const before = tries
+  await restarted(body)
+  await say(body, 'go on')
+  expect(tries).toBe(before)
+  delete app.driver.options.around
+  expect(await workOf(body.session_id)).toMatchObject({ commit: afterFirst, generation: 0 })
 })
 
 test('the work after a turn is kept for a week', async () => {

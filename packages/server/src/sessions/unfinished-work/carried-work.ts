@@ -8,6 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { type DaemonAddress, recoverInSandbox } from '../../sandboxes/daemon-client.ts'
+import { hasAnswer } from '../conversation/message-store.ts'
 import type { CarriedWork } from '../create/continue-from.ts'
 import { copySnapshot } from './snapshot-store.ts'
 import { upsertWip, wipOf } from './store.ts'
@@ -54,12 +55,15 @@ export async function dropCarriedWork(
   await acknowledge(deps, { project, store, refs: [hidden(refOf(sessionId))] }, async () => {})
 }
 
-/** False when the sandbox did not answer, so that it is worth another try. What it refuses stays saved. */
+/**
+ * False when the sandbox did not answer, so that it is worth another try. What it refuses stays saved, and the agent is
+ * told. Once it has worked without it, only the agent or a person recovers it: its files must not change by themselves.
+ */
 export async function applyCarriedWork(deps: Pick<Deps, 'db' | 'log'>, daemon: DaemonAddress): Promise<boolean> {
   const { sessionId, generation } = daemon
   const carried = (await wipOf(deps.db, sessionId)).find((row) => row.generation === carriedGeneration)
   const isPending = carried?.recovered_at === null && carried.recovered_into !== generation
-  if (!isPending) return true
+  if (!isPending || (await hasAnswer(deps.db, sessionId, 'any'))) return true
   const outcome = await recoverInSandbox(daemon, {})
   if (outcome.kind === 'ok') return true
   deps.log.warn({ session_id: sessionId, reason: outcome.reason }, 'the work to continue from was not applied')
