@@ -278,6 +278,9 @@ test('work that the sandbox refused does not come by itself once the agent has w
 
 test('the work after a turn is kept for a week', async () => {
   const { session, first, afterFirst } = await twoTurns()
+  const lost = await app.running()
+  await app.driver.crash(lost.sandbox!.sandbox_id)
+  expect((await app.reaches(lost.session_id, 'failed')).error).toContain('may not be saved')
   const now = app.deps.now().getTime()
   const prune = (days: number) =>
     pruneWip({ ...app.deps, now: () => new Date(now + days * 86_400_000) }, new AbortController().signal)

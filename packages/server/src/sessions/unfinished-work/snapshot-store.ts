@@ -59,9 +59,9 @@ export async function setUnsavedWork(
   return numUpdatedRows > 0n
 }
 
-/** Whether a session of the project has unsaved work for lack of space. */
+/** Whether a session of the project has unsaved work for lack of space. One that has ended keeps its reason, and saves no more. */
 export async function hasUnsavedWork(db: DbOrTransaction, projectId: string): Promise<boolean> {
   const { rows } = await sql`select from project_sessions
-    where project_id = ${projectId} and unkept_work is not null limit 1`.execute(db)
+    where project_id = ${projectId} and unkept_work is not null and status = 'running' limit 1`.execute(db)
   return rows.length > 0
 }
