@@ -6,7 +6,7 @@ import { deliverWaitingPrompts, reconcileSessions } from './jobs.ts'
 import { becomeRunning } from './lifecycle/become-running.ts'
 import { beginAgain } from './lifecycle/begin-again.ts'
 import { getSessionById } from './store.ts'
-import { makeSessionApp, type SessionApp, until } from './testing.ts'
+import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
 let aheadMs = 0
@@ -126,6 +126,36 @@ describe('a database that refuses to record it', () => {
       ['once', null],
       ['', 'It ended with signal 9.'],
     ])
+  })
+
+  test('shows why a prompt that a server delivered has no answer when that server dies', async () => {
+    const session = await app.running()
+    const id = session.session_id
+    const shown = async () =>
+      (await app.request<{ messages: Message[] }>('GET', app.path(id, 'transcript'))).body.messages.map(
+        ({ role, error }) => [role, error],
+      )
+    app.driver.options.onPrompt = () => new Promise(() => {})
+    await refuse({ table: 'session_prompts', status: 'delivered', times: 1_000 }, async () => {
+      await app.request('POST', app.path(id, 'prompt'), { body: { text: 'once' } })
+      await until('its answer is in the conversation', async () => (await shown()).length === 2)
+      await letDie(app.deps)
+    })
+    delete app.driver.options.onPrompt
+    const next = await secondServer(app)
+    await until('no prompt waits', async () => {
+      await reconcileSessions(next.deps)
+      await deliverWaitingPrompts(next.deps)
+      const { rows } = await sql`select from session_prompts
+        where session_id = ${id} and status = 'accepted'`.execute(next.deps.db)
+      return rows.length === 0
+    })
+    expect(await shown()).toEqual([
+      ['user', null],
+      ['assistant', 'The server that ran this sandbox stopped.'],
+    ])
+    await next.close()
+    await letLive(app.deps)
   })
 
   test('right after a start does not end its sandbox', async () => {

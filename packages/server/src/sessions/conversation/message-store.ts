@@ -112,6 +112,20 @@ export async function startWithPrompt(
   return found?.generation ?? null
 }
 
+/** Shows why the last turn of that start has no end, if it has none and no server saw why. */
+export async function failCutTurn(
+  db: DbOrTransaction,
+  { session_id, generation }: { session_id: string; generation: number },
+  reason: string,
+): Promise<void> {
+  await sql`
+    update session_messages set error = ${reason}, updated_at = now()
+    where session_id = ${session_id} and error is null and (role = 'user' or completed_at is null)
+      and message_id = (select message_id from session_messages
+        where session_id = ${session_id} and generation = ${generation}
+        order by created_at desc, message_id desc limit 1)`.execute(db)
+}
+
 export async function failuresOf(db: DbOrTransaction, sessionId: string) {
   const rows = await db
     .selectFrom('session_messages')

@@ -3,9 +3,10 @@ import { attachmentsNote } from '@svc/contract'
 import type { Deps } from '../../deps.ts'
 import { handledElsewhere } from '../../deadline.ts'
 import { abortRun, type DaemonOutcome, sendPrompt } from '../../sandboxes/daemon-client.ts'
+import { sandboxesOf } from '../../sandboxes/store.ts'
 import { sendAttachments } from '../attachments/deliver.ts'
 import { readEarlierConversation } from '../conversation/earlier-conversation.ts'
-import { startWithPrompt } from '../conversation/message-store.ts'
+import { failCutTurn, startWithPrompt } from '../conversation/message-store.ts'
 import {
   type AcceptedPrompt,
   acceptedPrompts,
@@ -90,6 +91,9 @@ async function wasTakenBefore(
   // Not only in the sandbox that the prompt names: a runtime that ends after it took a prompt looks as if it had not.
   const taken = await startWithPrompt(deps.db, { session_id, before: generation, prompt_id })
   if (taken === null) return false
+  const ended = (await sandboxesOf(deps.db, session_id)).find((row) => row.generation === taken)
+  const reason = ended?.error ?? 'The sandbox ended during this turn.'
+  await failCutTurn(deps.db, { session_id, generation: taken }, reason)
   await finish(deps, attached, prompt, 'delivered', null)
   attached.follower.promptFinished()
   return true
