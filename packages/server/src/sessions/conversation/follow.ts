@@ -189,7 +189,15 @@ export class Follower {
    */
   async interruptTurn(failure: TurnFailure): Promise<void> {
     await this.#readEnd()
-    if (this.#isUnderWay) this.failTurn(failure)
+    this.cutTurn(failure)
+  }
+
+  /** The sandbox has ended. A turn that was over did not fail; readers wait for the prompt that begins in the next sandbox. */
+  cutTurn(failure: TurnFailure): void {
+    if (this.#isUnderWay) return this.failTurn(failure)
+    if (this.turn === 'idle' || this.#isUndelivered) return
+    this.turn = 'idle'
+    this.#turnEnded(this.#conversation.failure())
   }
 
   get #isUnderWay(): boolean {

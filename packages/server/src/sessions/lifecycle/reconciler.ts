@@ -476,7 +476,7 @@ export class SessionReconciler implements SessionRunner {
       const write = async () => {
         if (this.#attached.get(sessionId)?.daemon !== daemon) return
         this.#unrecorded.set(sandboxId, message)
-        if (follower.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message })
+        follower.cutTurn({ code: 'sandbox_ended', message })
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
         await updateSandbox(this.#deps.db, sandboxId, { error: message })
