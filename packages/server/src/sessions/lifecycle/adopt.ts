@@ -1,6 +1,7 @@
 /** Takes over the sandbox of a session that outlived its server: its row, its secrets for redaction, and its egress. */
 import type { Sandbox, SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../../deps.ts'
+import { isDatabaseUnavailable } from '../../db/unavailable.ts'
 import { getProject } from '../../projects/store.ts'
 import { type Answer, reopenSandbox, silentReason, untilAnswers } from '../../sandboxes/adopt.ts'
 import { readHealth } from '../../sandboxes/daemon-client.ts'
@@ -84,4 +85,15 @@ export async function adoptRunning(
   await recordSleep(deps, { ...session, sandboxId: adopted.sandbox.sandboxId }, { since, wake: null })
   signal.throwIfAborted()
   return { ...adopted, kind: 'running', stored }
+}
+
+/**
+ * A stop succeeds, also when the sandbox cannot be taken over first, for example because a secret does not open. Without
+ * the database nothing has ended yet, and the stop is tried again.
+ */
+export function endsUnread({ log }: Pick<Deps, 'log'>, sessionId: string): (error: unknown) => void {
+  return (error) => {
+    if (isDatabaseUnavailable(error)) throw error
+    log.warn({ err: error, session_id: sessionId }, 'a sandbox ends without its last messages and changes')
+  }
 }

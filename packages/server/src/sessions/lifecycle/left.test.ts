@@ -1,7 +1,9 @@
 /** Sandboxes of sessions that outlive their server and do not answer the next one at once, with the fake driver. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { Message } from '@svc/contract'
+import { sql } from 'kysely'
 import { withDeadline } from '../../deadline.ts'
+import { insertGiven } from '../../secrets/given-store.ts'
 import { silentMsMax, silentReason } from '../../sandboxes/adopt.ts'
 import { reconcileSessions } from '../jobs.ts'
 import { getSessionById } from '../store.ts'
@@ -26,6 +28,7 @@ beforeEach(async () => {
 }, 120_000)
 afterEach(async () => {
   delete first.driver.options.answerMs
+  delete first.driver.options.around
   delete first.driver.options.onPrompt
   delete first.driver.options.asleep
   for (const server of next) await server.close()
@@ -288,4 +291,46 @@ test('keeps no server that stops waiting for a prompt to a sandbox that answers,
   await until('the prompt is delivered', async () => (await stored.executeTakeFirst())?.status === 'delivered')
   await until('its turn is over', () => deps.sessions.turnOf(sessionId) === 'idle')
   expect(prompts()).toEqual(['wake up'])
+})
+
+test('keeps the end of a turn when it is stopped twice at once', async () => {
+  const finish = await atWork()
+  await leave()
+  finish()
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  const asked = Promise.withResolvers<void>()
+  const health = Promise.withResolvers<void>()
+  first.driver.options.around = async (path, answer) => {
+    if (path === '/svc/health') {
+      asked.resolve()
+      await health.promise
+    }
+    return answer()
+  }
+  const stop = () => server.request('POST', first.path(sessionId, 'stop'))
+  const stopped = stop()
+  await asked.promise
+  const again = stop()
+  await until('the second stop was requested', async () => {
+    const { rows } = await sql`select from audit_events
+      where action = 'session.stop' and object_id = ${sessionId}`.execute(first.deps.db)
+    return rows.length === 2
+  })
+  // It goes on in the same process before this is answered.
+  await server.request('GET', first.path(sessionId))
+  health.resolve()
+  expect([(await stopped).status, (await again).status]).toEqual([200, 200])
+  expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
+})
+
+test('is stopped also when a secret of its sandbox cannot be opened', async () => {
+  await leave()
+  const of = { projectId: first.project.project_id, sessionId }
+  await insertGiven(first.deps.db, of, [{ name: 'KEY', version: 1, sealed: Buffer.from('damaged') }])
+  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
+  next.push(server)
+  expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
+  expect(await first.session(sessionId)).toMatchObject({ status: 'stopped', error: null })
+  expect(await first.driver.find(sandboxId)).toBeNull()
 })

@@ -15,7 +15,7 @@ import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox, endAttached, leaveTurn, silentMs } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
-import { adoptRunning, findLeft } from './adopt.ts'
+import { adoptRunning, endsUnread, findLeft } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
 import { orphanedSandboxes } from './orphans.ts'
 import { becomeRunning } from './become-running.ts'
@@ -375,8 +375,9 @@ export class SessionReconciler implements SessionRunner {
     if (driver === null || left === null) return { reason: null }
     const { session_id } = session
     const abort = new AbortController()
-    until?.addEventListener('abort', () => abort.abort(until.reason))
-    this.#begin(session_id, { sandboxId: left.sandboxId, abort })
+    // Another stop aborts starts. It must not cut the last look of this one.
+    if (until === null) this.#begin(session_id, { sandboxId: left.sandboxId, abort })
+    else until.addEventListener('abort', () => abort.abort(until.reason))
     try {
       const found = await adoptRunning(this.#deps, driver, session, abort.signal)
       if (found.kind === 'lost') return found
@@ -400,11 +401,10 @@ export class SessionReconciler implements SessionRunner {
   async #adoptToStop(session: SessionWithSandbox): Promise<void> {
     const { session_id: sessionId, status } = session
     if (status !== 'running' || this.#attached.has(sessionId)) return
-    await this.#adopt(session, AbortSignal.timeout(silentMs))
+    await this.#adopt(session, AbortSignal.timeout(silentMs)).catch(endsUnread(this.#deps, sessionId))
     const attached = this.#attached.get(sessionId)
-    if (attached === undefined) return
-    attached.isLeaving = true
-    await attached.follower.whenCaughtUp()
+    if (attached !== undefined) attached.isLeaving = true
+    await attached?.follower.whenCaughtUp()
   }
 
   /** The stop reason is not an error of the sandbox. */
