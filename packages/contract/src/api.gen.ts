@@ -1024,6 +1024,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/first-commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the first commit of an empty repository
+         * @description Commits text files as the caller and creates the default branch, which only merges write from then on. For a repository that this server hosts and that has no branch; any other is 409 `conflict`. At most 20 files and 512 KiB of UTF-8 together, stored byte by byte. For people: the token of a session is refused.
+         */
+        post: operations["createFirstCommit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/file": {
         parameters: {
             query?: never;
@@ -7178,6 +7198,60 @@ export interface operations {
                         truncated: boolean;
                         /** @description With `include=patch`. `truncated` is true when it is not whole. */
                         patch?: string;
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    createFirstCommit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "path": "README.md",
+                 *           "content": "# Website\n"
+                 *         }
+                 *       ],
+                 *       "message": "Begin"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A `README.md` with the name of the project unless given. */
+                    files?: {
+                        path: string;
+                        content: string;
+                    }[];
+                    /** @description `First commit` unless given. */
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        branch: string;
+                        sha: string;
                     };
                 };
             };

@@ -82,6 +82,7 @@ describe('the routes', () => {
         'promptSession',
         'openChangeRequest',
         'proposeFile',
+        'createFirstCommit',
         ...['createReview', 'answerComment', 'replyToComment'],
         'mergeChangeRequest',
         'openPullRequest',

@@ -25,6 +25,7 @@ export {
   type Repository,
   type Sha,
   withheldText,
+  zeroSha,
 } from './repository.ts'
 export { closedNetwork } from './remote/addresses.ts'
 export { ArchiveTooLarge, streamArchive } from './diff/archive.ts'
@@ -106,7 +107,7 @@ export { landMerge, planMerge, type MergeInput, type MergePlan, type PlanOptions
 export { type EditedCommit, editLines, type EditRefusal, type LineEdit } from './merge/edit-lines.ts'
 export { createBranch } from './hosts/branch.ts'
 export { scanAddedText } from './diff/added-text.ts'
-export { commitFileOnBranch, isFilePath } from './hosts/commit-file.ts'
+export { commitFilesOnBranch, isFilePath } from './hosts/commit-files.ts'
 export { branchRules, openPullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'

@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'bun:test'
-import { git } from '../git/git.ts'
-import { aChangeRequest, aPatch, aProject, aSession, type Answers, ids, svc, token } from '../testing.ts'
-import { type GatewayService, startGateway } from '../testing/gateway.ts'
+import {
+  aChangeRequest,
+  aPatch,
+  aProject,
+  aSession,
+  type Answers,
+  ids,
+  type Service,
+  startService,
+  svc,
+  token,
+} from '../testing.ts'
 
 const at = aSession().created_at
 const session = aSession({ branch_name: ids.session, model: 'svc-scripted-demo' })
 
 /** A project with an empty repository, and a session that opens a change request. */
-function tourService(more: Answers = {}): Promise<GatewayService> {
-  return startGateway({
+function tourService(more: Answers = {}): Service {
+  return startService({
     createProject: () => aProject({ slug: 'svc-tour', managed: true, git_url: 'http://stranger.example.net/git' }),
     getProject: () => aProject({ slug: 'svc-tour', managed: true }),
+    createFirstCommit: () => ({ branch: 'main', sha: 'a'.repeat(40) }),
     createSession: () => ({ ...session, status: 'provisioning' }),
     getSession: () => session,
     listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),
@@ -34,15 +44,14 @@ function tourService(more: Answers = {}): Promise<GatewayService> {
 }
 
 describe('svc tour', () => {
-  test('svc tour creates a project, pushes its first commit, follows the session, shows the change, and merges with --yes', async () => {
-    await using service = await tourService()
+  test('svc tour creates a project with a first commit, follows the session, shows the change, and merges with --yes', async () => {
+    await using service = tourService()
     const { code, stdout, stderr } = await svc(['tour', '--yes'], { service })
     expect({ code, stderr }).toMatchObject({ code: 0 })
-    expect(await git(service.repository, ['ls-tree', '--name-only', 'main'], process.env)).toBe(
-      'README.md\nindex.html\n',
-    )
-    const basic = `Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`
-    expect(service.pushes.map((push) => push.headers.get('authorization'))).toEqual(service.pushes.map(() => basic))
+    expect(service.of('createFirstCommit')[0]!.body).toMatchObject({
+      files: [{ path: 'README.md' }, { path: 'index.html' }],
+    })
+    expect(stderr).toContain('svc-tour: README.md and index.html on main')
     expect(service.of('createSession')[0]!.body).toMatchObject({
       initial_prompt: 'Add a greeting to the page, commit it, push it and open a change request.',
       model: 'svc-scripted-demo',
@@ -58,7 +67,7 @@ describe('svc tour', () => {
   })
 
   test('svc tour leaves the change request open and prints the merge command without a terminal', async () => {
-    await using service = await tourService()
+    await using service = tourService()
     const { code, stderr } = await svc(['tour'], { service })
     expect(code).toBe(0)
     expect(stderr).toContain('svc cr merge 3 --project svc-tour')
@@ -66,14 +75,14 @@ describe('svc tour', () => {
   })
 
   test('svc tour asks before the merge on a terminal', async () => {
-    await using service = await tourService()
+    await using service = tourService()
     const types = [{ after: /Merge #3 into main/, keys: 'y\r' }]
     expect((await svc(['tour'], { service, terminal: true, types })).code).toBe(0)
     expect(service.of('mergeChangeRequest')).toHaveLength(1)
   })
 
   test('svc tour says that the server also has a real model, which it does not use', async () => {
-    await using service = await tourService({
+    await using service = tourService({
       getReady: () => ({
         status: 'ready',
         version: '1',
@@ -87,7 +96,7 @@ describe('svc tour', () => {
   })
 
   test('svc tour creates nothing on a server that cannot start sandboxes', async () => {
-    await using service = await tourService({
+    await using service = tourService({
       getReady: () => ({
         status: 'ready',
         version: '1',
@@ -110,7 +119,7 @@ describe('svc tour', () => {
   })
 
   test('svc tour --json prints one document', async () => {
-    await using service = await tourService()
+    await using service = tourService()
     const ran = await svc(['tour', '--yes', '--json'], { service })
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' })
     expect(Object.keys(ran.json())).toEqual(['project', 'session', 'change_request', 'diff', 'merge'])

@@ -1,15 +1,10 @@
 import type { ChangeRequest, Project, Session } from '@svc/sdk'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { scriptedModelName } from '@svc/contract/schemas/model-names'
+import { tourFirstCommit, tourProjectName, tourSession } from '@svc/contract/schemas/tour'
 import { ask } from '../terminal/ask.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { followTurn } from '../conversation/turn.ts'
 import { Refusal } from '../errors.ts'
-import { gatewayOf } from '../git/gateway.ts'
-import { git } from '../git/git.ts'
 import { bold, cyan, yellow } from '../terminal/output.ts'
 import { printConversation } from '../conversation/print.ts'
 import { quote } from '../arguments/shell-word.ts'
@@ -19,8 +14,6 @@ import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import type { ProjectClient } from '../requests.ts'
 
-const projectName = 'svc-tour'
-const tourPrompt = 'Add a greeting to the page, commit it, push it and open a change request.'
 const crWaitMs = 60_000
 const lookEveryMs = 500
 
@@ -36,7 +29,7 @@ export const tour = command({
     await sayWhatAnswers(ctx)
 
     step(ctx, 1, 'A project with a small web page')
-    const project = await ctx.api.post('/v1/projects', { once: true, body: { name: projectName } })
+    const project = await ctx.api.post('/v1/projects', { once: true, body: { name: tourProjectName } })
     // Every suggested command from here on, also in an error, must name the project.
     ctx.globals.project = project.slug
     try {
@@ -51,13 +44,12 @@ export const tour = command({
 
 async function showEverything(ctx: Context, project: Project, yes: boolean): Promise<void> {
   const { out } = ctx
-  await pushFirstCommit(ctx, project)
-  out.note(`${project.slug}: README.md and index.html on ${project.default_branch}`)
-
-  step(ctx, 2, `A session: "${tourPrompt}"`)
   const its = ctx.api.project(project.project_id)
-  const body = { name: 'tour', initial_prompt: tourPrompt, model: scriptedModelName }
-  const at = its.session((await its.post('/sessions', { once: true, body })).session_id)
+  const { branch } = await its.post('/first-commit', { once: true, body: tourFirstCommit })
+  out.note(`${project.slug}: ${tourFirstCommit.files.map(({ path }) => path).join(' and ')} on ${branch}`)
+
+  step(ctx, 2, `A session: "${tourSession.initial_prompt}"`)
+  const at = its.session((await its.post('/sessions', { once: true, body: tourSession })).session_id)
   const session = await watchStart(ctx, at)
 
   step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
@@ -110,31 +102,6 @@ async function sayWhatAnswers({ out, api }: Context): Promise<void> {
     out.note('  This server also has a real model, which your own sessions use; the tour does not.')
 }
 
-/** The only push that may write the default branch: the first one into an empty repository. */
-async function pushFirstCommit(ctx: Context, project: Project): Promise<void> {
-  const { url, env } = await gatewayOf(ctx, project.project_id)
-  const folder = await mkdtemp(join(tmpdir(), 'svc-tour-'))
-  try {
-    for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text)
-    const author = [
-      '-c',
-      'user.name=svc tour',
-      '-c',
-      'user.email=tour@svc.invalid',
-      '-c',
-      'commit.gpgsign=false',
-      '-c',
-      'core.hooksPath=/dev/null',
-    ]
-    await git(folder, ['init', '--quiet', `--initial-branch=${project.default_branch}`], env)
-    await git(folder, ['add', '--all'], env)
-    await git(folder, [...author, 'commit', '--quiet', '--message', 'A page without a greeting'], env)
-    await git(folder, ['push', '--quiet', url, `HEAD:refs/heads/${project.default_branch}`], env)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
 async function waitForChangeRequest(
   { io, out }: Context,
   project: ProjectClient,
@@ -150,24 +117,4 @@ async function waitForChangeRequest(
   throw new Refusal('timed_out', 'The session opened no change request', {
     next: [`svc sessions info ${session.session_id}`],
   })
-}
-
-const demoFiles = {
-  'README.md': `# svc tour
-
-A page without a greeting. The tour asks an agent to add one.
-`,
-  'index.html': `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <title>svc tour</title>
-  </head>
-  <body>
-    <main>
-      <p>This page was waiting for you.</p>
-    </main>
-  </body>
-</html>
-`,
 }

@@ -107,6 +107,8 @@ export const getFileRoute = route.get('project-read', `${base}/file`, {
 
 /** People edit such files by hand; larger ones belong into a clone. */
 export const editBytesMax = 512 * 1024
+const editBodyLimit = { bytesMax: 4 * 1024 * 1024, refusal: 'The request body is larger than 4 MiB.' }
+const wellFormed = z.string().refine((text) => text.isWellFormed(), 'is not well-formed Unicode')
 
 export const proposeFileRoute = route.post('project-write', `${base}/file`, {
   name: 'proposeFile',
@@ -119,20 +121,46 @@ export const proposeFileRoute = route.post('project-write', `${base}/file`, {
     ref: branchName.optional().describe('A branch; the default branch unless given.'),
     path,
     blob_sha: sha.describe('The `blob_sha` of the file that was edited.'),
-    content: z
-      .string()
-      .refine((text) => text.isWellFormed(), 'is not well-formed Unicode')
-      .refine(bytesAtMost(editBytesMax), 'is longer than 512 KiB'),
+    content: wellFormed.refine(bytesAtMost(editBytesMax), 'is longer than 512 KiB'),
     title: title.optional().describe('`Edit <path>` unless given.'),
     description: description.default(''),
   }),
-  bodyLimit: { bytesMax: 4 * 1024 * 1024, refusal: 'The request body is larger than 4 MiB.' },
+  bodyLimit: editBodyLimit,
   status: 201,
   idempotent: true,
   example: {
     body: { path: 'README.md', blob_sha: 'ce013625030ba8dba906f756967f9e9ca394464a', content: 'Hello, world\n' },
   },
   reply: changeRequest,
+})
+
+export const firstCommitFilesMax = 20
+
+export const createFirstCommitRoute = route.post('project-write', `${base}/first-commit`, {
+  name: 'createFirstCommit',
+  summary: 'Make the first commit of an empty repository',
+  description:
+    'Commits text files as the caller and creates the default branch, which only merges write from then on. For a repository that this server hosts and that has no branch; any other is 409 `conflict`. At most 20 files and 512 KiB of UTF-8 together, stored byte by byte. For people: the token of a session is refused.',
+  errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
+  effect: 'adds',
+  body: z.object({
+    files: z
+      .array(z.object({ path, content: wellFormed }))
+      .min(1)
+      .max(firstCommitFilesMax)
+      .refine(
+        (files) => bytesAtMost(editBytesMax)(files.map(({ content }) => content).join('')),
+        'is longer than 512 KiB',
+      )
+      .optional()
+      .describe('A `README.md` with the name of the project unless given.'),
+    message: title.optional().describe('`First commit` unless given.'),
+  }),
+  bodyLimit: editBodyLimit,
+  status: 201,
+  idempotent: true,
+  example: { body: { files: [{ path: 'README.md', content: '# Website\n' }], message: 'Begin' } },
+  reply: z.object({ branch: z.string(), sha }),
 })
 
 export const blameFileRoute = route.get('project-read', `${base}/blame`, {

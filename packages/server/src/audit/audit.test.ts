@@ -16,7 +16,7 @@ import {
   connectorChanges,
   memberChanges,
   modelUpstreamActs,
-  proposeFile,
+  fileChanges,
   promptChanges,
   pullRequest,
   rerunChecks,
@@ -244,7 +244,7 @@ const changes: Record<string, Change> = {
       return post(`${base}/change-requests`, { title: 'A title', head_ref: branch })
     },
   },
-  proposeFile: proposeFile(() => app),
+  ...fileChanges(() => app),
   editChangeRequest: {
     action: 'change_request.edit',
     async prepare() {

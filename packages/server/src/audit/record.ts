@@ -29,6 +29,21 @@ export async function recordAudit(db: DbOrTransaction, caller: Caller, event: Au
   await db.insertInto('audit_events').values(auditRow(caller, event)).execute()
 }
 
+/** Whether the act is recorded already, by an earlier try of it. */
+export async function isAudited(
+  db: DbOrTransaction,
+  { project_id, action, object_id }: Pick<AuditEvent, 'project_id' | 'action' | 'object_id'>,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('audit_events')
+    .select('event_id')
+    .where('project_id', '=', project_id)
+    .where('action', '=', action)
+    .where('object_id', '=', object_id)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /** A row for each changed row, in the statement that changes them. */
 export function auditPerRow(caller: Caller, event: AuditEvent, of: string): RawBuilder<unknown> {
   return insertPerRow('audit_events', auditRow(caller, event), of)

@@ -156,14 +156,23 @@ export const answerQuestion = (app: () => SessionApp, freshSession: () => Promis
   },
 })
 
-export const proposeFile = (app: () => SessionApp) => ({
-  action: 'change_request.open',
-  async prepare() {
-    const file = `/v1/projects/${app().project.project_id}/file`
-    const path = `file-${randomUUID()}`
-    await commit(app().repo, 'main', { [path]: 'a\n' })
-    const { body } = await app().request<{ blob_sha: string }>('GET', `${file}?path=${path}`)
-    return () => app().request('POST', file, { body: { path, blob_sha: body.blob_sha, content: 'b\n' } })
+export const fileChanges = (app: () => SessionApp) => ({
+  proposeFile: {
+    action: 'change_request.open',
+    async prepare() {
+      const file = `/v1/projects/${app().project.project_id}/file`
+      const path = `file-${randomUUID()}`
+      await commit(app().repo, 'main', { [path]: 'a\n' })
+      const { body } = await app().request<{ blob_sha: string }>('GET', `${file}?path=${path}`)
+      return () => app().request('POST', file, { body: { path, blob_sha: body.blob_sha, content: 'b\n' } })
+    },
+  },
+  createFirstCommit: {
+    action: 'project.first_commit',
+    async prepare() {
+      const { body: empty } = await app().request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
+      return () => app().request('POST', `/v1/projects/${empty.project_id}/first-commit`, { body: {} })
+    },
   },
 })
 

@@ -80,6 +80,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   listTree: [200, 'none'],
   getFile: [400, 'none'],
   proposeFile: [400, 'people'],
+  createFirstCommit: [400, 'people'],
   blameFile: [400, 'none'],
   listPaths: [200, 'none'],
   searchFiles: [400, 'none'],

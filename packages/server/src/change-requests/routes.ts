@@ -6,6 +6,7 @@ import { closeChangeRequest } from './open/close.ts'
 import { deletionOf } from './deletion.ts'
 import { diffChangeRequest, type DiffOptions } from './preview/diff.ts'
 import { editChangeRequest } from './open/edit.ts'
+import { createFirstCommit } from './open/first-commit.ts'
 import { readingGuide } from './review/reading-guide.ts'
 import { mergeChangeRequest } from './merge/merge.ts'
 import { verificationFailures } from './effects/added-secrets.ts'
@@ -85,6 +86,10 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     // It opens a change request, so it belongs here and not to projects.
     handle(contract.proposeFileRoute, async ({ project, caller, body, request: { resourceId: crId, signal } }) =>
       presentChangeRequest(await proposeFile(deps, { ...body, project, caller, crId, signal })),
+    ),
+    // Its rules are those of an edit, which read secrets and sessions.
+    handle(contract.createFirstCommitRoute, async ({ project, caller, body, request: { signal } }) =>
+      createFirstCommit(deps, { ...body, project, caller, signal }),
     ),
     // Counts change requests, so it belongs here and not to projects.
     handle(contract.getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),

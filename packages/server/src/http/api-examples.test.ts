@@ -45,6 +45,8 @@ const sent = routes
 
 let app: SessionApp
 let params: Record<string, string>
+/** The id of a project whose repository has no commit. */
+let empty: string
 let browser: Record<string, string>
 /** Bodies of examples with ids that exist here. */
 const known: Record<string, object> = {}
@@ -84,6 +86,8 @@ beforeAll(async () => {
     key: '',
     webhookId: (await post<Webhook>('webhooks', exampleOf('createWebhook'))).webhook_id,
   }
+  empty = (await app.request<{ project_id: string }>('POST', '/v1/projects', { body: { name: 'empty' } })).body
+    .project_id
   params.key = `change_request.${params.crId}`
 }, 120_000)
 afterAll(async () => {
@@ -131,7 +135,12 @@ function exampleOf(name: string): Record<string, unknown> {
 
 async function send(route: Route, headers: Record<string, string> = {}): Promise<TestReply<unknown>> {
   const slug = /\/(triggers|apps|connectors)\//.exec(route.path)?.[1]
-  const named = { ...params, slug: { triggers: 'nightly', apps: 'site', connectors: 'shop' }[slug ?? ''] ?? '' }
+  const project = route.name === 'createFirstCommit' ? { projectId: empty } : {}
+  const named = {
+    ...params,
+    ...project,
+    slug: { triggers: 'nightly', apps: 'site', connectors: 'shop' }[slug ?? ''] ?? '',
+  }
   const path = route.path.replaceAll(/:([A-Za-z]+)/g, (_, name: keyof typeof named) => named[name] ?? '')
   const query = new URLSearchParams(route.example?.query).toString()
   return app.request(route.method, query === '' ? path : `${path}?${query}`, {

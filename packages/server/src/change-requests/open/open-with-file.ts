@@ -1,16 +1,18 @@
 /** Opens a change request for one file that the service itself commits. */
 import { ServiceError } from '@svc/contract'
-import { commitFileOnBranch, type Repository } from '@svc/git'
+import { commitFilesOnBranch, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
 import { unreachable } from '../../projects/repository.ts'
 import type { ChangeRequestRow } from '../store.ts'
 import { openChangeRequest } from './open.ts'
 
-type CommitFile = Omit<Parameters<typeof commitFileOnBranch>[1], 'at'>
+type Commit = Omit<Parameters<typeof commitFilesOnBranch>[1], 'at' | 'files'>
 
 type Opening = Omit<Parameters<typeof openChangeRequest>[1], 'head_ref'> & {
-  file: CommitFile & {
+  file: Commit & {
+    path: string
+    content: string
     repository: Repository
     /** Runs on the commit before its branch exists, and throws to refuse it. */
     inspect?: (sha: string) => Promise<void>
@@ -20,13 +22,13 @@ type Opening = Omit<Parameters<typeof openChangeRequest>[1], 'head_ref'> & {
 /** A retry with the same branch finds it and opens the change request that is missing. */
 export async function openWithFile(
   deps: AcknowledgeDeps & Pick<Deps, 'config' | 'keyring' | 'log' | 'now'>,
-  { file: { repository, inspect, ...file }, ...opening }: Opening,
+  { file: { repository, inspect, path, content, ...file }, ...opening }: Opening,
 ): Promise<ChangeRequestRow> {
   const { project, signal } = opening
   const isManaged = repository.remote === null
-  const made = await commitFileOnBranch(
+  const made = await commitFilesOnBranch(
     repository,
-    { ...file, at: deps.now() },
+    { ...file, files: [{ path, content }], at: deps.now() },
     {
       signal,
       made: async (sha) => {

@@ -4,15 +4,15 @@ import { type BodyOf, type proposeFileRoute, ServiceError } from '@svc/contract'
 import { isFilePath, readFileAt, readTips, type Repository } from '@svc/git'
 import { commitAuthor } from '../../accounts/commit-author.ts'
 import { getUser } from '../../accounts/store.ts'
-import { boundSession, type Caller } from '../../auth/actor.ts'
+import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { findAddedSecrets, findingLabel } from '../../secrets/find-added.ts'
 import { commitsNotServed } from '../preview/commit-pair.ts'
 import { requireRoom } from '../require-room.ts'
 import { type ChangeRequestRow, getChangeRequests } from '../store.ts'
+import { refuseAddedSecrets, refuseAgents } from './edit-rules.ts'
 import { openWithFile } from './open-with-file.ts'
 
 type ProposeFile = BodyOf<typeof proposeFileRoute> & {
@@ -47,16 +47,8 @@ export async function proposeFile(deps: ProposeDeps, input: ProposeFile): Promis
       ...{ repository, parent, path, content, branch: `svc/edit-${crId.slice(0, 8)}` },
       message: `${title}\n${input.description === '' ? '' : `\n${input.description}\n`}`,
       author: commitAuthor(user),
-      inspect: (sha) => refuseSecrets(deps, { project, repository, base, parent, sha, signal }),
+      inspect: (sha) => refuseAddedSecrets(deps, { project, repository, base, parent, sha, signal }),
     },
-  })
-}
-
-/** An agent commits on the branch of its session. This commit would carry the name of a person. */
-function refuseAgents({ actor }: Caller): void {
-  if (boundSession(actor) === null) return
-  throw new ServiceError('forbidden', 'An agent cannot edit files as a person.', {
-    hint: 'Commit on the branch of the session, then open a change request: svc cr open.',
   })
 }
 
@@ -102,20 +94,5 @@ async function requireUnchanged(
   if (Buffer.from(content).equals(Buffer.from(found.content)))
     throw new ServiceError('invalid', 'There is nothing to propose: the file is unchanged.', {
       detail: { issues: [{ path: 'content', message: 'is the content of the file' }] },
-    })
-}
-
-async function refuseSecrets(
-  deps: ProposeDeps,
-  of: { project: ProjectRow; repository: Repository; base: string; parent: string; sha: string; signal: AbortSignal },
-): Promise<void> {
-  const { project, repository, base, parent, sha, signal } = of
-  const updates = [{ ref: `refs/heads/${base}`, oldSha: parent, newSha: sha }]
-  const search = { project, sessionId: null, repository, updates, known: async () => [parent], max: 1 }
-  const outcome = await findAddedSecrets(deps, search, { signal })
-  const [first] = outcome.kind === 'found' ? outcome.findings : []
-  if (first !== undefined)
-    throw new ServiceError('unprocessable', `${findingLabel(first)}.`, {
-      hint: 'Remove the value, and read it from the environment instead.',
     })
 }

@@ -22,7 +22,7 @@ const openToSandboxes: Record<Access, boolean> = {
 }
 
 /** People answer the questions of agents and edit files in the browser, and no person calls the API from inside a sandbox. */
-const closedByName = new Set(['answerQuestion', 'proposeFile'])
+const closedByName = new Set(['answerQuestion', 'proposeFile', 'createFirstCommit'])
 
 /** Handlers outside the contract that sandboxes use. */
 const otherPaths = [

@@ -5,36 +5,42 @@ import { git, gitLine } from '../process/git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
 import type { Person } from '../refs/refs.ts'
 
-interface CommitFile {
-  parent: Sha
+interface CommitFiles {
+  /** Null: the commit is the first of the repository. */
+  parent: Sha | null
   branch: string
-  /** As git prints it, quoted where it is not UTF-8. Missing folders are created. */
-  path: string
-  content: string
+  files: readonly {
+    /** As git prints it, quoted where it is not UTF-8. Missing folders are created. */
+    path: string
+    content: string
+  }[]
   message: string
   author: Person
   at: Date
 }
 
 /**
- * Writes one file on a new branch that starts at `parent`, without a work tree. Calls `made` with the commit before the
+ * Writes files on a new branch that starts at `parent`, without a work tree. Calls `made` with the commit before the
  * branch exists.
  */
-export async function commitFileOnBranch(
+export async function commitFilesOnBranch(
   repo: Repository,
-  input: CommitFile,
+  input: CommitFiles,
   { made, ...options }: CallOptions & { made?: (sha: Sha) => Promise<unknown> } = {},
 ): Promise<CreateBranchOutcome & { sha: Sha }> {
-  const parent = requireSha(input.parent)
-  const names = namesOf(input.path)
+  const parent = input.parent === null ? null : requireSha(input.parent)
+  const files = input.files.map(({ path, content }) => ({ names: namesOf(path), content }))
   const write = { ...options, config: durable(repo) }
-  // Without a path, git converts nothing: the bytes are stored as they are given.
-  const blob = requireSha(await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...write, input: input.content }))
-  const root = requireSha(await gitLine(repo.dir, ['rev-parse', `${parent}^{tree}`], options))
-  const tree = await treeWith(repo, { tree: root, names, blob }, write)
+  let tree = parent === null ? null : requireSha(await gitLine(repo.dir, ['rev-parse', `${parent}^{tree}`], options))
+  for (const { names, content } of files) {
+    // Without a path, git converts nothing: the bytes are stored as they are given.
+    const blob = requireSha(await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...write, input: content }))
+    tree = await treeWith(repo, { tree, names, blob }, write)
+  }
+  if (tree === null) throw new TypeError('A first commit needs a file.')
   const date = `${Math.floor(input.at.getTime() / 1000)} +0000`
   const { name, email } = input.author
-  const sha = await gitLine(repo.dir, ['commit-tree', '-p', parent, tree], {
+  const sha = await gitLine(repo.dir, ['commit-tree', ...(parent === null ? [] : ['-p', parent]), tree], {
     ...write,
     input: input.message,
     env: {
