@@ -4,7 +4,15 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
-import { axeViolations, beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+import {
+  axeViolations,
+  beginPageStory,
+  expectItFits,
+  gatewayOf,
+  type PageStory,
+  pictures,
+  pressTabTo,
+} from './page-story.ts'
 
 let story: PageStory
 let project: { project_id: string; slug: string }
@@ -32,18 +40,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => story?.end(), 60_000)
 
-/** Presses Tab, like a user without a mouse, until the element with this name has the focus. */
-async function tabTo(name: RegExp): Promise<void> {
-  const { page } = story
-  for (let i = 0; i < 60; i++) {
-    const text = (await page.evaluate(
-      '(document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "").slice(0, 200)',
-    )) as string
-    if (name.test(text)) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`Sixty times Tab did not lead to ${name}.`)
-}
+const tabTo = (name: RegExp) => pressTabTo(story.page, name)
 
 test.skipIf(!browserPath)(
   'the keyboard alone leads from home to a merge',

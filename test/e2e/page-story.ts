@@ -64,6 +64,18 @@ export function script(...commands: string[]): string {
   return ['Do this.', '', '```svc-script', ...commands, '```'].join('\n')
 }
 
+/** Presses Tab, like a user without a mouse, until the element with this name has the focus. */
+export async function pressTabTo(page: Page, name: RegExp): Promise<void> {
+  for (let i = 0; i < 60; i++) {
+    const text = (await page.evaluate(
+      '(document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "").slice(0, 200)',
+    )) as string
+    if (name.test(text)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Sixty times Tab did not lead to ${name}.`)
+}
+
 /** Nothing on the page is wider than the screen. */
 export async function expectItFits(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)

@@ -10,6 +10,7 @@ import { Held } from './held.tsx'
 import { Notices } from './notices.tsx'
 import { Reconnecting } from './reconnecting.tsx'
 import { Sidebar } from './sidebar.tsx'
+import { TourNotice } from './tour-notice.tsx'
 
 const Drawer = lazy(() => import('./drawer.tsx'))
 const Palette = lazy(() => import('./palette.tsx'))
@@ -69,6 +70,7 @@ export function Shell() {
             <Reconnecting />
             <Held />
             <Notices />
+            <TourNotice />
           </div>
           <div className="px-4 py-5 md:px-6">
             <Outlet />

@@ -78,12 +78,12 @@ interface Result {
 }
 
 function Content({ result, at, path, view }: { result: Result; at: string; path: string; view: View | undefined }) {
-  const { slug, default_branch } = useProject()
+  const project = useProject()
   const { data, error, refetch } = result
-  if (error instanceof ApiError && error.code === 'ref_not_found' && at === default_branch && path === '')
+  if (error instanceof ApiError && error.code === 'ref_not_found' && at === project.default_branch && path === '')
     return (
       <Card>
-        <EmptyRepository slug={slug} />
+        <EmptyRepository project={project} />
       </Card>
     )
   if (data === undefined && error !== null && error !== undefined)

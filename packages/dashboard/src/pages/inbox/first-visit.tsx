@@ -1,27 +1,31 @@
+import { tourProjectName } from '@svc/contract/schemas/tour'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { paths } from '../../paths.ts'
 import { Card, Loading, Page } from '../../ui/layout.tsx'
-import { Command } from '../../ui/text.tsx'
 import { DeletedProjects } from '../projects/deleted.tsx'
 import { NewProjectForm } from '../projects/new.tsx'
 import { branches, type Project } from '../projects/queries.ts'
 import { NewSession } from '../sessions/new-session.tsx'
 import { ModelEditor } from '../settings/model.tsx'
 import { models, modelUpstream } from '../settings/queries.ts'
+import { TakeTour } from './take-tour.tsx'
 
 /** From nothing to a running session: each step is done on the page. */
 export default function FirstVisit({
-  project,
+  project: newest,
 }: {
   /** The one that the second step made. */
   project: Project | undefined
 }) {
   const { data } = useQuery(models)
+  // The project of the tour is not the repository of the person, so the steps stay as they are while it starts.
+  const project = newest?.name === tourProjectName ? undefined : newest
   return (
     <Page narrow title="Merge your first change in three steps">
+      {project === undefined && <TakeTour />}
       <ol className="flex flex-col gap-6">
         <Step number={1} title="Set a model" isDone={data !== undefined && data.length > 0}>
           {data?.length === 0 ? (
@@ -52,12 +56,6 @@ export default function FirstVisit({
           {project !== undefined && <FirstTask project={project} />}
         </Step>
       </ol>
-      {project === undefined && (
-        <div className="flex flex-col gap-2 text-dim">
-          <p>To see the whole workflow first, with a scripted model instead of an AI, take the tour of the client:</p>
-          <Command>svc tour</Command>
-        </div>
-      )}
       <DeletedProjects account={undefined} />
     </Page>
   )
@@ -74,7 +72,7 @@ function FirstTask({ project }: { project: Project }) {
   if (data.branches.length > 0) return <NewSession project={project} />
   return (
     <Card>
-      <EmptyRepository slug={project.slug} />
+      <EmptyRepository project={project} />
     </Card>
   )
 }

@@ -15,7 +15,8 @@ import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
 type Branch = Reply<'/v1/projects/{projectId}/branches'>['branches'][number]
 
 export function BranchesPage() {
-  const { project_id, slug } = useProject()
+  const project = useProject()
+  const { project_id, slug } = project
   const { data: proposals = [] } = useQuery(changeRequests(project_id, 'all'))
   const { data: agents = [] } = useQuery(sessions(project_id))
   return (
@@ -23,7 +24,7 @@ export function BranchesPage() {
       <Card>
         <Read query={branches(project_id)} what="branches">
           {({ branches }) => (
-            <Rows label="Branches" empty={<EmptyRepository slug={slug} />}>
+            <Rows label="Branches" empty={<EmptyRepository project={project} />}>
               {defaultFirst(branches).map((branch, _, [first]) => (
                 <Row key={branch.name}>
                   <span className="min-w-0 flex-1 basis-60">

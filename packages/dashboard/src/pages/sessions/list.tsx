@@ -38,9 +38,9 @@ export function SessionsPage() {
 }
 
 function NoSessions() {
-  const { project_id, slug } = useProject()
-  const found = useQuery(branches(project_id))
-  if (found.data?.branches.length === 0) return <EmptyRepository slug={slug} />
+  const project = useProject()
+  const found = useQuery(branches(project.project_id))
+  if (found.data?.branches.length === 0) return <EmptyRepository project={project} />
   return <Empty>No sessions yet. A session is one conversation with an agent on its own branch. Start one above.</Empty>
 }
 

@@ -73,7 +73,7 @@ export function NewSession({ project }: { project: Project }) {
           <AttachButton chosen={chosen} />
         </SendForm>
         {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base === '' && (
-          <EmptyRepository slug={slug} />
+          <EmptyRepository project={project} onStart={make.reset} />
         )}
       </Card>
     </div>
