@@ -83,11 +83,10 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(contract.reopenChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
     ),
-    // It opens a change request, so it belongs here and not to projects.
+    // The rules of an edit read secrets and sessions, so it belongs here and not to projects.
     handle(contract.proposeFileRoute, async ({ project, caller, body, request: { resourceId: crId, signal } }) =>
       presentChangeRequest(await proposeFile(deps, { ...body, project, caller, crId, signal })),
     ),
-    // Its rules are those of an edit, which read secrets and sessions.
     handle(contract.createFirstCommitRoute, async ({ project, caller, body, request: { signal } }) =>
       createFirstCommit(deps, { ...body, project, caller, signal }),
     ),
