@@ -18,6 +18,8 @@ type AdoptDeps = Pick<
   'config' | 'db' | 'egress' | 'instanceId' | 'keyring' | 'localLocks' | 'log' | 'now' | 'redaction'
 >
 
+const notAsked = unsavedReason('The sandbox could not be asked for them.')
+
 interface Adopted {
   sandbox: Sandbox
   status: 'booting' | 'ready' | 'failed' | 'warm'
@@ -74,7 +76,7 @@ export async function adoptRunning(
   const answer = await adoptSandbox(deps, driver, session, signal)
   if (answer.kind === 'gone') return { kind: 'lost', reason: null }
   if (answer.kind === 'silent') {
-    await setUnsavedWork(deps.db, { sessionId, generation }, unsavedReason('The sandbox could not be asked for them.'))
+    await setUnsavedWork(deps.db, { sessionId, generation }, notAsked)
     return { kind: 'lost', reason: silentReason }
   }
   const adopted = answer.value
@@ -85,6 +87,17 @@ export async function adoptRunning(
   await recordSleep(deps, { ...session, sandboxId: adopted.sandbox.sandboxId }, { since, wake: null })
   signal.throwIfAborted()
   return { ...adopted, kind: 'running', stored }
+}
+
+/** Records that the last changes may be lost, until a save says otherwise. False when no sandbox is left to be read. */
+export async function mayEndUnread(
+  deps: Pick<Deps, 'db' | 'sandboxes'>,
+  session: SessionWithSandbox,
+): Promise<boolean> {
+  if ((await findLeft(deps.sandboxes, session)) === null) return false
+  const { session_id: sessionId, generation } = session
+  await setUnsavedWork(deps.db, { sessionId, generation }, notAsked)
+  return true
 }
 
 /**

@@ -15,7 +15,7 @@ import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
 import type { WipWatch } from '../unfinished-work/watch.ts'
 import { type AttachedSandbox, attachSandbox, endAttached, leaveTurn, silentMs } from './attached-sandbox.ts'
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
-import { adoptRunning, endsUnread, findLeft } from './adopt.ts'
+import { adoptRunning, endsUnread, findLeft, mayEndUnread } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
 import { orphanedSandboxes } from './orphans.ts'
 import { becomeRunning } from './become-running.ts'
@@ -401,6 +401,7 @@ export class SessionReconciler implements SessionRunner {
   async #adoptToStop(session: SessionWithSandbox): Promise<void> {
     const { session_id: sessionId, status } = session
     if (status !== 'running' || this.#attached.has(sessionId)) return
+    if (!(await mayEndUnread(this.#deps, session))) return
     await this.#adopt(session, AbortSignal.timeout(silentMs)).catch(endsUnread(this.#deps, sessionId))
     const attached = this.#attached.get(sessionId)
     if (attached !== undefined) attached.isLeaving = true
