@@ -392,6 +392,8 @@ test(
       const { server, move } = await inProject<Home>('GET', '/home')
       if (move?.phase === 'failed') throw new Error(JSON.stringify(move))
       return server === to && move?.phase === 'done'
+    }).catch(async (error: Error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(await inProject<Home>('GET', '/home'))}`)
     })
     // Its reader connects again, to the new home.
     await streamed
