@@ -1,4 +1,4 @@
-/** What the doctor says of the backups that a server makes by itself. */
+/** The doctor judges the backups that a server makes by itself. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

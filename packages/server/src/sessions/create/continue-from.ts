@@ -80,10 +80,10 @@ async function newestOf(
   branches: Map<string, string>,
   generation = session.generation,
 ): Promise<WorkTree> {
-  const isNow = generation === session.generation
-  const savedThen = async () =>
-    (await wipOf(deps.db, session.session_id)).find((row) => row.generation === generation) ?? null
-  const saved = isNow ? await savedOf(deps, session) : await savedThen()
+  const saved =
+    generation === session.generation
+      ? await savedOf(deps, session)
+      : ((await wipOf(deps.db, session.session_id)).find((row) => row.generation === generation) ?? null)
   const tip = branches.get(session.branch_name)
   if (saved !== null) return { commit: saved.commit_sha, base: saved.base_sha ?? saved.commit_sha }
   if (tip !== undefined) return { commit: tip, base: tip }

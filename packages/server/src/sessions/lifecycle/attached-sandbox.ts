@@ -115,7 +115,7 @@ export async function leaveTurn(
   await attached.follower.interruptTurn({ code: 'sandbox_ended', message: reason })
 }
 
-/** What the agent did last is stored before the sandbox ends. */
+/** Stores what the agent did last, before the sandbox ends. */
 export async function endAttached(deps: Pick<Deps, 'localLocks'>, attached: AttachedSandbox): Promise<void> {
   await endDeliveries(deps, attached)
   // Rejected questions end the turn, so that the last save is complete.

@@ -28,9 +28,20 @@ const promptOf = async (sessionId: string, promptId: string) =>
     ({ prompt_id }) => prompt_id === promptId,
   )
 
+/** An event stream without events. */
+const silent = () => new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } })
+
+/** The turn of this prompt begins, and the agent does not get it. */
+async function promptedInVain(sessionId: string) {
+  app.driver.options.around = async (path, answer) =>
+    path === '/svc/prompt' ? new Promise<Response>(() => {}) : answer()
+  const sent = prompted(sessionId, 'Later')
+  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  return { reply: sent }
+}
+
 test('a turn whose events are late is there once, with its answer', async () => {
-  const silent = new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } })
-  app.driver.options.around = async (path, answer) => (path === '/event' ? silent.clone() : answer())
+  app.driver.options.around = async (path, answer) => (path === '/event' ? silent() : answer())
   const { session_id: sessionId } = await app.running()
   const { body } = await prompted(sessionId, 'Go on')
   await until('the agent has it', async () => (await promptOf(sessionId, body.prompt_id))?.status === 'delivered')
@@ -44,10 +55,7 @@ test('a turn whose events are late is there once, with its answer', async () => 
 
 test('a prompt that the agent did not get waits for the next sandbox, and no failure is shown', async () => {
   const { session_id: sessionId } = await app.running()
-  app.driver.options.around = async (path, answer) =>
-    path === '/svc/prompt' ? new Promise<Response>(() => {}) : answer()
-  const sent = prompted(sessionId, 'Later')
-  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  const { reply } = await promptedInVain(sessionId)
   await app.deps.sessions.moveAway(sessionId)
   expect(await messagesOf(sessionId)).toEqual([])
   delete app.driver.options.around
@@ -55,7 +63,7 @@ test('a prompt that the agent did not get waits for the next sandbox, and no fai
   await app.reaches(sessionId, 'running')
   await until('it was answered', async () => (await messagesOf(sessionId)).length === 2)
   expect((await messagesOf(sessionId)).map(textOf)[0]).toEqual(['user', 'Later', null])
-  expect((await promptOf(sessionId, (await sent).body.prompt_id))?.status).toBe('delivered')
+  expect((await promptOf(sessionId, (await reply).body.prompt_id))?.status).toBe('delivered')
 })
 
 test('no turn begins while a session leaves, so none is shown as failed and run again', async () => {
@@ -96,10 +104,9 @@ test('no turn begins while a session leaves, so none is shown as failed and run 
 })
 
 test('a prompt that the agent takes while the session stops is in the conversation', async () => {
-  const silent = new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } })
   const go = Promise.withResolvers<void>()
   app.driver.options.around = async (path, answer) => {
-    if (path === '/event') return silent.clone()
+    if (path === '/event') return silent()
     if (path === '/svc/prompt') await go.promise
     return answer()
   }
@@ -116,13 +123,10 @@ test('a prompt that the agent takes while the session stops is in the conversati
 
 test('a stop waits only a moment for a prompt, which goes to the next sandbox', async () => {
   const { session_id: sessionId } = await app.running()
-  app.driver.options.around = async (path, answer) =>
-    path === '/svc/prompt' ? new Promise<Response>(() => {}) : answer()
-  const sent = prompted(sessionId, 'Later')
-  await until('its turn has begun', () => app.deps.sessions.turnOf(sessionId) === 'busy')
+  const { reply } = await promptedInVain(sessionId)
   await app.request('POST', app.path(sessionId, 'stop'))
   delete app.driver.options.around
-  const { prompt_id } = (await sent).body
+  const { prompt_id } = (await reply).body
   expect((await promptOf(sessionId, prompt_id))?.status).toBe('accepted')
   await app.request('POST', app.path(sessionId, 'restart'))
   await until('it was answered', async () => (await messagesOf(sessionId)).length === 2)

@@ -37,10 +37,15 @@ afterEach(async () => {
 
 const silence = () => (first.driver.options.answerMs = 3_600_000)
 
-/** The next server, once it has asked the sandbox. */
-async function startNext(): Promise<SecondServer> {
+async function anotherServer(): Promise<SecondServer> {
   const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
   next.push(server)
+  return server
+}
+
+/** The next server, once it has asked the sandbox. */
+async function startNext(): Promise<SecondServer> {
+  const server = await anotherServer()
   await reconcileSessions(server.deps)
   const row = first.deps.db.selectFrom('session_sandboxes').select('instance_id').where('sandbox_id', '=', sandboxId)
   await until('it has taken the sandbox over', async () => {
@@ -147,8 +152,7 @@ test('keeps the end of a turn when it is stopped before a server continues it', 
   const finish = await atWork()
   await leave()
   finish()
-  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(server)
+  const server = await anotherServer()
   expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
   expect(await first.session(sessionId)).toMatchObject({ status: 'stopped', error: null })
   expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
@@ -200,16 +204,14 @@ test('says that the operator stopped it, and starts again only for a prompt that
   await first.deps.sessions.reconcile(waiting.session_id)
   expect(await first.session(waiting.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
   await letDie(first.deps)
-  const ending = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(ending)
+  const ending = await anotherServer()
   for (const id of [sessionId, waiting.session_id])
     await ending.deps.sessions.takeOver((await getSessionById(first.deps.db, id))!)
   await ending.deps.sessions.close({ endsSandboxes: true })
   expect(await first.driver.list()).toEqual([])
   expect(first.driver.seen(waiting.sandbox!.sandbox_id)!.prompts).toEqual([])
   await letDie(ending.deps)
-  const last = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(last)
+  const last = await anotherServer()
   await reconcileSessions(last.deps)
   expect(await first.reaches(sessionId, 'stopped')).toMatchObject({
     error: 'It was stopped by `svc self-host stop --sessions`. Send a prompt to continue.',
@@ -228,8 +230,7 @@ test('says that the lease may be over when the sandbox ended while no server ran
   await first.deps.sessions.close({ endsSandboxes: false })
   await letDie(first.deps)
   await first.driver.stop(sandboxId)
-  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(server)
+  const server = await anotherServer()
   await reconcileSessions(server.deps)
   const { error } = await first.reaches(sessionId, 'stopped')
   expect(error).toContain('SVC_SANDBOX_LEASE_SECONDS')
@@ -255,8 +256,7 @@ test('continues the timeline of a start that an earlier server began', async () 
     .where((eb) => eb.and({ session_id: body.session_id, name: 'sandbox' }))
     .execute()
   first.driver.options.bootMs = 0
-  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(server)
+  const server = await anotherServer()
   await reconcileSessions(server.deps)
   await first.reaches(body.session_id, 'running')
   const after = await timeline(body.session_id)
@@ -269,8 +269,7 @@ test('says that the operator stopped it, and that its last changes may not be sa
   await first.deps.sessions.close({ endsSandboxes: true })
   delete first.driver.options.answerMs
   await letDie(first.deps)
-  const last = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(last)
+  const last = await anotherServer()
   await reconcileSessions(last.deps)
   const { error } = await first.reaches(sessionId, 'stopped')
   expect(error).toStartWith('It was stopped by `svc self-host stop --sessions`.')
@@ -300,8 +299,7 @@ test('keeps the end of a turn when it is stopped twice at once', async () => {
   const finish = await atWork()
   await leave()
   finish()
-  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(server)
+  const server = await anotherServer()
   const asked = Promise.withResolvers<void>()
   const health = Promise.withResolvers<void>()
   first.driver.options.around = async (path, answer) => {
@@ -331,8 +329,7 @@ test('is stopped also when a secret of its sandbox cannot be opened', async () =
   await leave()
   const of = { projectId: first.project.project_id, sessionId }
   await insertGiven(first.deps.db, of, [{ name: 'KEY', version: 1, sealed: Buffer.from('damaged') }])
-  const server = await secondServer(first, {}, { sandboxes: first.deps.sandboxes })
-  next.push(server)
+  const server = await anotherServer()
   expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
   expect(await first.session(sessionId)).toMatchObject({
     status: 'stopped',

@@ -23,12 +23,12 @@ import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
 import { countLostStart, lostLately, lostMax } from './lost-lately.ts'
-import { mayStartHere } from './may-start-here.ts'
+import { isElsewhere, mayStartHere } from './may-start-here.ts'
 import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { publishSession } from '../publish-session.ts'
-import { isRunElsewhere, sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
+import { sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
 import { recordEnd } from './end-generation.ts'
 
 const starting = 'the session was starting'
@@ -198,14 +198,12 @@ export class SessionReconciler implements SessionRunner {
     const session = await getSessionById(this.#deps.db, sessionId)
     if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
-    const of = { instanceId: this.#deps.instanceId, staleSeconds: this.#deps.heartbeat.deadAfterSeconds() }
-    const isElsewhere = await isRunElsewhere(this.#deps.db, session, of)
     if (session.desired === 'stopped') {
-      if (!isElsewhere && !this.#closed) await this.#adoptToStop(session)
+      if (!this.#closed) await this.#adoptToStop(session)
       return this.#stopAsRequested(session)
     }
     // The sandbox may have been left to the next server already.
-    if (this.#closed || isElsewhere) return
+    if (this.#closed || (await isElsewhere(this.#deps, session))) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)
   }
@@ -401,7 +399,7 @@ export class SessionReconciler implements SessionRunner {
   async #adoptToStop(session: SessionWithSandbox): Promise<void> {
     const { session_id: sessionId, status } = session
     if (status !== 'running' || this.#attached.has(sessionId)) return
-    if (!(await mayEndUnread(this.#deps, session))) return
+    if ((await isElsewhere(this.#deps, session)) || !(await mayEndUnread(this.#deps, session))) return
     await this.#adopt(session, AbortSignal.timeout(silentMs)).catch(endsUnread(this.#deps, sessionId))
     const attached = this.#attached.get(sessionId)
     if (attached !== undefined) attached.isLeaving = true
