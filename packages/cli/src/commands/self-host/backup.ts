@@ -9,6 +9,7 @@ import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
+import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
 interface Missing {
@@ -327,9 +328,4 @@ function progressIn(line: string): string {
   const at = JSON.parse(line) as { phase: keyof typeof phases; name: string; done: number; of: number }
   if (at.phase === 'waiting') return `${phases.waiting} ${at.name}`
   return `${phases[at.phase]}: ${at.name} (${at.done + 1} of ${at.of})`
-}
-
-function count(number: number, noun: string): string {
-  const plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
-  return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`
 }

@@ -3,6 +3,7 @@ import { quote } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { Outage } from '../../event-stream.ts'
+import { count } from '../../terminal/count.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 
@@ -215,7 +216,7 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const { projects, copies_to_move: copies = 0 } = server
     // Without the server, its copies are made at others from their homes.
     if (projects === 0 && (copies === 0 || !server.running)) return
-    const left = projects > 0 ? count(projects, 'project', 'projects') : count(copies, 'copy', 'copies')
+    const left = projects > 0 ? count(projects, 'project') : count(copies, 'copy')
     if (!server.draining) throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${left}.`)
     const takers = servers.filter((each) => each.name !== name && each.running && each.keeps_projects && !each.draining)
     // The home of a project cannot keep its copy, too.
@@ -240,8 +241,4 @@ function unable(
     hint: 'Start it, or take it over if it is gone for good. It stays drained until then.',
     next: [next(`svc self-host take-over ${name}`)],
   })
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`
 }
