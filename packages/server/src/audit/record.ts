@@ -2,6 +2,7 @@ import { describeActor } from '../auth/credentials.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { RawBuilder } from 'kysely'
 import { insertPerRow } from '../db/insert-per-row.ts'
+import { hasRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 
 export interface AuditEvent {
@@ -34,14 +35,8 @@ export async function isAudited(
   db: DbOrTransaction,
   { project_id, action, object_id }: Pick<AuditEvent, 'project_id' | 'action' | 'object_id'>,
 ): Promise<boolean> {
-  const found = await db
-    .selectFrom('audit_events')
-    .select('event_id')
-    .where('project_id', '=', project_id)
-    .where('action', '=', action)
-    .where('object_id', '=', object_id)
-    .executeTakeFirst()
-  return found !== undefined
+  const rows = db.selectFrom('audit_events').where('project_id', '=', project_id)
+  return hasRow(rows.where('action', '=', action).where('object_id', '=', object_id).select('event_id'))
 }
 
 /** A row for each changed row, in the statement that changes them. */

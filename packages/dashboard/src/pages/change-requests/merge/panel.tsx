@@ -155,10 +155,11 @@ function ReadyToLand({ cr, landing }: Shown) {
 
 function titleOf(cr: ChangeRequest, { preview, refusal, confirms, checks }: Landing): string {
   if (isDraft(cr)) return 'Draft'
-  if (refusal === null && preview?.is_up_to_date === true) return 'Nothing to merge'
-  if (refusal === null && verificationFailureOf(checks ?? null) !== null)
+  if (refusal === null) {
+    if (preview?.is_up_to_date === true) return 'Nothing to merge'
+    if (verificationFailureOf(checks ?? null) === null) return 'Ready to land'
     return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
-  if (refusal === null) return 'Ready to land'
+  }
   if (refusal.isWaiting) return 'Checking…'
   const isUnconfirmed = confirms.some(({ isTicked }) => !isTicked)
   return preview?.can_merge === true && isUnconfirmed ? 'Needs your confirmation' : 'Not ready to land'
