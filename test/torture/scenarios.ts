@@ -15,6 +15,8 @@ export interface Scenario {
     | 'moves'
     | 'copies'
     | 'databases'
+    /** change-requests/branches/delete-merged.test.ts. */
+    | 'branches'
     /** test/e2e/backup.test.ts, backup-kill.test.ts, bucket-backup.test.ts and file-backup.test.ts. */
     | 'backups'
   /** The other failpoints that lead here. */
@@ -130,6 +132,8 @@ export const scenarios: Record<string, Scenario> = {
   'restore.after_rows': { by: 'backups' },
   'restore.before_commit': { by: 'backups' },
   'restore.after_repositories': { by: 'backups' },
+  'branches.after_claim': { by: 'branches' },
+  'branches.after_refs': { by: 'branches' },
   'database.after_copy': { by: 'databases' },
   'database.after_mark': { by: 'databases' },
   'database.after_tables': { by: 'databases' },

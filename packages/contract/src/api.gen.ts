@@ -3157,7 +3157,7 @@ export interface components {
         };
         KeptRows: {
             /** @enum {string} */
-            kind: "events" | "deliveries" | "checks" | "deploys" | "firings" | "transcripts" | "audit";
+            kind: "events" | "deliveries" | "checks" | "deploys" | "firings" | "transcripts" | "branches" | "audit";
             /** @description The variable of the server that sets the period, such as SVC_KEEP_EVENTS. */
             setting: string;
             /** @description Older rows are deleted. Null: never. */
@@ -3661,6 +3661,8 @@ export interface components {
             asleep_since?: string | null;
             /** @description The messages before this time were deleted, as old as the operator keeps them. Null: none were. */
             transcript_deleted_at?: string | null;
+            /** @description When the server deleted the branch, because it was merged for as long as the operator keeps merged branches. A restart creates it again from the base branch. Null: it did not. Older servers omit it. */
+            branch_deleted_at?: string | null;
         };
         TurnError: {
             code: string;
@@ -4717,7 +4719,7 @@ export interface components {
             head_commit_sha: string | null;
             merge_commit_sha: string | null;
             origin_session_id: string | null;
-            /** @description For `updated`: the fields that changed, of `head`, `title`, `description`, `metadata` and `reviews`. */
+            /** @description For `updated`: the fields that changed, of `head`, `head_branch`, `title`, `description`, `metadata` and `reviews`. `head_branch`: the head branch was deleted after the merge. */
             changed?: string[];
             /** @description For `conflicted`: the first paths that conflict. */
             conflicts?: string[];

@@ -40,7 +40,7 @@ export function paceOf({ minutes, restartMinutes }: { minutes: number; restartMi
 
 /** For as long as the shortest of the periods for which the server keeps rows. */
 const kept = Object.fromEntries(
-  ['EVENTS', 'DELIVERIES', 'CHECKS', 'DEPLOYS', 'FIRINGS', 'TRANSCRIPTS', 'AUDIT'].map((kind) => [
+  ['EVENTS', 'DELIVERIES', 'CHECKS', 'DEPLOYS', 'FIRINGS', 'TRANSCRIPTS', 'BRANCHES', 'AUDIT'].map((kind) => [
     `SVC_KEEP_${kind}`,
     '7d',
   ]),

@@ -55,6 +55,10 @@ export const settings: Readonly<Record<string, Setting>> = {
     summary: 'How long the server keeps conversations of sessions that rest: 90d, or forever',
     example: 'forever',
   },
+  SVC_KEEP_BRANCHES: {
+    summary: 'How long the server keeps branches of sessions after their merge: 90d, or forever',
+    example: 'forever',
+  },
   SVC_KEEP_AUDIT: { summary: 'How long the server keeps the audit log: 90d, or forever', example: 'forever' },
   SVC_MASTER_KEY_FILE: { summary: 'File of the master key, which encrypts secrets', example: '/srv/master.key' },
   DATABASE_URL: {

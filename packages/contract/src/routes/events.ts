@@ -32,7 +32,9 @@ const changeRequestData = named('ChangeRequestEventData', {
   changed: z
     .array(z.string())
     .optional()
-    .describe('For `updated`: the fields that changed, of `head`, `title`, `description`, `metadata` and `reviews`.'),
+    .describe(
+      'For `updated`: the fields that changed, of `head`, `head_branch`, `title`, `description`, `metadata` and `reviews`. `head_branch`: the head branch was deleted after the merge.',
+    ),
   conflicts: z.array(z.string()).optional().describe('For `conflicted`: the first paths that conflict.'),
   review: z
     .object({ review_id: uuid, comments: z.number().int(), session_id: uuid.nullable() })

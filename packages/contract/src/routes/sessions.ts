@@ -100,6 +100,12 @@ export const session = named('Session', {
     .nullable()
     .optional()
     .describe('The messages before this time were deleted, as old as the operator keeps them. Null: none were.'),
+  branch_deleted_at: timestamp
+    .nullable()
+    .optional()
+    .describe(
+      'When the server deleted the branch, because it was merged for as long as the operator keeps merged branches. A restart creates it again from the base branch. Null: it did not. Older servers omit it.',
+    ),
 })
 export type Session = z.infer<typeof session>
 

@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { named, route, timestamp, uuid } from '../route.ts'
 
 /** The server deletes old rows of these kinds. Operators see them in this order. */
-export const retentionKinds = ['events', 'deliveries', 'checks', 'deploys', 'firings', 'transcripts', 'audit'] as const
+export const retentionKinds = [
+  'events',
+  'deliveries',
+  'checks',
+  'deploys',
+  'firings',
+  'transcripts',
+  'branches',
+  'audit',
+] as const
 export type RetentionKind = (typeof retentionKinds)[number]
 
 const bytes = z.number().int().nonnegative()

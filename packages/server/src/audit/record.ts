@@ -45,8 +45,21 @@ export function auditPerRow(caller: Caller, event: AuditEvent, of: string): RawB
 }
 
 /** An act of the operator: a process that reads the master key's file and reaches the database, without a token. */
-export async function recordOperatorAudit(db: DbOrTransaction, event: AuditEvent): Promise<void> {
-  const actor = { actor_kind: 'operator', actor_user_id: null, token_id: null, session_id: null }
+export function recordOperatorAudit(db: DbOrTransaction, event: AuditEvent): Promise<void> {
+  return recordWithoutUser(db, 'operator', event)
+}
+
+/** An act of the server by itself, as its settings say. */
+export function recordServiceAudit(db: DbOrTransaction, event: AuditEvent): Promise<void> {
+  return recordWithoutUser(db, 'service', event)
+}
+
+async function recordWithoutUser(
+  db: DbOrTransaction,
+  actor_kind: 'operator' | 'service',
+  event: AuditEvent,
+): Promise<void> {
+  const actor = { actor_kind, actor_user_id: null, token_id: null, session_id: null }
   await db
     .insertInto('audit_events')
     .values({ ...actor, request_id: null, address: null, ...eventColumns(event) })

@@ -16,6 +16,7 @@ const defaults: KeepDays = {
   deploys: 90,
   firings: 90,
   transcripts: 365,
+  branches: null,
   audit: null,
 }
 

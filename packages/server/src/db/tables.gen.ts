@@ -634,6 +634,7 @@ export interface Schema {
     continues_session_id: string | null
     continues_message_id: string | null
     start_sha: string | null
+    branch_deleted_at: Timestamp | null
   }
   projects: {
     project_id: string
@@ -795,6 +796,14 @@ export interface Schema {
     bytes: number
     content: Buffer
     created_at: Now
+  }
+  session_branches: {
+    project_id: string
+    branch: string
+    made_at: Now
+    looked_at: Timestamp | null
+    deleting_at: Timestamp | null
+    refusal: string | null
   }
   session_messages: {
     session_id: string

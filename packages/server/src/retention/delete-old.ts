@@ -1,10 +1,10 @@
-/** Deletes rows that only look back, once they are as old as the operator's settings say. */
+/** Deletes what only looks back, once it is as old as the operator's settings say. */
 import { type RetentionKind, retentionKinds } from '@svc/contract'
 import { deleteOldDeploys } from '../apps/store.ts'
 import { deleteOldAudit } from '../audit/retention-store.ts'
+import { type DeleteMergedDeps, deleteMergedBranches } from '../change-requests/branches/delete-merged.ts'
 import { deleteOldRuns } from '../checks/store.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import type { Deps } from '../deps.ts'
 import { deleteOldEvents } from '../events/store.ts'
 import type { Job } from '../scheduler/loop.ts'
 import { deleteOldTranscripts } from '../sessions/conversation/retention-store.ts'
@@ -12,7 +12,7 @@ import { deleteOldSlots } from '../triggers/store.ts'
 import { deleteOldDeliveries } from '../webhooks/store.ts'
 
 /** Each deletes a limited number per call, the oldest first. */
-const deletions: Record<RetentionKind, (db: DbOrTransaction, days: number) => Promise<void>> = {
+const deletions: Record<Exclude<RetentionKind, 'branches'>, (db: DbOrTransaction, days: number) => Promise<void>> = {
   events: deleteOldEvents,
   deliveries: deleteOldDeliveries,
   checks: deleteOldRuns,
@@ -22,12 +22,14 @@ const deletions: Record<RetentionKind, (db: DbOrTransaction, days: number) => Pr
   audit: deleteOldAudit,
 }
 
-export function retentionJobs({ db, config }: Pick<Deps, 'db' | 'config'>): Job[] {
-  return retentionKinds.flatMap((kind) => {
-    const days = config.keepDays[kind]
+export function retentionJobs(deps: DeleteMergedDeps): Job[] {
+  return retentionKinds.flatMap((kind): Job[] => {
+    const days = deps.config.keepDays[kind]
     if (days === null) return []
-    return [
-      { name: `delete old ${kind}`, scope: 'any server', everyMs: 600_000, run: () => deletions[kind](db, days) },
-    ] satisfies Job[]
+    const job = { name: `delete old ${kind}`, everyMs: 600_000 }
+    // Branches are in the repository, at the home of the project.
+    if (kind === 'branches')
+      return [{ ...job, scope: 'home', run: (signal) => deleteMergedBranches(deps, days, signal) }]
+    return [{ ...job, scope: 'any server', run: () => deletions[kind](deps.db, days) }]
   })
 }

@@ -13,6 +13,7 @@ const tables: Record<RetentionKind, { names: [string, ...string[]]; age: string 
   deploys: { names: ['app_deploys', 'app_log_chunks'], age: 'created_at' },
   firings: { names: ['trigger_slots'], age: 'created_at' },
   transcripts: { names: ['session_messages', 'session_attachments', 'session_prompts'], age: 'created_at' },
+  branches: { names: ['session_branches'], age: 'made_at' },
   audit: { names: ['audit_events'], age: 'at' },
 }
 

@@ -14,7 +14,12 @@ interface Storage {
 }
 
 const oldRows = 2_000
-const keepDays = { events: 10, deliveries: 10, checks: 10, deploys: 10, firings: 10, transcripts: 10, audit: 10 }
+const keepDays = {
+  ...{ events: 10, deliveries: 10, checks: 10, deploys: 10, firings: 10, transcripts: 10, audit: 10 },
+  // Branches are in change-requests/branches/delete-merged.test.ts.
+  branches: null,
+}
+const kinds = retentionKinds.filter((kind) => kind !== 'branches')
 
 let app: SessionApp
 
@@ -103,7 +108,7 @@ test('old rows of each kind are deleted and young ones stay, which the operator 
   const before = await storage()
   const isOld = (at: string | null) => at !== null && Date.parse(at) < Date.now() - 10 * 86_400_000
   expect(before.kept.map(({ kind, keep_days, oldest_at }) => [kind, keep_days, isOld(oldest_at)])).toEqual(
-    retentionKinds.map((kind) => [kind, 10, true]),
+    retentionKinds.map((kind) => [kind, keepDays[kind], kind !== 'branches']),
   )
   expect(before.projects[0]!.transcript_bytes).toBeGreaterThan(0)
 
@@ -117,7 +122,7 @@ test('old rows of each kind are deleted and young ones stay, which the operator 
 
   const sizes = (found: Storage) => Object.fromEntries(found.kept.map(({ kind, bytes }) => [kind, bytes]))
   // The old rows of the audit log are at its beginning, so their space is only used again.
-  const smaller = retentionKinds.filter((kind) => kind !== 'audit')
+  const smaller = kinds.filter((kind) => kind !== 'audit')
   const after = await until(
     'the space to come back, which a vacuum leaves to the next one beside a reader',
     async () => {
@@ -126,7 +131,7 @@ test('old rows of each kind are deleted and young ones stay, which the operator 
       return smaller.every((kind) => sizes(found)[kind]! < sizes(before)[kind]!) ? found : null
     },
   )
-  for (const kind of retentionKinds) {
+  for (const kind of kinds) {
     expect(after.kept.find((each) => each.kind === kind)!.rows).toBeLessThan(oldRows)
   }
   expect(after.database_bytes).toBeLessThan(before.database_bytes)
@@ -149,7 +154,8 @@ test('a session whose transcript is deleted says so, and is otherwise whole', as
 
 test('nothing is deleted for ever, and a setting that is no such time is refused with the reason', () => {
   const forever = Object.fromEntries(retentionKinds.map((kind) => [`SVC_KEEP_${kind.toUpperCase()}`, 'forever']))
-  expect(retentionJobs({ db: app.deps.db, config: { ...app.deps.config, ...parseConfig(forever) } })).toEqual([])
+  expect(retentionJobs({ ...app.deps, config: { ...app.deps.config, ...parseConfig(forever) } })).toEqual([])
+  expect(parseConfig({}).keepDays).toMatchObject({ audit: null, branches: null })
   expect(parseConfig({ SVC_KEEP_EVENTS: '26w' }).keepDays).toMatchObject({ events: 182, transcripts: 365, audit: null })
   for (const text of ['0', '3d', '36h', 'never', '90'])
     expect(() => parseConfig({ SVC_KEEP_AUDIT: text })).toThrow(

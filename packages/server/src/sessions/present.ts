@@ -51,6 +51,7 @@ export function presentSession(
     waiting_for: row.is_waiting ? 'person' : null,
     asleep_since: row.status === 'running' ? row.asleep_since : null,
     transcript_deleted_at: row.transcript_deleted_at,
+    branch_deleted_at: row.branch_deleted_at,
   }
 }
 

@@ -231,6 +231,17 @@ describe('svc sessions', () => {
     expect(stdout).toMatch(new RegExp(`continues:\\s+session ${other.session_id}`))
   })
 
+  test('info, restart and rm say that the merged branch was deleted, and where a restart begins', async () => {
+    const deleted = aSession({ status: 'stopped', branch_deleted_at: at })
+    await using service = startService({ getSession: () => deleted, restartSession: () => deleted })
+    const shown = await svc(['sessions', 'info', ids.session], { service, env, terminal: true })
+    expect(shown.stdout).toContain('10 minutes ago, after its merge; a restart creates it again from main')
+    const restarted = await svc(['sessions', 'restart', ids.session], { service, env })
+    expect(restarted.stderr).toContain('Its branch was deleted after its merge, so it starts again from main.')
+    const removed = await svc(['sessions', 'rm', ids.session, '--yes'], { service, env })
+    expect([removed.code, removed.stderr]).toEqual([0, expect.not.stringContaining('stays')])
+  })
+
   test('what was not pushed is shown by info and ls, with the way to get it back', async () => {
     const saved = { saved_at: at, commit: sha('c'), base: sha('b'), generation: 1, files: 3, unpushed_commits: 1 }
     await using service = startService({

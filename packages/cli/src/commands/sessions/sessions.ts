@@ -92,6 +92,13 @@ export function printSession({ out }: Context, session: Session): void {
     ],
     ['refresh', refreshWords(session)],
     ['branch', session.branch_name],
+    // An older server omits it.
+    [
+      'branch deleted',
+      session.branch_deleted_at == null
+        ? null
+        : `${out.time(session.branch_deleted_at)}, after its merge; a restart creates it again from ${session.base_ref}`,
+    ],
     ['base ref', session.base_ref],
     ['agent', session.agent_name],
     ['model', session.model],

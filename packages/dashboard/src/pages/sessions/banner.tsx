@@ -14,6 +14,8 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const unfinished = isStillApplied(session, saved) ? null : unfinishedOf(session, saved)
   if (status === 'failed') return <Failed session={session} unfinished={unfinished} />
   if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} />
+  if (session.branch_deleted_at != null && status === 'stopped')
+    return <BranchDeleted session={session} at={session.branch_deleted_at} />
   if (error !== null) return <Notice tone="neutral" title={error} />
   // The conversation has the reason of a failed turn, too.
   const isPending = refresh !== null && (refresh.status !== 'done' || refresh.needs_restart.length > 0)
@@ -25,6 +27,22 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
       </Notice>
     )
   return status === 'running' && refresh !== null ? <Refreshed refresh={refresh} /> : null
+}
+
+function BranchDeleted({ session, at }: { session: Session; at: string }) {
+  return (
+    <Notice
+      tone="neutral"
+      title="The branch of this session was merged, then deleted"
+      action={<Restart session={session} />}
+    >
+      {session.error !== null && <p>{session.error}</p>}
+      <p>
+        Deleted <Time at={at} />. Restart the session or send a prompt. It starts again from {session.base_ref}, which
+        has the merged work.
+      </p>
+    </Notice>
+  )
 }
 
 type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
@@ -53,7 +71,10 @@ function isStillApplied(
 function Failed({ session, unfinished }: { session: Session; unfinished: Saved | null }) {
   return (
     <Notice tone="bad" title={session.error ?? 'The session failed'} action={<Restart session={session} />}>
-      <p>Restart the session or send a prompt. It starts again from its branch.</p>
+      <p>
+        Restart the session or send a prompt. It starts again from{' '}
+        {session.branch_deleted_at == null ? 'its branch' : `${session.base_ref}, since its merged branch was deleted`}.
+      </p>
       {unfinished !== null && <p>{amountOf(unfinished)} saved. You can restore the work after the restart.</p>}
     </Notice>
   )

@@ -9,6 +9,7 @@ import { openRepository, unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { auditOf } from '../audit.ts'
 import { refuseAliasAsBase } from '../alias-as-base.ts'
+import { holdBranchesOf } from './hold-branches.ts'
 import { type ChangeRequestRow, getChangeRequests, insertChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
@@ -36,6 +37,7 @@ export async function openChangeRequest(
   const tips = await resolveTips(deps, { project, head_ref, base_ref, signal: input.signal })
   await failpoint('open.after_tips')
   const made = await deps.db.transaction().execute(async (trx) => {
+    await holdBranchesOf(trx, { project_id: project.project_id, head_ref, base_ref })
     const row = await insertChangeRequest(trx, {
       cr_id: input.crId,
       account_id: project.account_id,

@@ -6,6 +6,7 @@ import { auditOf } from '../audit.ts'
 import { requireMove } from '../moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
+import { holdBranchesOf } from './hold-branches.ts'
 
 /** The next read refreshes its tips. */
 export async function reopenChangeRequest(
@@ -16,6 +17,7 @@ export async function reopenChangeRequest(
   return deps.db.transaction().execute(async (trx) => {
     const cr = await lockChangeRequest(trx, found.project_id, found.cr_id)
     requireMove('reopen', cr)
+    await holdBranchesOf(trx, cr)
     const after = await updateChangeRequest(
       trx,
       cr.cr_id,

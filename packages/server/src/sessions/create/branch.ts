@@ -1,9 +1,14 @@
 import { ServiceError } from '@svc/contract'
 import { createBranch, readTips, type Repository } from '@svc/git'
+import { withLock } from '../../db/lock.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps, recordMissing } from '../../projects/acknowledge.ts'
 import type { Homed } from '../../projects/home-store.ts'
 import { unreachable } from '../../projects/repository.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { type SessionRow, updateSession } from '../store.ts'
+import { recordBranch } from './branch-store.ts'
 
 export async function baseTip(repository: Repository, baseRef: string): Promise<string> {
   const tips = await readTips(repository, [baseRef], {})
@@ -29,11 +34,29 @@ interface OfProject {
   repository: Repository
 }
 
+/** Held by the server that deletes merged branches of the project. */
+export const deletionLock = (projectId: string) => `delete branches ${projectId}`
+
 /** Creates the branch of a session unless it exists. An existing branch may hold work, so it stays unchanged. */
 export async function ensureSessionBranch(
+  deps: BranchDeps & Pick<Deps, 'locks'>,
+  { project, repository }: OfProject & { project: ProjectRow },
+  session: Pick<SessionRow, 'session_id' | 'branch_name' | 'base_ref' | 'start_sha' | 'branch_deleted_at'>,
+): Promise<void> {
+  if (session.branch_deleted_at === null) return ensureBranch(deps, { project, repository }, session)
+  // It was merged and then deleted, or is being deleted at this moment: it begins where its base is now.
+  await withLock(deps, deletionLock(project.project_id), async () => {})
+  const found = await readTips(repository, [session.base_ref], {})
+  const isBaseGone = found.kind === 'tips' && !found.tips.has(session.base_ref)
+  const base_ref = isBaseGone ? project.default_branch : session.base_ref
+  await ensureBranch(deps, { project, repository }, { ...session, base_ref, start_sha: null })
+  await updateSession(deps.db, session.session_id, { branch_deleted_at: null, start_sha: null })
+}
+
+async function ensureBranch(
   deps: BranchDeps,
   { project, repository }: OfProject,
-  session: { branch_name: string; base_ref: string; start_sha: string | null },
+  session: Pick<SessionRow, 'branch_name' | 'base_ref' | 'start_sha'>,
 ): Promise<void> {
   const tips = await readTips(repository, [session.branch_name], {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
@@ -54,8 +77,10 @@ export async function cutSessionBranch(
   if (repository.remote === null) await deps.replicas.send(project, repository, [cut.sha])
   const outcome = await createBranch(repository, cut)
   const refs = [{ ref: `refs/heads/${cut.branch}`, old: null }]
-  if (repository.remote === null && outcome.kind === 'created')
-    await acknowledge(deps, { project, store: repository, refs }, async () => {})
+  // Another caller may have made an existing one, so it is never deleted.
+  const record = (db: DbOrTransaction) => recordBranch(db, { project_id: project.project_id, branch: cut.branch })
+  if (outcome.kind === 'created' && repository.remote !== null) await record(deps.db)
+  else if (outcome.kind === 'created') await acknowledge(deps, { project, store: repository, refs }, record)
   switch (outcome.kind) {
     case 'created':
     case 'exists':

@@ -25,6 +25,7 @@ export type ProvisionDeps = Pick<
   | 'config'
   | 'keyring'
   | 'localLocks'
+  | 'locks'
   | 'redaction'
   | 'now'
   | 'newId'

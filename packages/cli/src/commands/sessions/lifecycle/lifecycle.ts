@@ -40,8 +40,11 @@ export const restart = command({
     const at = await sessionAt(ctx, args.id)
     let session = await at.post('/restart', { body: flags.agent === undefined ? undefined : { agent: flags.agent } })
     const { out } = ctx
+    const { branch_deleted_at: deletedAt, base_ref: base } = session
     if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, at)
     out.done(session, 'Restarted ', bold(session.name), `  ${shortId(session.session_id, out.terminal)}`)
+    // An older server omits it.
+    if (deletedAt != null) out.note(`Its branch was deleted after its merge, so it starts again from ${base}.`)
     if (!out.json) await printContinuation(ctx, at, session)
   },
 })
@@ -116,6 +119,6 @@ export const rm = command({
     })
     await at.delete('')
     ctx.out.done({ session_id: at.id, removed: true }, 'Deleted ', bold(session.name))
-    ctx.out.note(`The branch ${session.branch_name} stays.`)
+    if (session.branch_deleted_at == null) ctx.out.note(`The branch ${session.branch_name} stays.`)
   },
 })
