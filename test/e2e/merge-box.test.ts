@@ -162,7 +162,7 @@ test.skipIf(!browserPath)(
     const other = await propose('three', { 'd.txt': 'd\n' }, 'The third')
     await show(other)
     await mergeButton().click()
-    await page.getByText('was not deleted.').first().waitFor(slow)
+    await page.getByText(/ merged this into main as/).waitFor(slow)
 
     await show(first)
     await page.getByText('a merge commit adds').waitFor(slow)
@@ -174,7 +174,7 @@ test.skipIf(!browserPath)(
     await page.getByLabel('Merge commit message').fill('Take the first\n\nIt is better.')
     await picture('collides')
     await mergeButton().click()
-    await page.getByText('was not deleted.').first().waitFor(slow)
+    await page.getByText(/ merged this into main as/).waitFor(slow)
     expect(await mainSays('%B')).toStartWith('Take the first\n\nIt is better.')
 
     // The colliding change request conflicts now, and shows its files, what to do, and why the button is off.
@@ -226,7 +226,7 @@ test.skipIf(!browserPath)(
     const head = await git(clone, 'rev-parse', 'moving')
     await page.getByText(head.slice(0, 10)).first().waitFor(slow)
     await mergeButton().click()
-    await page.getByText('was not deleted.').first().waitFor(slow)
+    await page.getByText(/ merged this into main as/).waitFor(slow)
   },
   120_000,
 )
@@ -238,7 +238,7 @@ test.skipIf(!browserPath)(
     const number = await propose('empty', { 'f.txt': 'f\n' })
     await show(number)
     await mergeButton().click()
-    await page.getByText('was not deleted.').first().waitFor(slow)
+    await page.getByText(/ merged this into main as/).waitFor(slow)
     const again = await server.json<{ number: number }>([
       ...['cr', 'open', '--title', 'Again', '--head', 'empty', '--project', project.project_id],
     ])

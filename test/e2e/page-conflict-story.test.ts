@@ -86,7 +86,7 @@ test.skipIf(!browserPath)(
     // The state that the page shows without a reload after the agent pushed.
     await page.getByText('Merges cleanly').waitFor({ timeout: slow })
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('was not deleted.').first().waitFor()
+    await page.getByText(/ merged this into main as/).waitFor()
     await git(clone, 'fetch', '--quiet', gatewayOf(server, project), 'main')
     expect(await git(clone, 'show', 'FETCH_HEAD:plan.md')).toBe('Plant beans.\nWater them.\nWait a week, or a month.')
     expect(complaints).toEqual([])

@@ -65,7 +65,7 @@ test.skipIf(!browserPath)(
       .getByText('This server was restored and is read-only', { exact: true })
       .waitFor({ ...slow, state: 'detached' })
     await merge.click()
-    await page.getByText('The branch retry was not deleted.').waitFor(slow)
+    await page.getByText(/ merged this into main as/).waitFor(slow)
     expect(complaints).toEqual([])
   },
 )

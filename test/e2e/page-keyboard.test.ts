@@ -96,7 +96,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Why three?').waitFor()
     await tabTo(/^Merge into main$/)
     await page.keyboard.press('Enter')
-    await page.getByText('was not deleted.').first().waitFor()
+    await page.getByText(/ merged this into main as/).waitFor()
     expect(complaints).toEqual([])
   },
   180_000,
@@ -123,7 +123,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('was not deleted.').first().waitFor()
+    await page.getByText(/ merged this into main as/).waitFor()
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'merged-by-thumb-360.png') })
     expect(complaints).toEqual([])

@@ -123,7 +123,7 @@ test.skipIf(!browserPath)(
     await page.goBack()
     await page.getByText('resolved', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('was not deleted.').first().waitFor()
+    await page.getByText(/ merged this into main as/).waitFor()
     await git(seed, 'pull', '--quiet', gatewayOf(server, project!), 'main')
     expect(await Bun.file(join(seed, 'plan.md')).text()).toBe('Plant sweet peas.\nWater them.\nWait.\n')
 

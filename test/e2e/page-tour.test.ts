@@ -31,7 +31,7 @@ test.skipIf(!browserPath)(
       await page.setViewportSize(wide)
       await pressTabTo(page, /^Merge into main/)
       await page.keyboard.press('Enter')
-      await page.getByText('was not deleted.').first().waitFor(slow)
+      await page.getByText(/ merged this into main as/).waitFor(slow)
       const file = await server.api('/v1/projects/svc-tour/file?path=index.html')
       expect(((await file.json()) as { content: string }).content).toContain('Hello from a scripted session.')
 

@@ -85,7 +85,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Why?').waitFor()
     await page.getByText('No new commits since this review.').waitFor()
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('The branch work was not deleted.').waitFor()
+    await page.getByText(/ merged this into main as/).waitFor()
     const merged = await server.json<{ change_requests: { number: number }[] }>([
       ...['cr', 'ls', '--status', 'merged', '--project', project.project_id],
     ])

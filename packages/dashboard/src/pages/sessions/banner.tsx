@@ -31,11 +31,7 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
 
 function BranchDeleted({ session, at }: { session: Session; at: string }) {
   return (
-    <Notice
-      tone="neutral"
-      title="The branch of this session was merged, then deleted"
-      action={<Restart session={session} />}
-    >
+    <Notice tone="neutral" title="The branch of this session was merged, then deleted">
       {session.error !== null && <p>{session.error}</p>}
       <p>
         Deleted <Time at={at} />. Restart the session or send a prompt. It starts again from {session.base_ref}, which

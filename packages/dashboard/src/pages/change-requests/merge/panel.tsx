@@ -54,8 +54,7 @@ function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) 
               <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged this into{' '}
               <code className="font-mono">{cr.base_ref}</code> as{' '}
               {cr.merge_commit_sha !== null && <CommitLink sha={cr.merge_commit_sha} />}{' '}
-              {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
-              <code className="font-mono break-all">{cr.head_ref}</code> was not deleted.
+              {cr.merged_at !== null && <Time at={cr.merged_at} />}.
             </p>
           </PanelSection>
           <ChecksSection cr={cr} landing={landing} />
