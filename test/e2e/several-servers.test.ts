@@ -393,7 +393,7 @@ test(
       if (move?.phase === 'failed') throw new Error(JSON.stringify(move))
       return server === to && move?.phase === 'done'
     }).catch(async (error: Error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(await inProject<Home>('GET', '/home'))}`)
+      throw new Error(`${error.message}: ${JSON.stringify(await inProject<Home>('GET', '/home'))}\n${warnings()}`)
     })
     // Its reader connects again, to the new home.
     await streamed
@@ -402,7 +402,7 @@ test(
       if (read.status !== 'running' && read.status !== 'provisioning') throw new Error(JSON.stringify(read))
       return read.status === 'running' ? read : null
     })
-    expect(after.sandbox.generation).toBe(before.sandbox.generation + 1)
+    expect(after.sandbox.generation, warnings()).toBe(before.sandbox.generation + 1)
     const hasFile = 'for i in $(seq 300); do test -f left.txt && break; sleep 0.1; done'
     await inProject('POST', `/sessions/${session}/prompt`, {
       text: script(`${hasFile}; cat left.txt && echo moved-$((40 + 5))`),
@@ -413,6 +413,12 @@ test(
   },
   4 * minute,
 )
+
+/** What the servers logged as wrong so far. */
+function warnings(): string {
+  const isWarning = (line: string) => /"level":(40|50|60)/.test(line)
+  return servers.flatMap(({ output }) => output.split('\n').filter(isWarning)).join('\n')
+}
 
 /** A server may also cut the stream. */
 function cutOff(): string {
