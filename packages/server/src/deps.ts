@@ -148,6 +148,8 @@ export interface RepositoryReplicas {
 
 export interface HowToSend {
   waitMs?: number
+  /** When the change began to wait, for its turn too, by `performance.now()`. Now by default. */
+  since?: number
   /** The new commits among the given ones, and the files with all that they need beside what the refs have. Null: unknown. */
   files?: { commits: string[]; read: () => Promise<StoreFile[] | null> }
 }

@@ -79,13 +79,30 @@ async function judgeCopy(
   // An emptied mirror has notes of refs whose commits its host has.
   const noted = await notedKeptRefs(dir)
   const now = new Map([...noted, ...[...followed.values()].filter(isHere)].map(({ ref, sha }) => [ref, sha]))
-  const missing = missingOf(await lastValues(deps.db, project.project_id), now)
+  const acknowledged = await lastValues(deps.db, project.project_id)
+  const missing = missingOf(
+    acknowledged.filter((change) => !wasReplaced(change, { mark, copy: followed.get(change.ref), isHere })),
+    now,
+  )
   for (const { ref, sha } of followed.values())
     if (damaged.has(sha) && !missing.some((one) => one.ref === ref))
       missing.push({ ref, acknowledged: sha, copy: null })
   const isWhole = isWholeLog(changes, { after: mark.seq, upTo })
   const isStale = !isWhole || (mark.epoch !== project.home_epoch && !(await recordsRefs(deps, project)))
   return { dir, mark, missing, isStale, values, seq: upTo }
+}
+
+const workPrefix = 'refs/svc/wip/'
+
+/**
+ * A save of unfinished work moves its ref before it is recorded, which fails while the copy cannot be written, and a session
+ * that ends then never records it. A copy that was made since has the newer save, as its home has.
+ */
+function wasReplaced(
+  { ref, seq }: { ref: string; seq: number },
+  { mark, copy, isHere }: { mark: ReplicaMark; copy: RefValue | undefined; isHere: (value: RefValue) => boolean },
+): boolean {
+  return ref.startsWith(workPrefix) && seq <= mark.seq && copy !== undefined && isHere(copy)
 }
 
 const shasOf = (values: RefValue[]) => values.map(({ sha }) => sha)

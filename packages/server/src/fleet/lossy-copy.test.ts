@@ -1,5 +1,6 @@
 /** A copy that lies behind is never used for a take-over without saying so. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -74,6 +75,38 @@ test('a copy from before changes that the log has forgotten is taken only with c
   const taken = await takeOver(fleet, bob, 'ada', { accept_loss: true })
   expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', is_stale: true }])
   expect((await project.home()).home).toBe('bob')
+}, 180_000)
+
+test('a copy has the work whose newest save its home could not record', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await project.replicaIsAt('bob')
+  const before = await project.commit('before.txt')
+  const newest = await project.commit('newest.txt')
+  expect(await project.push(ada, 'HEAD:refs/heads/work')).toMatchObject({ code: 0 })
+  const ref = `refs/svc/wip/${randomUUID()}`
+  const repository = join(fleet.dir, 'ada/repositories', `${project.id}.git`)
+  const move = (sha: string) => Bun.spawnSync(['git', '--git-dir', repository, 'update-ref', ref, sha]).exitCode
+  expect(move(before)).toBe(0)
+  await fleet.query(
+    `with counted as (update ref_counters set seq = seq + 1 where project_id = $1 returning seq)
+     insert into ref_changes (project_id, seq, ref, new_sha, epoch) select $1, seq, $2, $3, 1 from counted`,
+    [project.id, ref, before],
+  )
+  expect(move(newest)).toBe(0)
+  await bob.kill('SIGKILL')
+  await rm(join(fleet.dir, 'bob/replicas'), { recursive: true })
+  await fleet.query('delete from project_replicas')
+  expect((await bob.boot()).url).not.toBeNull()
+  await project.replicaIsAt('bob')
+  await ada.kill('SIGKILL')
+  await rm(join(fleet.dir, 'ada'), { recursive: true })
+  await countAsGone(fleet, 'ada')
+
+  const taken = await takeOver(fleet, bob, 'ada')
+  expect(taken.projects).toMatchObject([{ project_id: project.id, outcome: 'taken', missing: [] }])
+  const taker = join(fleet.dir, 'bob/repositories', `${project.id}.git`)
+  const { stdout } = Bun.spawnSync(['git', '--git-dir', taker, 'rev-parse', ref])
+  expect(stdout.toString().trim()).toBe(newest)
 }, 180_000)
 
 test('a project is not taken while the server with its copy does not run, and without any copy', async () => {

@@ -37,6 +37,7 @@ export async function acknowledge<T>(
       await holdHome(trx, deps, project)
       return write(trx)
     })
+  const since = performance.now()
   // In turn: the log then ends with the value that the ref has, whoever moved it first.
   const recording = deps.localLocks.run(`refs ${project.project_id}`, async () => {
     const changes = await Promise.all(
@@ -45,7 +46,7 @@ export async function acknowledge<T>(
     const commits = changes.flatMap((change) => change.new ?? [])
     await failpoint('refs.before_copy')
     for (;;) {
-      const sending = replicas.send(project, store, commits, mayLag ? { waitMs: lagMs } : {})
+      const sending = replicas.send(project, store, commits, mayLag ? { since, waitMs: lagMs } : { since })
       const replica = await (mayLag ? sending.catch(whenUncopied) : sending)
       await failpoint('refs.before_record')
       const outcome = await db

@@ -102,7 +102,7 @@ export class Replicas implements RepositoryReplicas {
 
   async send(project: Homed, store: Store, commits: string[], how: HowToSend = {}): Promise<string | null> {
     if (this.mode !== 'sync') return null
-    const until = performance.now() + (how.waitMs ?? waitMsMax)
+    const until = (how.since ?? performance.now()) + (how.waitMs ?? waitMsMax)
     for (;;) {
       try {
         const copy = await this.#copyOf(project)
