@@ -73,6 +73,17 @@ describe("booting a session's sandbox", () => {
       )
   })
 
+  test('copies agents and skills of the default branch although the base branch was deleted', async () => {
+    const from = await origin()
+    const under = await start({ ...cloning(from), SVC_BASE_REF: 'deleted-with-its-merge' })
+    await under.daemon.booted
+    expect(await under.daemon.health()).toMatchObject({ status: 'ready', error: null, branch: 'session-1' })
+    expect(readFileSync(join(under.folder, 'runtime/config/agents/a.md'), 'utf8')).toBe('main\n')
+    const tree = join(under.folder, 'workspace')
+    const tracked = await $`git -C ${tree} branch --remotes`.text()
+    expect(tracked.trim().split(/\s+/)).toEqual(['origin/main', 'origin/session-1'])
+  })
+
   test('clones although the server is away for a moment', async () => {
     const from = await origin()
     let refusals = 0

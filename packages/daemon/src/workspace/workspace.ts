@@ -62,6 +62,7 @@ export function createWorkspace(options: {
 
   const specOf = (name: string) => `+refs/heads/${name}:refs/remotes/origin/${name}`
   const track = (name: string) => need(['config', '--add', 'remote.origin.fetch', specOf(name)])
+  /** The base last. */
   const allBranches = () => [...new Set([config.branch, config.defaultBranch, config.baseRef])]
 
   async function init(): Promise<void> {
@@ -79,17 +80,21 @@ export function createWorkspace(options: {
     }
   }
 
-  /** Fetches the branches of the session. False when only its own exists: the base may be a commit, or deleted. */
-  async function fetchBranches(): Promise<boolean> {
-    const all = await fetch(allBranches())
-    if (all.code !== 0) outputOf('fetch', await fetch([config.branch]))
-    return all.code === 0
+  /** Fetches the branches of the session that exist, and returns them: the base may be a commit, or deleted. */
+  async function fetchBranches(): Promise<string[]> {
+    const all = allBranches()
+    if ((await fetch(all)).code === 0) return all
+    // Agents and skills come from the default branch.
+    const withoutBase = all.slice(0, 2)
+    if (all.length > 2 && (await fetch(withoutBase)).code === 0) return withoutBase
+    outputOf('fetch', await fetch([config.branch]))
+    return [config.branch]
   }
 
   async function clone(): Promise<void> {
     // Not `git clone`: every session has a branch on the remote, and this one needs only its own and its base.
     await init()
-    if (await fetchBranches()) for (const name of allBranches().slice(1)) await track(name)
+    for (const name of (await fetchBranches()).slice(1)) await track(name)
     await need(['checkout', '--quiet', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
   }
 

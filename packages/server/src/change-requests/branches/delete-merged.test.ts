@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import type { ChangeRequest, ChangeRequestDiff, Project, ProjectEvent, Session } from '@svc/contract'
+import type { ChangeRequest, ChangeRequestDiff, Project, ProjectEvent, Session, SessionChanges } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
@@ -239,6 +239,37 @@ describe('a session whose branch was deleted', () => {
   })
 })
 
+describe('a session that was cut from a deleted branch', () => {
+  test('still shows what it changed', async () => {
+    const parent = await rested(at)
+    const child = await create(at, { base_ref: parent.branch })
+    await becomes(at, child.session_id, 'running')
+    await commit(at.repo, child.branch_name, { 'child.txt': 'x\n' })
+    await stop(at, child.session_id)
+    const changed = async () => {
+      const { body } = await app.request<SessionChanges>('GET', sessionPath(at, child.session_id, 'changes'))
+      return body.files.map(({ path }) => path)
+    }
+    expect(await changed()).toEqual(['child.txt'])
+    await runJob()
+    expect(await left(at, parent.branch, child.branch_name)).toEqual([child.branch_name])
+    expect(await changed()).toEqual(['child.txt'])
+  })
+
+  test('starts again from the default branch after its own branch was deleted, too', async () => {
+    const parent = await rested(at)
+    const { session_id: child } = await create(at, { base_ref: parent.branch })
+    await becomes(at, child, 'running')
+    await stop(at, child)
+    await runJob()
+    await gitText(at.repo, 'update-ref', '-d', `refs/heads/${child}`)
+    await app.request('POST', sessionPath(at, child, 'restart'))
+    await becomes(at, child, 'running')
+    expect(await at.tip(child)).toBe(await at.tip('main'))
+    await stop(at, child)
+  })
+})
+
 /** Runs the job up to this point, and the rest after `meanwhile`. */
 async function during(point: string, meanwhile: () => Promise<void>): Promise<void> {
   const file = join(app.deps.config.dataDir, randomUUID())
@@ -296,6 +327,21 @@ describe('a deletion that meets something else', () => {
     const { rows } = await sql`select from session_branches where branch = ${branch}`.execute(app.deps.db)
     expect(rows).toEqual([])
   })
+})
+
+test('a session that starts again after a server died in the deletion of its branch can be opened as a change request', async () => {
+  for (const point of pointsOf('branches')) {
+    const { branch } = await rested(at)
+    armFailpoints(parseFailpoints(`${point}=throw`) as never)
+    await runJob()
+    armFailpoints([])
+    await app.request('POST', sessionPath(at, branch, 'restart'))
+    await becomes(at, branch, 'running')
+    await commit(at.repo, branch, { [`again-${branch}.txt`]: 'x\n' })
+    const opened = await app.request('POST', at.path(), { body: { title: 'Again', head_ref: branch } })
+    expect([point, opened.status, opened.text]).toEqual([point, 201, opened.text])
+    await stop(at, branch)
+  }
 })
 
 describe('a repository on a git host', () => {

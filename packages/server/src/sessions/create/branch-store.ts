@@ -1,6 +1,6 @@
 /** All SQL on the branches that the server made for sessions, and on their deletion. */
 import { sql } from 'kysely'
-import { insertIfNew } from '../../db/rows.ts'
+import { insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 
 /** Longer than a deletion on a git host may take. A server that died in one leaves its mark. */
@@ -71,6 +71,14 @@ export async function claimBranches(trx: DbOrTransaction, { projectId, branches 
     update session_branches set deleting_at = now()
     where project_id = ${projectId} and branch in (select branch from free) returning branch`.execute(trx)
   return rows.map((row) => row.branch)
+}
+
+/** Of a server that died in its deletion. */
+export async function unmarkBranch(
+  db: DbOrTransaction,
+  { project_id, branch }: { project_id: string; branch: string },
+): Promise<void> {
+  await updateRows(db, 'session_branches', { project_id, branch }, { deleting_at: null })
 }
 
 /** They stay. `refusal`: why the repository did not delete them. Returns whether that is news about the project. */

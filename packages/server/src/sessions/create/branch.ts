@@ -8,7 +8,7 @@ import type { Homed } from '../../projects/home-store.ts'
 import { unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { type SessionRow, updateSession } from '../store.ts'
-import { recordBranch } from './branch-store.ts'
+import { recordBranch, unmarkBranch } from './branch-store.ts'
 
 export async function baseTip(repository: Repository, baseRef: string): Promise<string> {
   const tips = await readTips(repository, [baseRef], {})
@@ -37,36 +37,43 @@ interface OfProject {
 /** Held by the server that deletes merged branches of the project. */
 export const deletionLock = (projectId: string) => `delete branches ${projectId}`
 
+type OfSession = Pick<
+  SessionRow,
+  'session_id' | 'branch_name' | 'base_ref' | 'start_sha' | 'branch_deleted_at' | 'generation'
+>
+
 /** Creates the branch of a session unless it exists. An existing branch may hold work, so it stays unchanged. */
 export async function ensureSessionBranch(
   deps: BranchDeps & Pick<Deps, 'locks'>,
   { project, repository }: OfProject & { project: ProjectRow },
-  session: Pick<SessionRow, 'session_id' | 'branch_name' | 'base_ref' | 'start_sha' | 'branch_deleted_at'>,
+  session: OfSession,
 ): Promise<void> {
   if (session.branch_deleted_at === null) return ensureBranch(deps, { project, repository }, session)
-  // It was merged and then deleted, or is being deleted at this moment: it begins where its base is now.
-  await withLock(deps, deletionLock(project.project_id), async () => {})
-  const found = await readTips(repository, [session.base_ref], {})
-  const isBaseGone = found.kind === 'tips' && !found.tips.has(session.base_ref)
-  const base_ref = isBaseGone ? project.default_branch : session.base_ref
-  await ensureBranch(deps, { project, repository }, { ...session, base_ref, start_sha: null })
+  // It was merged and then deleted, or is being deleted at this moment: it begins where its base is now. A mark that is
+  // left is of a server that died.
+  const { branch_name: branch } = session
+  await withLock(deps, deletionLock(project.project_id), () => unmarkBranch(deps.db, { ...project, branch }))
+  await ensureBranch(deps, { project, repository }, { ...session, start_sha: null })
   await updateSession(deps.db, session.session_id, { branch_deleted_at: null, start_sha: null })
 }
 
 async function ensureBranch(
   deps: BranchDeps,
-  { project, repository }: OfProject,
-  session: Pick<SessionRow, 'branch_name' | 'base_ref' | 'start_sha'>,
+  { project, repository }: OfProject & { project: ProjectRow },
+  session: OfSession,
 ): Promise<void> {
-  const tips = await readTips(repository, [session.branch_name], {})
-  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
-  if (tips.tips.has(session.branch_name)) {
+  const { branch_name: branch, base_ref, start_sha, generation } = session
+  const found = await readTips(repository, [branch, base_ref], {})
+  if (found.kind === 'unreachable') throw unreachable(found.reason)
+  if (found.tips.has(branch)) {
     // An earlier try may have made it without a record.
     if (repository.remote === null) await recordMissing(deps, { project, store: repository })
     return
   }
-  const sha = session.start_sha ?? (await baseTip(repository, session.base_ref))
-  await cutSessionBranch(deps, { project, repository }, { branch: session.branch_name, sha })
+  // The base of a session that ran before may have been merged and deleted since.
+  const isBaseGone = generation > 1 && !found.tips.has(base_ref)
+  const sha = start_sha ?? (await baseTip(repository, isBaseGone ? project.default_branch : base_ref))
+  await cutSessionBranch(deps, { project, repository }, { branch, sha })
 }
 
 export async function cutSessionBranch(

@@ -33,7 +33,9 @@ export async function readChanges(deps: ChangesDeps, wanted: Wanted): Promise<Se
   const store = storeOf(deps, project)
   const saved = await savedOf(deps, session)
   const branches = await branchesNow(deps, store, project, [session])
-  const [tip, baseSha] = [branches.get(session.branch_name), branches.get(session.base_ref)]
+  const tip = branches.get(session.branch_name)
+  // The base may have been merged and deleted since.
+  const baseSha = branches.get(session.base_ref) ?? branches.get(project.default_branch)
   const work = saved !== null && (await hasObjects(store, [saved.commit_sha])) ? saved : null
   const headSha = work?.commit_sha ?? tip
   const notes = [...(work?.notes ?? []), ...(stale === null ? [] : [stale])]
