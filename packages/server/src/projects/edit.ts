@@ -10,7 +10,7 @@ import { mayUseMachine } from './hosts/judge-address.ts'
 import { forgetProtection } from './protection-store.ts'
 import { judgeRemote, pinHostKey, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { requireLowerQuotas } from './quotas.ts'
-import { isBranchOfLiveSession, type ProjectRow, updateProject } from './store.ts'
+import { isBranchBeingDeleted, isBranchOfLiveSession, type ProjectRow, updateProject } from './store.ts'
 
 type EditProject = BodyOf<typeof updateProjectRoute> & { project: ProjectRow; caller: Caller }
 
@@ -23,7 +23,6 @@ export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' |
   const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
   return deps.db.transaction().execute(async (trx) => {
-    if (input.default_branch !== undefined) await refuseBranchOfSession(trx, project, input.default_branch)
     const after = await updateProject(trx, project.project_id, {
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
@@ -32,6 +31,8 @@ export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' |
       ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
       ...(input.settings === undefined ? {} : { settings: input.settings }),
     })
+    // With the row of the project locked, as the deletion of merged branches reads it.
+    if (input.default_branch !== undefined) await refuseBranchOfSession(trx, project, input.default_branch)
     // The new credential may be allowed what the host refused to the old one.
     if (access !== null) await forgetProtection(trx, { project_id: project.project_id })
     await recordAudit(trx, input.caller, {
@@ -131,7 +132,17 @@ async function requireBranch(
 
 /** The session's agent pushes to that branch, and only merges write the default branch. */
 async function refuseBranchOfSession(trx: DbOrTransaction, project: ProjectRow, branch: string): Promise<void> {
-  if (branch === project.default_branch || !(await isBranchOfLiveSession(trx, project.project_id, branch))) return
+  if (branch === project.default_branch) return
+  if (await isBranchBeingDeleted(trx, project.project_id, branch))
+    throw new ServiceError(
+      'unavailable',
+      `The server is deleting the branch ${JSON.stringify(branch)}, which was merged.`,
+      {
+        hint: 'Nothing was changed. Push the branch again, then send the request again.',
+        detail: { retry_after_seconds: 10 },
+      },
+    )
+  if (!(await isBranchOfLiveSession(trx, project.project_id, branch))) return
   throw new ServiceError(
     'conflict',
     `A session is using the branch ${JSON.stringify(branch)}, so it cannot be the default branch.`,

@@ -141,6 +141,12 @@ export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: stri
   return (await findRow(db, 'project_sessions', { project_id: projectId, branch_name: branch, status })) !== null
 }
 
+/** By the job of SVC_KEEP_BRANCHES. A server that died in a deletion leaves its mark. */
+export async function isBranchBeingDeleted(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
+  const deleting_at = sql`> now() - interval '15 minutes'`
+  return (await findRow(db, 'session_branches', { project_id: projectId, branch, deleting_at })) !== null
+}
+
 /** Prevents deleting, restoring and purging until the transaction ends. */
 export async function lockProject(trx: DbOrTransaction, projectId: string): Promise<void> {
   await lockRow(trx, 'projects', { project_id: projectId })

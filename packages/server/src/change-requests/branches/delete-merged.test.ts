@@ -276,9 +276,12 @@ async function during(point: string, meanwhile: () => Promise<void>): Promise<vo
   armFailpoints(parseFailpoints(`${point}=pause:${file}`) as never)
   const job = runJob()
   await until(`the job is at ${point}`, async () => existsSync(file))
-  await meanwhile()
-  await rm(file)
-  await job
+  try {
+    await meanwhile()
+  } finally {
+    await rm(file)
+    await job
+  }
 }
 
 describe('a deletion that meets something else', () => {
@@ -304,6 +307,20 @@ describe('a deletion that meets something else', () => {
     })
     const after = await app.request<Refusal>('POST', at.path(), { body })
     expect([after.status, after.body.code]).toEqual([400, 'ref_not_found'])
+  })
+
+  test('keeps it from becoming the default branch', async () => {
+    const { branch } = await rested(at)
+    const path = `/v1/projects/${at.project.project_id}`
+    await during('branches.after_claim', async () => {
+      const refused = await app.request<Refusal>('PATCH', path, { body: { default_branch: branch } })
+      expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+        503,
+        'unavailable',
+        `The server is deleting the branch "${branch}", which was merged.`,
+      ])
+    })
+    expect(await left(at, branch)).toEqual([])
   })
 
   test('gives a session that starts again meanwhile its branch', async () => {

@@ -30,15 +30,21 @@ export async function mergedBranches(
   return rows.map((cr) => ({ project_id: cr.project_id, branch: cr.head_ref, cr }))
 }
 
-/** Those of the branches that an open change request has as its head or base, or that are the default branch. */
+/**
+ * Those of the branches that an open change request has as its head or base, or that are the default branch, which stays
+ * the same until the transaction ends.
+ */
 export async function branchesInUse(
-  db: DbOrTransaction,
+  trx: DbOrTransaction,
   { projectId, branches }: { projectId: string; branches: string[] },
 ): Promise<Set<string>> {
   const { rows } = await sql<{ branch: string }>`
-    select default_branch as branch from projects where project_id = ${projectId}
+    with project as materialized (
+      select default_branch from projects where project_id = ${projectId} for share
+    )
+    select default_branch as branch from project
     union select unnest(array[head_ref, base_ref]) from change_requests
     where project_id = ${projectId} and status = 'open'
-      and (head_ref = any(${branches}::text[]) or base_ref = any(${branches}::text[]))`.execute(db)
+      and (head_ref = any(${branches}::text[]) or base_ref = any(${branches}::text[]))`.execute(trx)
   return new Set(rows.map((row) => row.branch))
 }
