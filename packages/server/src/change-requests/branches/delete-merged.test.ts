@@ -333,6 +333,20 @@ describe('a deletion that meets something else', () => {
     await stop(at, branch)
   })
 
+  test('does not keep a session from stopping that waits for its end', async () => {
+    const { branch } = await rested(at)
+    const phase = sql`select from session_phases where session_id = ${branch} and name = 'branch' and ms is null`
+    await during('branches.after_claim', async () => {
+      await app.request('POST', sessionPath(at, branch, 'restart'))
+      await until('the session waits', async () => (await phase.execute(app.deps.db)).rows.length > 0)
+      await stop(at, branch)
+    })
+    expect(await left(at, branch)).toEqual([])
+    await app.request('POST', sessionPath(at, branch, 'restart'))
+    await becomes(at, branch, 'running')
+    await stop(at, branch)
+  })
+
   test.each(pointsOf('branches'))('ends after a server that died at %s', async (point) => {
     const { branch } = await rested(at)
     armFailpoints(parseFailpoints(`${point}=throw`) as never)

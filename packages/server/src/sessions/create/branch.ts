@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { createBranch, readTips, type Repository } from '@svc/git'
 import { withLock } from '../../db/lock.ts'
+import { withDeadline } from '../../deadline.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps, recordMissing } from '../../projects/acknowledge.ts'
@@ -47,14 +48,25 @@ export async function ensureSessionBranch(
   deps: BranchDeps & Pick<Deps, 'locks'>,
   { project, repository }: OfProject & { project: ProjectRow },
   session: OfSession,
+  signal: AbortSignal,
 ): Promise<void> {
   if (session.branch_deleted_at === null) return ensureBranch(deps, { project, repository }, session)
   // It was merged and then deleted, or is being deleted at this moment: it begins where its base is now. A mark that is
   // left is of a server that died.
   const { branch_name: branch } = session
-  await withLock(deps, deletionLock(project.project_id), () => unmarkBranch(deps.db, { ...project, branch }))
+  const unmarked = withLock(deps, deletionLock(project.project_id), () => unmarkBranch(deps.db, { ...project, branch }))
+  // A git host may be slow, and another server may be paused while it holds the lock.
+  await withDeadline(unmarked, deletionMsMax, tooLong, signal)
   await ensureBranch(deps, { project, repository }, { ...session, start_sha: null })
   await updateSession(deps.db, session.session_id, { branch_deleted_at: null, start_sha: null })
+}
+
+const deletionMsMax = 60_000
+
+function tooLong(): never {
+  throw new ServiceError('unavailable', 'The server is deleting merged branches of this project, which takes long.', {
+    hint: 'Restart the session in a few minutes.',
+  })
 }
 
 async function ensureBranch(

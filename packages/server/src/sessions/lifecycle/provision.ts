@@ -66,7 +66,7 @@ export async function provision(
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session was deleted.')
   const repository = await openRepository(deps, project)
-  await journal.run('branch', () => ensureSessionBranch(deps, { project, repository }, session))
+  await journal.run('branch', () => ensureSessionBranch(deps, { project, repository }, session, signal))
   await failpoint('session.provision.after_branch')
   const { env, settings, image, inForce } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
