@@ -22,7 +22,7 @@ import { pause } from '../pause.ts'
 import { version } from '../version.ts'
 import { listBackups, openForWriting, removeUnused, type WritablePlace, writeManifest } from './catalog.ts'
 import { type Keep, parseKeep } from './duration.ts'
-import { type BackupKey, readOrMakeKeyFile } from './key-file.ts'
+import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import { type Place, PlaceError } from './place/place.ts'
@@ -45,7 +45,7 @@ export interface BackupReport {
   created_at: string
   place: string
   encrypted: boolean
-  /** The key file was made for this backup. */
+  /** The key file is new, or opens the first backup of the place: its owner has to keep a copy. */
   made_key: boolean
   tables: number
   rows: number
@@ -107,15 +107,20 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
   const place = await openPlace(input.place, source.config)
   if (place.isOneFile) await requireNewFile(place, keep)
-  const key = input.keyFile === null ? null : await readOrMakeKeyFile(input.keyFile)
+  const key = input.keyFile === null ? null : await readOrMakeKey(input.keyFile)
   const wanted = { installation_id: await installationOf(client), recipient: key?.recipient ?? null }
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
-  const to = await openForWriting(place, wanted, onWait)
+  const saveKey = async () => key?.save?.()
+  // A folder or bucket belongs to the key from its first file on. One file does once it is whole.
+  const to = await openForWriting(place, wanted, { onWait, onNew: place.isOneFile ? async () => {} : saveKey })
   try {
+    // An interrupted first backup may have made the key file, and reported nothing.
+    const isFirst = !place.isOneFile && (await listBackups(place)).length === 0
     const manifest = await storeAll(source, { ...to, key, onProgress })
     await to.lock.requireHeld()
     await failpoint('backup.before_manifest')
     await writeManifest(place, manifest)
+    if (place.isOneFile) await saveKey()
     await place.complete()
     const removed =
       keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
@@ -124,7 +129,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     if (!place.isOneFile) await removeUnused(place)
     return {
       ...reportOf(manifest, place),
-      made_key: key?.isNew ?? false,
+      made_key: key !== null && key.identity !== null && (isFirst || key.save !== null),
       removed,
       backups: (await listBackups(place)).length,
     }

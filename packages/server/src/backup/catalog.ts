@@ -28,11 +28,14 @@ export interface WritablePlace {
   packed: ReadonlyMap<string, number>
 }
 
-/** Requires that the backups of the place, if it has any, are of this installation and encrypted alike. */
+/**
+ * Requires that the backups of the place, if it has any, are of this installation and encrypted alike. `onNew` comes
+ * before the first file of a place that has none.
+ */
 export async function openForWriting(
   place: Place,
   wanted: Pick<Header, 'installation_id' | 'recipient'>,
-  onWait: (reason: string) => void,
+  { onWait, onNew }: { onWait: (reason: string) => void; onNew: () => Promise<void> },
 ): Promise<WritablePlace> {
   await requireOurs(place, wanted)
   const lock = await place.lock(onWait)
@@ -41,7 +44,10 @@ export async function openForWriting(
   try {
     // Another command may have begun the place meanwhile.
     const isNew = (await requireOurs(place, wanted)) === null
-    if (isNew) await writeText(place, headerName, `${JSON.stringify({ format: backupFormat, ...wanted })}\n`)
+    if (isNew) {
+      await onNew()
+      await writeText(place, headerName, `${JSON.stringify({ format: backupFormat, ...wanted })}\n`)
+    }
     const packed = new Map((await place.list('packs/')).map(({ name, bytes }) => [name, bytes]))
     return { place, lock, packed }
   } catch (error) {

@@ -49,8 +49,7 @@ export class ScheduledBackups {
     const { backup_id, added_bytes, missing, made_key } = await runBackup(JSON.stringify(input), signal)
     await this.#look(now().getTime())
     log.info({ backup_id, added_bytes }, 'backed up')
-    if (made_key)
-      log.warn({ file: backups.keyFile }, 'the key of the backups is new: keep a copy of it apart from them')
+    if (made_key) log.warn({ file: backups.keyFile }, 'this key opens the backups: keep a copy of it apart from them')
     if (missing.length > 0) log.error({ missing }, 'repositories could not be read, so the backup is without them')
   }
 

@@ -93,7 +93,7 @@ export const backup = command({
       ])
       if (done.made_key)
         out.warn(
-          `${input.keyFile} is new and opens these backups. Keep a copy of it apart from them: without it they are lost.`,
+          `${input.keyFile} opens these backups. Keep a copy of it apart from them: without it they are lost.`,
         )
       out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
     }

@@ -1,0 +1,61 @@
+/** The key file of encrypted backups exists once something needs it. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { backUp } from './back-up.ts'
+
+let app: TestApp
+let folder: string
+beforeAll(async () => {
+  app = await makeTestApp()
+  folder = await mkdtemp(join(tmpdir(), 'svc-backup-key-'))
+}, 60_000)
+afterAll(async () => {
+  await app.close()
+  await rm(folder, { recursive: true })
+})
+
+const backUpTo = (place: string, key: string, onProgress = () => {}) =>
+  backUp(app.deps.config, { place: join(folder, place), keyFile: join(folder, key), keep: null }, onProgress)
+const interrupted = () => {
+  throw new Error('interrupted')
+}
+const namesIn = async (...path: string[]) => (await readdir(join(folder, ...path))).toSorted()
+
+test('a first encrypted backup that the place refuses leaves no key file', async () => {
+  await mkdir(join(folder, 'photos'))
+  await writeFile(join(folder, 'photos/one.jpg'), 'a picture')
+  await expect(backUpTo('photos', 'key')).rejects.toThrow('is not empty and has no backups of svc')
+  await expect(backUpTo('photos/one.jpg', 'key')).rejects.toThrow('is not a folder')
+  await expect(backUpTo('photos/one.jpg/backups', 'key')).rejects.toThrow('cannot be written')
+  await expect(backUpTo('not-mounted/svc.tar', 'key')).rejects.toThrow('There is no folder')
+  await backUp(app.deps.config, { place: join(folder, 'plain'), keyFile: null, keep: null }, () => {})
+  await expect(backUpTo('plain', 'key')).rejects.toThrow('are not encrypted')
+  expect(await namesIn()).toEqual(['photos', 'plain'])
+}, 120_000)
+
+test('an interrupted backup to one file leaves neither the file nor its key', async () => {
+  await expect(backUpTo('svc.tar', 'tar.key', interrupted)).rejects.toThrow('interrupted')
+  expect((await namesIn()).filter((name) => name.includes('tar'))).toEqual([])
+  expect(await backUpTo('svc.tar', 'tar.key')).toMatchObject({ encrypted: true, made_key: true })
+  expect((await namesIn()).filter((name) => name.includes('tar'))).toEqual(['svc.tar', 'tar.key'])
+}, 120_000)
+
+test('an interrupted first backup keeps the key that its folder needs, and the next one reports it', async () => {
+  await expect(backUpTo('daily', 'daily.key', interrupted)).rejects.toThrow('interrupted')
+  const key = await readFile(join(folder, 'daily.key'), 'utf8')
+  expect([key, (await stat(join(folder, 'daily.key'))).mode & 0o777]).toEqual([
+    expect.stringContaining('AGE-SECRET-KEY-'),
+    0o600,
+  ])
+  expect(await backUpTo('daily', 'daily.key')).toMatchObject({ backups: 1, made_key: true })
+  expect(await backUpTo('daily', 'daily.key')).toMatchObject({ backups: 2, made_key: false })
+  expect(await readFile(join(folder, 'daily.key'), 'utf8')).toBe(key)
+}, 120_000)
+
+test('refuses a key file that cannot be made before it writes a backup', async () => {
+  await expect(backUpTo('early.tar', 'absent/key')).rejects.toThrow(`${join(folder, 'absent/key')} cannot be made`)
+  expect(await namesIn()).not.toContain('early.tar')
+}, 120_000)
