@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { makeTestServers } from './testing-server.ts'
 
@@ -58,3 +59,55 @@ test('a program that a killed server started does not hold its lock', async () =
     process.kill(left, 'SIGKILL')
   }
 }, 60_000)
+
+const flockCalls: Partial<Record<NodeJS.Architecture, number>> = { x64: 73, arm64: 32 }
+
+/** A seccomp filter: load the number of the system call; for `flock` return the error, otherwise allow it. */
+function filterOf(call: number, errno: number): Buffer {
+  const allow = 0x7fff0000
+  const lines: [number, number, number, number][] = [
+    [0x20, 0, 0, 0],
+    [0x15, 0, 1, call],
+    [0x06, 0, 0, 0x00050000 | errno],
+    [0x06, 0, 0, allow],
+  ]
+  const filter = Buffer.alloc(lines.length * 8)
+  for (const [index, [code, ifTrue, ifFalse, value]] of lines.entries()) {
+    filter.writeUInt16LE(code, index * 8)
+    filter.writeUInt8(ifTrue, index * 8 + 2)
+    filter.writeUInt8(ifFalse, index * 8 + 3)
+    filter.writeUInt32LE(value, index * 8 + 4)
+  }
+  return filter
+}
+
+const call = process.platform === 'linux' ? flockCalls[process.arch] : undefined
+
+describe.skipIf(call === undefined || Bun.which('bwrap') === null)('a file system without file locks', () => {
+  test.each(['ENOLCK', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS'] as const)(
+    'is the reason that a data folder or a backup gives for %s',
+    async (code) => {
+      const folder = await mkdtemp(join(servers.dir, 'lockless-'))
+      await writeFile(join(folder, 'filter'), filterOf(call!, constants.errno[code]))
+      const script = `
+        const { lockDataFolder, lockFile } = await import(${JSON.stringify(join(import.meta.dir, 'folder-lock.ts'))})
+        const reason = (act) => { try { return act() === null ? 'held' : 'locked' } catch (error) { return error.message } }
+        console.log(JSON.stringify([
+          reason(() => lockDataFolder(${JSON.stringify(folder)}, () => crypto.randomUUID())),
+          reason(() => lockFile(${JSON.stringify(join(folder, 'backup.lock'))})),
+        ]))`
+      const sandbox = ['bwrap', '--dev-bind', '/', '/', '--seccomp', '3', '--', process.execPath, '--eval', script]
+      const shell = ['sh', '-c', 'filter=$1; shift; exec "$@" 3<"$filter"', 'sh', join(folder, 'filter')]
+      const child = Bun.spawn([...shell, ...sandbox], { stdout: 'pipe', stderr: 'pipe' })
+      const [printed, failed] = [await new Response(child.stdout).text(), await new Response(child.stderr).text()]
+      expect(failed).toBe('')
+      expect(JSON.parse(printed)).toEqual([
+        expect.stringContaining(`${folder} cannot be locked: its file system refuses file locks (`),
+        expect.stringContaining(`${join(folder, 'backup.lock')} refuses file locks (`),
+      ])
+      // Two names of one number.
+      expect(printed).toMatch(code === 'EOPNOTSUPP' ? /\((ENOTSUP|EOPNOTSUPP)\)/ : new RegExp(`\\(${code}\\)`))
+    },
+    60_000,
+  )
+})

@@ -1,6 +1,7 @@
 /** The lock of a data folder. The kernel holds it for the process, so it ends with the process, however that ends. */
-import { dlopen, FFIType } from 'bun:ffi'
+import { dlopen, FFIType, type Pointer, read as readMemory } from 'bun:ffi'
 import { closeSync, constants, existsSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { constants as system } from 'node:os'
 import { join } from 'node:path'
 import { StartupError } from './startup-error.ts'
 
@@ -20,28 +21,33 @@ export interface FolderLock {
 /** Locks the data folder for this server. Throws when another server holds the lock. */
 export function lockDataFolder(dataDir: string, newId: () => string): FolderLock {
   const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
-  const isOurs = tryLock(file)
+  const outcome = tryLock(file)
   const found = read(file)
-  if (!isOurs) {
-    closeSync(file)
+  if (outcome !== 'locked') closeSync(file)
+  if (outcome === 'held')
     throw new StartupError(
-      found === null
-        ? `The data folder ${dataDir} cannot be locked: another server uses it, or its file system has no locks. Stop that server, or set SVC_DATA_DIR to another folder.`
-        : `The data folder ${dataDir} is in use by another server (process ${found.pid}). Stop that server first, or set SVC_DATA_DIR to another folder.`,
+      `The data folder ${dataDir} is in use by another server${found === null ? '' : ` (process ${found.pid})`}. Stop that server first, or set SVC_DATA_DIR to another folder.`,
     )
-  }
+  if (outcome !== 'locked')
+    throw new StartupError(
+      `The data folder ${dataDir} cannot be locked: its file system refuses file locks (${outcome.refused}). Without them, two servers could change it at once. Set SVC_DATA_DIR to a folder on a local disk, or mount this file system with locks.`,
+    )
   const folderId = found?.folderId ?? newId()
   ftruncateSync(file)
   writeSync(file, `${process.pid} ${folderId}\n`, 0)
   return { folderId, release: () => closeSync(file) }
 }
 
-/** Locks a file that it makes. Null: another process holds the lock. */
+/** Locks a file of a backup, which it makes. Null: another process holds the lock. */
 export function lockFile(path: string): { release(): void } | null {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
-  if (tryLock(file)) return { release: () => closeSync(file) }
+  const outcome = tryLock(file)
+  if (outcome === 'locked') return { release: () => closeSync(file) }
   closeSync(file)
-  return null
+  if (outcome === 'held') return null
+  throw new StartupError(
+    `The file system of ${path} refuses file locks (${outcome.refused}), so two backups could write there at once. Back up to a folder on another disk or to a bucket, or mount this file system with locks. Earlier backups are whole.`,
+  )
 }
 
 /** The id of the folder; null before its first server. */
@@ -64,16 +70,31 @@ function read(file: number): { pid: number; folderId: string } | null {
   return folderId === undefined ? null : { pid: Number(pid), folderId }
 }
 
-function tryLock(file: number): boolean {
-  const functions = { flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const
+/** Held: by another process. Refused: the file system has no locks, for example a network folder without them. */
+function tryLock(file: number): 'locked' | 'held' | { refused: string } {
   for (const library of ['libc.so.6', 'libc.so', 'libSystem.B.dylib']) {
     try {
-      return dlopen(library, functions).symbols.flock(file, LOCK_EX | LOCK_NB) === 0
+      return lockWith(library, file)
     } catch {
       hasAnotherName()
     }
   }
   throw new StartupError('The server found no C library on this machine, so it cannot lock its data folder.')
+}
+
+const errorNumber = process.platform === 'darwin' ? '__error' : '__errno_location'
+
+function lockWith(library: string, file: number): ReturnType<typeof tryLock> {
+  const { symbols } = dlopen(library, {
+    flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+    [errorNumber]: { args: [], returns: FFIType.ptr },
+  })
+  if (symbols.flock!(file, LOCK_EX | LOCK_NB) === 0) return 'locked'
+  const errno = readMemory.i32(symbols[errorNumber]!() as Pointer)
+  // 0: the runtime made another call of the system in between.
+  if (errno === 0 || errno === system.errno.EWOULDBLOCK) return 'held'
+  const [name = `error ${errno}`] = Object.entries(system.errno).find(([, number]) => number === errno) ?? []
+  return { refused: name }
 }
 
 /** Other systems name their C library differently. */
