@@ -184,16 +184,23 @@ test('refuses to write to an existing file, to remove older backups, and other n
   expect(await refused(['backup', 'notes.txt'])).toContain(
     `${join(shelf, 'notes.txt')} is not a folder. Backups are in`,
   )
+  expect(await refused(['backup', 'out.tar.gz', '--encrypt', 'other.key'])).toContain(
+    `A backup in one file has a name that ends in .tar, such as ${join(shelf, 'out.tar')};`,
+  )
   expect(await refused(['backup', 'absent/svc.tar'])).toContain(`There is no folder ${join(shelf, 'absent')}.`)
   expect(await refused(['backups', 'absent.tar'])).toContain(`There is no file ${join(shelf, 'absent.tar')}.`)
   const dash = await selfHost(['backup', '-'])
   expect([dash.code, dash.stderr]).toEqual([2, expect.stringContaining('Name a file that ends in .tar')])
   const env = { ...server.env, SVC_BACKUP_DIR: join(shelf, 'daily.tar') }
   expect(await refused(['check'], env)).toContain('SVC_BACKUP_DIR must be a folder or a bucket')
+  const zipped = { ...server.env, SVC_BACKUP_DIR: join(shelf, 'daily.zip') }
+  expect(await refused(['check'], zipped)).toContain('SVC_BACKUP_DIR must be a folder or a bucket')
   expect(await readFile(join(shelf, 'svc.tar'))).toEqual(before)
   const names = await readdir(shelf)
   expect(
-    ['other.tar', 'other.key', 'absent', 'absent.tar', 'daily.tar'].filter((name) => names.includes(name)),
+    ['other.tar', 'other.key', 'out.tar.gz', 'absent', 'absent.tar', 'daily.tar', 'daily.zip'].filter((name) =>
+      names.includes(name),
+    ),
   ).toEqual([])
 })
 

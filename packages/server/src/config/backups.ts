@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseDuration, parseKeep } from '../backup/duration.ts'
 import { isS3Address, refuseAddress } from '../backup/place/s3/address.ts'
-import { isTarName } from '../backup/place/tar/tar-name.ts'
+import { isArchiveName, isTarName } from '../backup/place/tar/tar-name.ts'
 import type { Settings } from './settings.ts'
 
 /** Backups that the server makes by itself. */
@@ -55,8 +55,8 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
   if (dir === null || everyMs === null) return { backups: null, objectStore }
   if (isS3Address(dir)) requireStore(settings, dir, objectStore)
   // With the slash, only a folder exists.
-  else if (isTarName(dir) && !existsSync(`${dir}/`))
-    settings.refuse('SVC_BACKUP_DIR', 'must be a folder or a bucket, since a .tar file is one backup')
+  else if ((isTarName(dir) || isArchiveName(dir)) && !existsSync(`${dir}/`))
+    settings.refuse('SVC_BACKUP_DIR', 'must be a folder or a bucket, since one file is one backup')
   const place = isS3Address(dir) ? dir : resolve(dir)
   return { backups: { place, everyMs, keep, keyFile: keyFile === null ? null : resolve(keyFile) }, objectStore }
 }

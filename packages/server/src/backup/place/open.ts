@@ -8,7 +8,7 @@ import { isS3Address } from './s3/address.ts'
 import { S3Place } from './s3/bucket.ts'
 import { openBucket } from './s3/open-bucket.ts'
 import { Requests } from './s3/requests.ts'
-import { isTarName } from './tar/tar-name.ts'
+import { asTarName, isArchiveName, isTarName } from './tar/tar-name.ts'
 import { TarPlace } from './tar/tar-place.ts'
 
 /** For a command, which may wait for a store that is busy. */
@@ -41,6 +41,10 @@ async function openLocal(path: string): Promise<Place> {
     )
   if (found?.isDirectory() === true) return new FolderPlace(path)
   if (isTarName(path) && (found === null || found.isFile())) return new TarPlace(path)
+  if (found === null && isArchiveName(path))
+    throw new PlaceError(
+      `${path} does not exist, and its ending names a file that svc does not write. A backup in one file has a name that ends in .tar, such as ${asTarName(path)}; what it contains is compressed. For a folder of that name, make the folder first. Nothing was changed.`,
+    )
   if (found === null) return new FolderPlace(path)
   throw new PlaceError(
     `${path} is not a folder. Backups are in a folder, in s3://bucket/prefix, or in a file whose name ends in .tar. Nothing was changed.`,

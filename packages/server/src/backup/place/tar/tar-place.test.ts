@@ -237,6 +237,13 @@ test('is what an address that ends in .tar means, unless a folder has that name'
   expect(await failureOf(open('file.zip'))).toContain(
     `${join(dir, 'file.zip')} is not a folder. Backups are in a folder`,
   )
+  for (const name of ['new.tar.gz', 'new.TGZ', 'new.tar.zst', 'new.tar.age', 'new.zip', 'new.tbz2'])
+    expect(await failureOf(open(name))).toContain(
+      `A backup in one file has a name that ends in .tar, such as ${join(dir, 'new.tar')};`,
+    )
+  await mkdir(join(dir, 'folder.tar.gz'))
+  for (const name of ['folder.tar.gz', 'svc-2026-11-27', 'v1.2', 'storage', 'tar'])
+    expect(await open(name)).toBeInstanceOf(FolderPlace)
   for (const name of ['link', 'link.tar']) {
     await symlink(join(dir, 'not-mounted/svc.tar'), join(dir, name))
     expect(await failureOf(open(name))).toContain(
