@@ -142,6 +142,29 @@ test.skipIf(!browserPath)('says why a program does not show', async () => {
   app.deps.config.previewDomain = 'localhost'
 })
 
+test.skipIf(!browserPath)('opens a tab instead of an empty frame at an IPv6 address, and says why', async () => {
+  const { publicUrl } = app.deps.config
+  const at6 = new Listener({ fromSandbox: false })
+  try {
+    const port = await at6.onPort('::1', 0)
+    const dashboard = `http://[::1]:${port}`
+    app.deps.config.publicUrl = dashboard
+    const served = buildApp(app.deps)
+    at6.answerWith((request, env) => served.fetch(request, env as never), [previewIngress(app.deps)])
+    answer = shop
+    listening = [3000]
+    const [name = '', value = ''] = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!.split('=')
+    await page.context().addCookies([{ name, value, url: dashboard, httpOnly: true, sameSite: 'Lax' }])
+    await page.goto(url.replace(publicUrl, dashboard).concat('?panel=preview'))
+    await page.getByText('Browsers cannot allow a page at an IPv6 address to frame a program').waitFor()
+    expect(await page.locator('iframe').count()).toBe(0)
+    await looksRight('preview-unframed-ipv6')
+  } finally {
+    app.deps.config.publicUrl = publicUrl
+    await at6.close()
+  }
+})
+
 test.skipIf(!browserPath)('says that a stopped session runs no program', async () => {
   await app.request('POST', app.path(session.session_id, 'stop'))
   await page.goto(`${url}?panel=preview`)

@@ -8831,7 +8831,7 @@ export interface operations {
                         ports: {
                             port: number;
                         }[] | null;
-                        /** @description Whether the dashboard can show a preview in a frame: over https, or in a browser on the machine of the server. */
+                        /** @description Whether the dashboard can show a preview in a frame: over https, or in a browser on the machine of the server, at a URL without an IPv6 address. */
                         can_frame: boolean;
                     };
                 };

@@ -34,7 +34,7 @@ export const listPortsRoute = route.get('project-read', '/v1/projects/:projectId
     can_frame: z
       .boolean()
       .describe(
-        'Whether the dashboard can show a preview in a frame: over https, or in a browser on the machine of the server.',
+        'Whether the dashboard can show a preview in a frame: over https, or in a browser on the machine of the server, at a URL without an IPv6 address.',
       ),
   }),
 })

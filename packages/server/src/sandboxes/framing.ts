@@ -14,10 +14,12 @@ const isLoopback = (name: string) => isNameOfThisMachine(name) || /^(127(\.\d+){
 
 /**
  * Whether a frame can sign in: its cookie has to be `Secure`, which browsers store over https, and over http for names of
- * this machine. From another machine, those names lead to that machine.
+ * this machine. From another machine, those names lead to that machine. `frame-ancestors` cannot name a dashboard whose
+ * host is an IPv6 address.
  */
 export function canFrame({ publicUrl, previewDomain }: Addresses): boolean {
   const { protocol, hostname } = new URL(publicUrl)
+  if (hostname.startsWith('[')) return false
   return isNameOfThisMachine(previewDomain) ? isLoopback(hostname) : protocol === 'https:'
 }
 

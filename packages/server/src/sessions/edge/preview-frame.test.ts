@@ -297,6 +297,10 @@ describe('the page of the dashboard', () => {
         // No browser stores the cookie there, or the names lead to the machine of the person.
         ['http://svc.example.com', 'previews.test', null],
         ['https://svc.example.com', 'localhost', null],
+        ['http://127.0.0.1:8420', 'localhost', 'http://*.localhost:8420'],
+        // No policy can name an IPv6 address, so the browser would refuse the frame.
+        ['http://[::1]:8420', 'localhost', null],
+        ['https://[2001:db8::1]', 'previews.test', null],
       ] as const) {
         Object.assign(app.deps.config, { publicUrl: address, previewDomain: domain })
         const { body } = await app.request<{ can_frame: boolean }>('GET', app.path(session.session_id, 'ports'))

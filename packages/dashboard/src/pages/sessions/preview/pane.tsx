@@ -70,7 +70,7 @@ function OpenPane({ session, found }: { session: Session; found: Ports }) {
       {tab.isError && <Failure error={tab.error} />}
       {isClosed ? (
         <Closed port={port} />
-      ) : found.can_frame ? (
+      ) : found.can_frame && !hasAddressInBrackets() ? (
         <>
           <PreviewFrame
             key={`${port} ${visit.count}`}
@@ -109,13 +109,18 @@ function Closed({ port }: { port: number }) {
   )
 }
 
+/** An IPv6 address, which no `frame-ancestors` can name. The server may have another URL. */
+const hasAddressInBrackets = () => location.hostname.startsWith('[')
+
 function Unframed({ tab }: { tab: ReactNode }) {
   return (
     <Empty>
       <p className="font-medium text-text">Previews open in a new tab here</p>
       <p className="mb-3">
-        Browsers sign in to a frame of another origin over https only, or on the machine of the server. This server is
-        at {location.origin}.
+        {hasAddressInBrackets()
+          ? "Browsers cannot allow a page at an IPv6 address to frame a program. Open the dashboard at a URL with the server's name, which SVC_PUBLIC_URL sets."
+          : 'Browsers sign in to a frame of another origin over https only, or on the machine of the server.'}{' '}
+        This server is at {location.origin}.
       </p>
       {tab}
     </Empty>
