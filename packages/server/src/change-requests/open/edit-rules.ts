@@ -32,7 +32,12 @@ export async function refuseAddedSecrets(
   const known = async () => (parent === null ? [] : [parent])
   const search = { project, sessionId: null, repository, updates, known, max: 1 }
   const outcome = await findAddedSecrets(deps, search, { signal })
-  const [first] = outcome.kind === 'found' ? outcome.findings : []
+  // As for a push: what cannot be searched is not accepted.
+  if (outcome.kind === 'too-large')
+    throw new ServiceError('unprocessable', 'This change is too large to search it for secret values.', {
+      hint: 'Nothing was changed. Commit it with git, in smaller parts.',
+    })
+  const [first] = outcome.findings
   if (first !== undefined)
     throw new ServiceError('unprocessable', `${findingLabel(first)}.`, {
       hint: 'Remove the value, and read it from the environment instead.',
