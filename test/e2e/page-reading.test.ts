@@ -150,7 +150,9 @@ test.skipIf(!browserPath)(
     const { page } = story
     await page.setViewportSize({ width: 1440, height: 900 })
     await files()
+    const kept = page.waitForResponse((response) => response.request().method() === 'PATCH' && response.ok())
     await tree().getByLabel('Order').selectOption('Read this first')
+    await kept
     await tree()
       .getByText(/From imports and size/)
       .waitFor(slow)
@@ -178,6 +180,8 @@ test.skipIf(!browserPath)(
       .filter({ hasText: (await names())[0]! })
       .waitFor(slow)
     await expectItLooksRight(story, 'reading-order')
+    // As in another browser: the server keeps the choice.
+    await page.evaluate("localStorage.removeItem('svc-file-order')")
     await page.reload()
     await tree()
       .getByText(/From imports and size/)

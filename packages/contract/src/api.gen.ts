@@ -4553,6 +4553,8 @@ export interface components {
                 /** Format: date-time */
                 visited_at: string;
             } | null;
+            /** @description How you read the files of every change request; null until you choose. */
+            file_order: ("folders" | "guided") | null;
         };
         ChangeRequestVersion: {
             /** @description 1 is the first one. */
@@ -9910,6 +9912,11 @@ export interface operations {
                     };
                     /** @description The head that you see now. */
                     visited?: string;
+                    /**
+                     * @description How you read the files, in every change request.
+                     * @enum {string}
+                     */
+                    file_order?: "folders" | "guided";
                 };
             };
         };

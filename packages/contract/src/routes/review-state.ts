@@ -1,4 +1,4 @@
-/** Viewed files and drafts of one person in a change request, the same in every browser, and the versions they compare. */
+/** Viewed files, drafts and the order of files of one person, the same in every browser, and the versions they compare. */
 import { z } from 'zod'
 import { named, route, sha, timestamp, uuid, wholeList } from '../route.ts'
 import { reviewComment, reviewCommentsMax } from './reviews.ts'
@@ -11,6 +11,9 @@ const draftComment = named('DraftComment', {
   text: z.string().max(16 * 1024),
 })
 
+export const fileOrders = ['folders', 'guided'] as const
+export type FileOrder = (typeof fileOrders)[number]
+
 const visit = z.object({ head_sha: z.string(), visited_at: timestamp })
 
 const reviewState = named('ReviewState', {
@@ -18,6 +21,10 @@ const reviewState = named('ReviewState', {
   drafts: z.array(draftComment.extend({ draft_id: uuid })).describe('Oldest first.'),
   visit: visit.nullable().describe('The head that you saw last.'),
   earlier_visit: visit.nullable().describe('The head that you saw before that one.'),
+  file_order: z
+    .enum(fileOrders)
+    .nullable()
+    .describe('How you read the files of every change request; null until you choose.'),
 })
 export type ReviewState = z.infer<typeof reviewState>
 
@@ -44,6 +51,7 @@ export const editReviewStateRoute = route.patch('project-write', `${base}/review
       .refine((drafts) => Object.keys(drafts).length <= reviewCommentsMax, 'are too many')
       .optional(),
     visited: sha.optional().describe('The head that you see now.'),
+    file_order: z.enum(fileOrders).optional().describe('How you read the files, in every change request.'),
   }),
   example: { body: { viewed: { 'README.md': '8c7e5a6' } } },
   reply: reviewState,

@@ -717,6 +717,10 @@ export interface Schema {
     session_id: string | null
     created_at: Now
   }
+  review_settings: {
+    user_id: string
+    file_order: 'folders' | 'guided'
+  }
   review_viewed_files: {
     cr_id: string
     user_id: string

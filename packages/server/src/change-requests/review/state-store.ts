@@ -1,5 +1,5 @@
-/** What one person has viewed and drafted in a change request, and its versions. */
-import { type ReviewState, reviewCommentsMax, ServiceError, viewedFilesMax } from '@svc/contract'
+/** What one person has viewed and drafted in a change request, how they read all of them, and the versions of one. */
+import { type FileOrder, type ReviewState, reviewCommentsMax, ServiceError, viewedFilesMax } from '@svc/contract'
 import { sql } from 'kysely'
 import { deleteRows, findRow, firstRows, listRows, upsertRow } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -12,10 +12,11 @@ export interface Person {
 const ofPerson = ({ crId, userId }: Person) => ({ cr_id: crId, user_id: userId })
 
 export async function reviewState(db: DbOrTransaction, person: Person): Promise<ReviewState> {
-  const [viewed, drafts, visit] = await Promise.all([
+  const [viewed, drafts, visit, settings] = await Promise.all([
     listRows(db, 'review_viewed_files', ofPerson(person)),
     listRows(db, 'review_drafts', ofPerson(person), 'created_at', 'draft_id'),
     findRow(db, 'review_visits', ofPerson(person)),
+    findRow(db, 'review_settings', { user_id: person.userId }),
   ])
   return {
     viewed: Object.fromEntries(viewed.map(({ path, version }) => [path, version])),
@@ -25,6 +26,7 @@ export async function reviewState(db: DbOrTransaction, person: Person): Promise<
       visit === null || visit.earlier_head_sha === null || visit.earlier_visited_at === null
         ? null
         : { head_sha: visit.earlier_head_sha, visited_at: visit.earlier_visited_at },
+    file_order: settings?.file_order ?? null,
   }
 }
 
@@ -85,6 +87,11 @@ export async function recordVisit(trx: DbOrTransaction, person: Person, visit: {
     ...{ earlier_head_sha: before?.head_sha ?? null, earlier_visited_at: before?.visited_at ?? null },
   }
   await upsertRow(trx, 'review_visits', { ...ofPerson(person), ...row }, 'cr_id', 'user_id')
+}
+
+/** Applies to every change request. */
+export async function chooseFileOrder(trx: DbOrTransaction, { userId }: Person, fileOrder: FileOrder): Promise<void> {
+  await upsertRow(trx, 'review_settings', { user_id: userId, file_order: fileOrder }, 'user_id')
 }
 
 /** Oldest first. */

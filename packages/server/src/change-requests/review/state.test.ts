@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null }
+const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null, file_order: null }
 const state = (token = app.ownerToken) =>
   app.request<ReviewState>('GET', at.path(cr.cr_id, 'review-state'), { token }).then(({ body }) => body)
 const edit = (body: object, token = app.ownerToken) =>
@@ -52,6 +52,20 @@ test('the head seen before becomes the earlier one, and the same head again chan
   const [first, second] = ['1'.repeat(40), '2'.repeat(40)]
   for (const visited of [first, first, second, second]) await edit({ visited })
   expect(await state()).toMatchObject({ visit: { head_sha: second }, earlier_visit: { head_sha: first } })
+})
+
+test('the order of the files belongs to one person and applies to all their change requests', async () => {
+  const other = await at.open('order', { 'a.txt': 'c\n' })
+  const orderIn = async (crId: string, token = app.ownerToken) =>
+    (await app.request<ReviewState>('GET', at.path(crId, 'review-state'), { token })).body.file_order
+  expect(await orderIn(other.cr_id)).toBeNull()
+  await edit({ file_order: 'guided' })
+  expect([await orderIn(cr.cr_id), await orderIn(other.cr_id)]).toEqual(['guided', 'guided'])
+  expect(await orderIn(other.cr_id, (await app.makeUser('member')).token)).toBeNull()
+  await edit({ viewed: {} })
+  await edit({ file_order: 'folders' })
+  expect(await orderIn(other.cr_id)).toBe('folders')
+  expect((await edit({ file_order: 'size' })).body.code).toBe('invalid')
 })
 
 test('refuses more drafts than a review can have, and keeps those that were there', async () => {

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { requireChangeRequest } from '../store.ts'
-import { lockState, markViewed, putDrafts, recordVisit, reviewState } from './state-store.ts'
+import { chooseFileOrder, lockState, markViewed, putDrafts, recordVisit, reviewState } from './state-store.ts'
 import { refuseAgent } from './threads.ts'
 
 interface Of {
@@ -31,6 +31,7 @@ export async function editReviewState(
     if (input.viewed !== undefined) await markViewed(trx, person, input.viewed)
     if (input.drafts !== undefined) await putDrafts(trx, person, input.drafts)
     if (input.visited !== undefined) await recordVisit(trx, person, { headSha: input.visited, at: deps.now() })
+    if (input.file_order !== undefined) await chooseFileOrder(trx, person, input.file_order)
     return reviewState(trx, person)
   })
 }

@@ -101,7 +101,7 @@ interface Options extends Compare {
 function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView, ...request }: Compared & Options) {
   const [isRendered, setRendered] = useState(false)
   const options = { ...range, ignoreWhitespace: view.ignoreWhitespace }
-  const order = useReadingOrder({ cr, diff: found, options }, isRendered && !request.busy)
+  const order = useReadingOrder({ cr, diff: found, options, mine }, isRendered && !request.busy)
   const { diff } = order
   const compared = { cr, lastViewed, range, onRange }
   const files = useChangedFiles(diff, isRendered)

@@ -1,19 +1,19 @@
 /** The order of the files: by folder, as git lists them, or as they are best read. */
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
 import type { DiffOptions } from '../../../prefetch/requests.ts'
 import { type ChangeRequest, type Diff, readingGuide, type ReadingGuide } from '../queries.ts'
+import type { FileOrder, useReviewState } from '../review/review-state.ts'
 
-export type FileOrder = 'folders' | 'guided'
 type Guided = ReadingGuide['order'][number]
 
-/** Waits with the guide until `isRendered`, unless the order needs it. The choice is stored in this browser. */
+/** Waits with the guide until `isRendered`, unless the order needs it. */
 export function useReadingOrder(
-  { cr, diff, options }: { cr: ChangeRequest; diff: Diff; options: DiffOptions },
+  { cr, diff, options, mine }: { cr: ChangeRequest; diff: Diff; options: DiffOptions; mine: Mine },
   isRendered: boolean,
 ) {
-  const [order, setOrder] = useStored<FileOrder>('svc-file-order', 'folders')
+  const [order, setOrder] = useFileOrder(mine)
   const isGuided = order === 'guided'
   const guide = useQuery({ ...readingGuide(cr, options), enabled: isRendered || isGuided })
   const found = guide.data
@@ -35,6 +35,22 @@ export function useReadingOrder(
     guided,
     moves: found?.moves ?? none,
   }
+}
+
+type Mine = ReturnType<typeof useReviewState>
+
+/**
+ * The server keeps the choice. The browser keeps a copy, so that the files of the next page are drawn in their order
+ * before the server has answered.
+ */
+function useFileOrder({ state, edit }: Mine): [FileOrder, (order: FileOrder) => void] {
+  const [copy, setCopy] = useStored<FileOrder>('svc-file-order', 'folders')
+  // A server of an earlier version has none.
+  const kept = state.file_order ?? null
+  useEffect(() => {
+    if (kept !== null) setCopy(kept)
+  }, [kept, setCopy])
+  return [kept ?? copy, (file_order) => edit({ file_order })]
 }
 
 const none: ReadingGuide['moves'] = []

@@ -1,7 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
-import { type FileOrder, reasonOf, type useReadingOrder } from './reading-order.ts'
+import { reasonOf, type useReadingOrder } from './reading-order.ts'
+import type { FileOrder } from '../review/review-state.ts'
 import { Button } from '../../../ui/form.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 

@@ -1,5 +1,5 @@
-/** Viewed files and drafts of this person in a change request. The server stores it, so that all their browsers agree. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+/** Viewed files and drafts of this person in a change request, and their order of files in all. The server stores it, so that all their browsers agree. */
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, reply } from '../../../api.ts'
 import { type ChangeRequest, pathOf, reviewState, type ReviewState } from '../queries.ts'
 
@@ -9,9 +9,12 @@ export interface Edit {
   viewed?: Record<string, string | null>
   drafts?: Record<string, Omit<ReviewState['drafts'][number], 'draft_id'> | null>
   visited?: string
+  file_order?: FileOrder
 }
 
-const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null }
+export type FileOrder = NonNullable<ReviewState['file_order']>
+
+const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null, file_order: null }
 
 export function useReviewState(cr: ChangeRequest) {
   const queries = useQueryClient()
@@ -25,6 +28,7 @@ export function useReviewState(cr: ChangeRequest) {
     onMutate: async (edit) => {
       await queries.cancelQueries({ queryKey: query.queryKey })
       queries.setQueryData<ReviewState>(query.queryKey, (before) => edited(before ?? none, edit))
+      if (edit.file_order !== undefined) setFileOrder(queries, edit.file_order)
     },
     onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
   })
@@ -36,7 +40,7 @@ export function useReviewState(cr: ChangeRequest) {
   }
 }
 
-function edited(state: ReviewState, { viewed = {}, drafts = {}, visited }: Edit): ReviewState {
+function edited(state: ReviewState, { viewed = {}, drafts = {}, visited, file_order }: Edit): ReviewState {
   const marks = Object.entries({ ...state.viewed, ...viewed }).filter(([, version]) => version !== null)
   const known = new Set(state.drafts.map(({ draft_id }) => draft_id))
   const kept = state.drafts.flatMap((draft) => {
@@ -52,5 +56,14 @@ function edited(state: ReviewState, { viewed = {}, drafts = {}, visited }: Edit)
     drafts: [...kept, ...added],
     visit: isNew ? { head_sha: visited, visited_at: new Date().toISOString() } : state.visit,
     earlier_visit: isNew ? state.visit : state.earlier_visit,
+    file_order: file_order ?? state.file_order,
   }
+}
+
+/** The order applies to all change requests, also to those that the page has read already. */
+function setFileOrder(queries: QueryClient, file_order: FileOrder): void {
+  queries.setQueriesData<ReviewState>(
+    { predicate: ({ queryKey }) => queryKey.at(-1) === 'review-state' },
+    (before) => before && { ...before, file_order },
+  )
 }
