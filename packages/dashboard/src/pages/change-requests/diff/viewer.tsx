@@ -7,7 +7,7 @@ import type {
   SelectedLineRange,
 } from '@pierre/diffs'
 import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
-import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
+import { type ReactNode, type Ref, useInsertionEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
@@ -100,7 +100,8 @@ export function Viewer({
   const items = useItems(files, { collapsed, drafts, threads: notes })
   // Not part of the options, because a change of options renders everything again.
   const latest = useRef({ files, drafts, moves, onAskOrigin, onRendered })
-  useEffect(() => {
+  // Before the effects of CodeView, which may render the files with what is new.
+  useInsertionEffect(() => {
     latest.current = { files, drafts, moves, onAskOrigin, onRendered }
   })
   const options = useMemo(
