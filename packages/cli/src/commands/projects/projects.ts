@@ -9,6 +9,7 @@ import { findLinkPath, removeLink } from '../../config/link-file.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { confirm } from '../../terminal/ask.ts'
+import { count } from '../../terminal/count.ts'
 import { bold, dim, green } from '../../terminal/output.ts'
 import { findDeleted, projectNamed, resolveProject } from './find.ts'
 
@@ -154,8 +155,6 @@ function purgeQuestion({ slug, managed }: Project, ends: ProjectDeletion): strin
 }
 
 const dayOf = (time: string) => time.slice(0, 10)
-
-const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
 
 export const restore = command({
   summary: 'Restore a deleted project',
