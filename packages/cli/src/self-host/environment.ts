@@ -1,6 +1,7 @@
 /** The settings of the server of this machine: those of the shell first, then the saved ones. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Context } from '../context.ts'
 import { fingerprints, readSettings } from './settings.ts'
 
@@ -19,7 +20,7 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
 export async function unkeptSettings(ctx: Context): Promise<string[]> {
   const kept = fingerprints((await readSettings(ctx)) ?? {})
   // Other programs use these variables, too.
-  const isBucket = (await serverEnvironment(ctx)).SVC_BACKUP_DIR?.startsWith('s3:') === true
+  const isBucket = isS3Address((await serverEnvironment(ctx)).SVC_BACKUP_DIR ?? '')
   const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return Object.entries(fingerprints(Object.fromEntries(shell)))
     .filter(([name, hash]) => kept[name] !== hash)

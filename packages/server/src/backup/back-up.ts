@@ -121,7 +121,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     await failpoint('backup.before_manifest')
     await writeManifest(place, manifest)
     if (place.isOneFile) await saveKey()
-    await place.complete()
+    await place.complete?.()
     const removed =
       keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
     await to.lock.requireHeld()

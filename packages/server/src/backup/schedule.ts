@@ -2,12 +2,12 @@
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { basename, resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { BackupReport } from './back-up.ts'
 import { listBackups } from './catalog.ts'
 import { openPlace } from './place/open.ts'
-import { isS3Address } from './place/s3/address.ts'
 import { readCredentials } from './place/s3/open-bucket.ts'
 import { timeOf } from './retention.ts'
 

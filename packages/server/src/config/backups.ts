@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { parseDuration, parseKeep } from '../backup/duration.ts'
-import { isS3Address, refuseAddress } from '../backup/place/s3/address.ts'
+import { refuseAddress } from '../backup/place/s3/address.ts'
 import { isArchiveName, isTarName } from '../backup/place/tar/tar-name.ts'
 import type { Settings } from './settings.ts'
 

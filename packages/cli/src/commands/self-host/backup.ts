@@ -1,5 +1,6 @@
 /** Backups of a server on this machine. The server's own program makes them, beside a running server or without one. */
 import { resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -92,9 +93,7 @@ export const backup = command({
         ],
       ])
       if (done.made_key)
-        out.warn(
-          `${input.keyFile} opens these backups. Keep a copy of it apart from them: without it they are lost.`,
-        )
+        out.warn(`${input.keyFile} opens these backups. Keep a copy of it apart from them: without it they are lost.`)
       out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
     }
     refuseMissing(ctx, done.missing)
@@ -297,7 +296,7 @@ export const check = command({
 function placeOf(text: string): string {
   if (text === '-')
     throw new UsageError('A backup cannot pass through a pipe. Name a file that ends in .tar, and copy that file.')
-  return text.startsWith('s3:') ? text : resolve(text)
+  return isS3Address(text) ? text : resolve(text)
 }
 
 async function askWithProgress<T>(

@@ -1,4 +1,5 @@
 /** The server for its operators: what works, what uses the disk, and the servers of the database. */
+import { scarceFactor } from '@svc/contract/schemas/disk-space'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { Check, CircleAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -70,9 +71,6 @@ function FindingItem({ of: { name, state, says, mend } }: { of: Finding }) {
   )
 }
 
-/** The health of the server warns below this many times the least free space. */
-const plenty = 2
-
 function StorageCards({ of: { disk, database_bytes: database, kept, projects } }: { of: Storage }) {
   const used = disk.total_bytes - disk.free_bytes
   return (
@@ -85,7 +83,7 @@ function StorageCards({ of: { disk, database_bytes: database, kept, projects } }
             words={{ reached: 'full', near: 'almost full' }}
             used={used}
             limit={Math.max(1, disk.total_bytes - disk.min_free_bytes)}
-            nearAt={disk.total_bytes - disk.min_free_bytes * plenty}
+            nearAt={disk.total_bytes - disk.min_free_bytes * scarceFactor}
             text={`${sizeText(disk.free_bytes)} of ${sizeText(disk.total_bytes)} free`}
           />
           <p className="text-dim">

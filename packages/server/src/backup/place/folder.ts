@@ -47,9 +47,6 @@ export class FolderPlace implements Place {
     for (const folder of new Set(paths.map((path) => dirname(path)))) await this.#removeEmpty(folder)
   }
 
-  /** Each write was. */
-  async complete(): Promise<void> {}
-
   async removeUnfinished(): Promise<void> {
     const partial = (await this.#files('')).filter((path) => path.endsWith(partialSuffix))
     await this.remove(partial.map((path) => relative(this.address, path)))

@@ -1,10 +1,10 @@
 /** The place that an address names. */
 import { lstat, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { ObjectStoreSettings } from '../../config/backups.ts'
 import { FolderPlace } from './folder.ts'
 import { type Place, PlaceError } from './place.ts'
-import { isS3Address } from './s3/address.ts'
 import { S3Place } from './s3/bucket.ts'
 import { openBucket } from './s3/open-bucket.ts'
 import { Requests } from './s3/requests.ts'

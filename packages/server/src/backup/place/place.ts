@@ -22,8 +22,8 @@ export interface Place {
   /** Returns once the file is durable under its name. If this fails or the process dies, there is no such file. */
   write(name: string, chunks: Chunks): Promise<void>
   remove(names: string[]): Promise<void>
-  /** Follows the last write of a backup. */
-  complete(): Promise<void>
+  /** Follows the last write of a backup. Absent where each write was. */
+  complete?(): Promise<void>
   /** Removes what writes left that did not end. Only for the holder of the lock. */
   removeUnfinished(): Promise<void>
   /** Null: another command writes to this place. */

@@ -1,7 +1,5 @@
 /** Addresses of buckets, as an operator writes them. */
 
-export const isS3Address = (text: string) => text.startsWith('s3:')
-
 const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/
 /** They need no encoding in a URL, in XML or in a signature. */
 const prefixPattern = /^[A-Za-z0-9._~/-]*$/

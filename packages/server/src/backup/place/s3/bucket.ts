@@ -83,9 +83,6 @@ export class S3Place implements Place {
     })
   }
 
-  /** Each write was. */
-  async complete(): Promise<void> {}
-
   /** Some stores do not list them. There, a rule of the bucket has to end them. */
   removeUnfinished(): Promise<void> {
     return this.#explained(async () => {
