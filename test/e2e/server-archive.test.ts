@@ -49,6 +49,8 @@ test('the archive unpacked in an empty folder is a server: it starts, takes a pu
   expect([started.code, started.stdout, started.stderr]).toEqual([
     ...[0, expect.stringContaining(`The server is running: ${url}`), expect.any(String)],
   ])
+  // It has signed in the client, also on another port than the usual one.
+  expect(started.stderr).not.toContain('has a new address')
   const server = new ServerProcess(dir)
   server.url = url
   const config = (await Bun.file(join(env.HOME!, '.config/svc/config.json')).json()) as Config

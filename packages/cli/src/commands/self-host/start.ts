@@ -105,10 +105,13 @@ async function register(ctx: Context, { url, data_dir }: ServerState): Promise<b
   const config = await ctx.config()
   const known = knownHosts(config, {}).find(({ name }) => name === 'selfhost')
   if (known?.base === url) return true
-  await changeConfig(ctx.configPath(), (config) => {
-    config.hosts.selfhost = { url }
+  let isSignedIn = false
+  await changeConfig(ctx.configPath(), (current) => {
+    current.hosts.selfhost = { url }
+    // The first start of a server has just saved the owner's token.
+    isSignedIn = current.tokens[new URL(url).origin] !== undefined
   })
-  if (config.tokens[new URL(url).origin] === undefined)
+  if (!isSignedIn)
     ctx.out.note('The host selfhost of this client has a new address. To sign in there: svc login --host selfhost')
   return true
 }
