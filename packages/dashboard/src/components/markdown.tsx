@@ -1,6 +1,8 @@
 import Markdown, { type Components } from 'react-markdown'
 import gfm from 'remark-gfm'
+import type { ReactNode } from 'react'
 import { visible } from '../ui/sanitizing-jsx/visible.ts'
+import { typedParts } from './typed-text.ts'
 
 const Heading: Components['h2'] = ({ children }) => <p className="font-semibold">{children}</p>
 
@@ -16,14 +18,7 @@ const components: Components = {
       Image: {alt || 'without a description'}
     </a>
   ),
-  pre: ({ children }) => (
-    <pre
-      tabIndex={0}
-      className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem] [&>code]:bg-transparent [&>code]:p-0"
-    >
-      {children}
-    </pre>
-  ),
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   code: ({ children }) => <code className="rounded bg-sunken px-1 font-mono text-[0.8125rem]">{children}</code>,
   ul: ({ children }) => <ul className="list-disc pl-6">{children}</ul>,
   ol: ({ children }) => <ol className="list-decimal pl-6">{children}</ol>,
@@ -42,6 +37,17 @@ const components: Components = {
 }
 const plugins = [gfm]
 
+function CodeBlock({ children }: { children: ReactNode }) {
+  return (
+    <pre
+      tabIndex={0}
+      className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem] [&>code]:bg-transparent [&>code]:p-0"
+    >
+      {children}
+    </pre>
+  )
+}
+
 export function Prose({ children }: { children: string }) {
   return (
     <div className="flex flex-col gap-2">
@@ -49,5 +55,20 @@ export function Prose({ children }: { children: string }) {
         {visible(children)}
       </Markdown>
     </div>
+  )
+}
+
+/** What a person typed to an agent: fenced code as blocks, the rest as it is, with its line breaks. */
+export function TypedText({ children, className = '' }: { children: string; className?: string }) {
+  return typedParts(children).map(({ isCode, text }, at) =>
+    isCode ? (
+      <CodeBlock key={at}>
+        <code>{text}</code>
+      </CodeBlock>
+    ) : (
+      <p key={at} className={`whitespace-pre-wrap ${className}`}>
+        {text}
+      </p>
+    ),
   )
 }

@@ -1,6 +1,6 @@
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { memo, type ReactNode, useRef } from 'react'
-import { Prose } from '../../../components/markdown.tsx'
+import { Prose, TypedText } from '../../../components/markdown.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Time } from '../../../ui/text.tsx'
 import type { Message } from '../queries.ts'
@@ -92,7 +92,7 @@ function PartView({
   switch (part.type) {
     case 'text':
       if (part.text.trim() === '') return null
-      return isUser ? <p className="whitespace-pre-wrap">{part.text}</p> : <Prose>{part.text}</Prose>
+      return isUser ? <TypedText>{part.text}</TypedText> : <Prose>{part.text}</Prose>
     case 'reasoning':
       if (part.text.trim() === '') return null
       return (

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { api, ApiError, reply } from '../../../api.ts'
 import { restart } from '../../../cache/invalidate.ts'
+import { TypedText } from '../../../components/markdown.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { me, members } from '../../account/queries.ts'
@@ -181,7 +182,7 @@ function PromptItem({
   return (
     <li>
       <ByAuthor name={author} of="person" at={prompt.created_at} note={note}>
-        <p className="whitespace-pre-wrap text-dim">{prompt.text}</p>
+        <TypedText className="text-dim">{prompt.text}</TypedText>
         {prompt.attachments.map(({ attachment_id, name }) => (
           <p key={attachment_id} className="text-sm text-dim">
             Attached: {name}
