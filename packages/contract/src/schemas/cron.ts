@@ -5,6 +5,9 @@ import { shortened } from '../manifest/fields.ts'
 /** The shortest interval: each slot starts a sandbox. */
 export const cronIntervalMsMin = 60_000
 
+/** How many of its next times a schedule is shown with. */
+export const nextTimesShown = 3
+
 /** Slots sampled for the shortest interval. Closer slots on rare days are caught when they are due. */
 const sampledSlots = 60
 

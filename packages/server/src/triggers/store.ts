@@ -1,5 +1,12 @@
 /** All SQL on triggers and the ledger of their slots. */
-import type { SessionStatus, Trigger, TriggerSlot, TurnError } from '@svc/contract'
+import {
+  nextTimesShown,
+  type SessionStatus,
+  slotsAfter,
+  type Trigger,
+  type TriggerSlot,
+  type TurnError,
+} from '@svc/contract'
 import { sql } from 'kysely'
 import { mayWrite } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
@@ -8,6 +15,7 @@ import { ofLiveProject } from '../db/live-project.ts'
 import { isServerConnected } from '../db/live-instance.ts'
 import { deleteRows, findRow, listRows, updateRow, updateRows, upsertRow } from '../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { scheduleWords } from '../projects/schedule-words.ts'
 import { recordEvent, shortened } from '../events/record.ts'
 
 export type TriggerRow = Row<'triggers'>
@@ -24,6 +32,7 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
     cron: definition.cron,
     timezone: definition.timezone,
     run_at: definition.run_at,
+    schedule: row.type === 'cron' ? scheduleWords(definition) : null,
     agent: definition.agent,
     model: definition.model,
     prompt: definition.prompt,
@@ -31,9 +40,16 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
     secret_env: definition.secret_env,
     last_fired_at: row.last_fired_at,
     next_fire_at: row.next_due_at,
+    next_fire_times: nextTimes(row),
     webhook_url:
       row.type === 'webhook' ? `${config.publicUrl}/v1/projects/${row.project_id}/triggers/${row.slug}/webhook` : null,
   }
+}
+
+function nextTimes({ next_due_at: next, definition }: TriggerRow): string[] {
+  if (next === null) return []
+  const later = slotsAfter(definition, new Date(next), nextTimesShown - 1)
+  return [next, ...later.map((at) => at.toISOString())]
 }
 
 type SlotWithOutcome = SlotRow & {

@@ -41,8 +41,11 @@ describe('triggers of the default branch', () => {
         ...{ slug: 'nightly', type: 'cron', enabled: true, cron: '0 3 * * *', timezone: 'Europe/Berlin', run_at: null },
         ...{ name: 'nightly', prompt_template: 'Work of {{ slug }}, due {{ due_at }}.' },
         ...{ agent: null, last_fired_at: null, next_fire_at: '2026-03-02T02:00:00.000Z', webhook_url: null },
+        // In words, as the effects of a change request show it.
+        schedule: 'At 03:00',
+        next_fire_times: ['2026-03-02T02:00:00.000Z', '2026-03-03T02:00:00.000Z', '2026-03-04T02:00:00.000Z'],
       },
-      { slug: 'off', enabled: false, next_fire_at: null },
+      { slug: 'off', enabled: false, next_fire_at: null, next_fire_times: [] },
     ])
     expect(body.errors).toMatchObject([
       { path: 'triggers.1.cron', severity: 'error', line: expect.any(Number) as never },

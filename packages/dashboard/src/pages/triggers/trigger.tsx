@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { NextTimes } from '../../components/next-times.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { trigger, type Trigger } from './queries.ts'
 import { Badge, Command, Time } from '../../ui/text.tsx'
@@ -67,19 +68,18 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
 function When({ trigger: each }: { trigger: Trigger }) {
   if (each.type === 'webhook') return <WebhookAddress url={each.webhook_url} secretEnv={each.secret_env} />
   return (
-    <p className="flex flex-wrap gap-x-2 text-dim">
-      {each.cron === null ? (
-        <span>Once, at {each.run_at?.replace('T', ' ')}</span>
-      ) : (
-        <code className="font-mono">{each.cron}</code>
-      )}
-      <span>{each.timezone}</span>
-      {each.next_fire_at !== null && (
-        <span>
-          · next <Time at={each.next_fire_at} />
-        </span>
-      )}
-    </p>
+    <div className="flex flex-col gap-0.5">
+      <p>
+        {each.schedule} <span className="text-dim">({each.timezone})</span>
+        {each.cron !== null && (
+          <>
+            {' '}
+            <code className="font-mono text-xs text-dim">{each.cron}</code>
+          </>
+        )}
+      </p>
+      <NextTimes of={each.next_fire_times} />
+    </div>
   )
 }
 

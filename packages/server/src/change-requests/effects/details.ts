@@ -1,8 +1,14 @@
 /** What each changed entry of svc.toml was and becomes, and what of it a person should confirm. */
-import { type EffectDetail, type Manifest, type MergeEffects, secretsNamedIn, slotsAfter } from '@svc/contract'
-import cronstrue from 'cronstrue'
+import {
+  type EffectDetail,
+  type Manifest,
+  type MergeEffects,
+  nextTimesShown,
+  secretsNamedIn,
+  slotsAfter,
+} from '@svc/contract'
+import { scheduleWords } from '../../projects/schedule-words.ts'
 
-const nextTimes = 3
 const textMax = 500
 
 type Named = Pick<EffectDetail, 'kind' | 'name' | 'change'>
@@ -27,7 +33,7 @@ export function effectDetails(
         ({ triggers }) => triggers,
         (one) => one.slug === slug,
       )
-      const slots = is?.enabled === true && is.type === 'cron' ? slotsAfter(is, now, nextTimes) : []
+      const slots = is?.enabled === true && is.type === 'cron' ? slotsAfter(is, now, nextTimesShown) : []
       const one = detail({ kind: 'trigger', name: slug, change }, was, is)
       return { ...one, next_fire_at: slots.map((at) => at.toISOString()) }
     }),
@@ -101,7 +107,7 @@ function shown(entry: object | undefined): Map<string, string> {
   const fields = new Map<string, string>()
   if (entry === undefined) return fields
   const { cron, timezone, run_at, ...rest } = entry as Record<string, unknown>
-  const schedule = scheduleOf({ cron, run_at })
+  const schedule = scheduleWords({ cron, run_at })
   if (schedule !== null) fields.set('schedule', `${schedule} (${String(timezone)})`)
   for (const [key, value] of Object.entries(rest)) {
     if (value === null || value === undefined || value === '' || ['slug', 'name', 'platform'].includes(key)) continue
@@ -112,24 +118,6 @@ function shown(entry: object | undefined): Map<string, string> {
     else fields.set(key, textOf(value))
   }
   return fields
-}
-
-function scheduleOf({ cron, run_at }: { cron: unknown; run_at: unknown }): string | null {
-  if (typeof cron === 'string') return cronWords(cron)
-  return typeof run_at === 'string' ? `once at ${run_at}` : null
-}
-
-function cronWords(expression: string): string {
-  try {
-    return cronstrue.toString(expression.trim(), { use24HourTimeFormat: true, verbose: false })
-  } catch {
-    return unreadableCron(expression)
-  }
-}
-
-/** A schedule that the library has no words for is shown as it is written. */
-function unreadableCron(expression: string): string {
-  return expression
 }
 
 function textOf(value: unknown): string {

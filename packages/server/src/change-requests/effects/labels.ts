@@ -1,4 +1,5 @@
 import type { ConnectorGoal, ManifestTrigger, MergeEffects } from '@svc/contract'
+import { scheduleWords } from '../../projects/schedule-words.ts'
 
 /** One sentence per effect: first problems, then what starts by itself, then the rest. */
 export function effectLabels(effects: MergeEffects, triggers: ManifestTrigger[]): string[] {
@@ -47,5 +48,6 @@ function schedule(slug: string, change: string, triggers: ManifestTrigger[]): st
   if (trigger === undefined || change === 'removed' || change === 'disabled') return ''
   if (!trigger.enabled) return ', and is disabled'
   if (trigger.type === 'webhook') return ': its webhook starts sessions'
-  return `: it starts sessions at ${trigger.cron ?? trigger.run_at ?? ''} ${trigger.timezone}`
+  const when = scheduleWords(trigger) ?? ''
+  return `: it starts sessions ${when.charAt(0).toLowerCase()}${when.slice(1)} (${trigger.timezone})`
 }

@@ -1,8 +1,9 @@
 import { Failure, useSend } from '../../../components/requests.tsx'
+import { NextTimes } from '../../../components/next-times.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, type EffectDetail, type Effects } from '../queries.ts'
 import { Button, Form, fieldClass, useFields } from '../../../ui/form.tsx'
-import { Badge, Time, type Tone } from '../../../ui/text.tsx'
+import { Badge, type Tone } from '../../../ui/text.tsx'
 import type { Landing } from './landing.ts'
 
 const tones: Partial<Record<string, Tone>> = { trigger: 'accent', app: 'merged', connector: 'warn', secret: 'warn' }
@@ -34,17 +35,7 @@ export function EffectRows({ details, landing }: { details: Shown[]; landing?: L
               <span className="text-sm text-dim">{detail.change}</span>
             </p>
             {detail.fields.length > 0 && <Fields of={detail} />}
-            {detail.next_fire_at.length > 0 && (
-              <p className="text-xs text-dim">
-                Next:{' '}
-                {detail.next_fire_at.map((at, place) => (
-                  <span key={at}>
-                    {place > 0 && ', '}
-                    <Time at={at} />
-                  </span>
-                ))}
-              </p>
-            )}
+            <NextTimes of={detail.next_fire_at} className="text-xs" />
             {detail.confirm.map((text) => (
               <Confirm key={text} text={text} landing={landing} />
             ))}
