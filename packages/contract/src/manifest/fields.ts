@@ -178,7 +178,12 @@ export function shortened(value: string): string {
   return JSON.stringify(value.length <= 60 ? value : `${value.slice(0, 59)}…`)
 }
 
-function unknownKey(key: string, known: string[]): string {
-  const near = closest(key, known)
-  return `is not known${near === null ? '' : `: did you mean ${near}?`}`
+/** What else people call a key. */
+const otherNames: Record<string, string[]> = { slug: ['name', 'id'], name: ['slug', 'id', 'title'] }
+
+export function unknownKey(key: string, known: string[]): string {
+  const near = closest(key, known) ?? known.find((name) => otherNames[name]?.includes(key))
+  return near === undefined
+    ? `is not known: the keys here are ${known.join(', ')}`
+    : `is not known: did you mean ${near}?`
 }

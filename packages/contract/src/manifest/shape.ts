@@ -18,6 +18,7 @@ import {
   type Shaped,
   table,
   text,
+  unknownKey,
   withDefault,
   wrong,
 } from './fields.ts'
@@ -92,6 +93,7 @@ export interface ConnectorAuth {
   header: string | null
 }
 
+const authKeys = ['type', 'secret_env', 'header']
 const headerName = text({ max: 100, pattern: /^[A-Za-z0-9-]+$/, says: 'is not a header name' })
 const auth: Read<ConnectorAuth> = (value, path, report) => {
   if (!isTable(value)) {
@@ -100,8 +102,8 @@ const auth: Read<ConnectorAuth> = (value, path, report) => {
   }
   const before = report.errors()
   for (const key of Object.keys(value))
-    if (!['type', 'secret_env', 'header'].includes(key))
-      report([...path, key], 'is not known', { severity: 'warning', place: 'key' })
+    if (!authKeys.includes(key))
+      report([...path, key], unknownKey(key, authKeys), { severity: 'warning', place: 'key' })
   const type = choice('bearer', 'header', 'oauth')(value.type, [...path, 'type'], report)
   const secret = value.secret_env === undefined ? null : secretName(value.secret_env, [...path, 'secret_env'], report)
   const header = value.header === undefined ? null : headerName(value.header, [...path, 'header'], report)
