@@ -3,14 +3,22 @@ const squares = 5
 /** The size of a change: its lines, and the share of additions and deletions as five squares. */
 export function Stat({ additions, deletions }: { additions: number; deletions: number }) {
   return (
-    <span className="inline-flex items-center gap-1 text-xs font-semibold whitespace-nowrap tabular-nums">
-      <span className="text-good">+{additions}</span>
-      <span className="text-bad">−{deletions}</span>
+    <span className="inline-flex items-center gap-1">
+      <Lines additions={additions} deletions={deletions} />
       <span aria-hidden className="inline-flex gap-0.5">
         {squaresOf(additions, deletions).map((look, at) => (
           <i key={at} className={`size-1.75 rounded-[2px] ${look}`} />
         ))}
       </span>
+    </span>
+  )
+}
+
+export function Lines({ additions, deletions }: { additions: number; deletions: number }) {
+  return (
+    <span className="inline-flex items-center gap-1 text-xs font-semibold whitespace-nowrap tabular-nums">
+      <span className="text-good">+{additions}</span>
+      <span className="text-bad">−{deletions}</span>
     </span>
   )
 }

@@ -17,6 +17,7 @@ import { makeScrollableReachable, scrollableStyles } from './scrollable.ts'
 import type { DraftComment, Drafts } from '../review/drafts.ts'
 import { highlightWorker } from './highlight-worker.ts'
 import { visible, visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { Lines } from '../../../ui/stat.tsx'
 
 /** The colors of these themes are readable on the green and red of a change, but for that of comments in the light one. */
 export const codeTheme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
@@ -32,6 +33,9 @@ const rowStyles = '[data-line], [data-column-number] { contain: layout style; }'
 const selectionStyles = `
   [data-line][data-selected-line] { --mix-selection-light: 92%; --mix-selection-dark: 90%; box-shadow: inset 2px 0 var(--color-accent); }
 `
+
+/** The header counts the lines as the rest of the page does: additions first. */
+const countStyles = '[data-additions-count], [data-deletions-count] { display: none; }'
 
 /** The gray of comments in the light theme is too light for an added line. */
 const commentStyles = `[data-line] span[style*='--diffs-token-light:#66707B'] { --diffs-token-light: #57606a !important; }`
@@ -113,7 +117,7 @@ export function Viewer({
       hunkSeparators: 'line-info' as const,
       expansionLineCount: linesAtOnce,
       loadDiffFiles: load,
-      unsafeCSS: `${rowStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
+      unsafeCSS: `${rowStyles}${countStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
       onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
         if (phase === 'unmount') return
         makeExpandersReachable(host, context.item.id)
@@ -163,8 +167,26 @@ export function Viewer({
       className="h-full overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
       {...(drafts.drafts.length + notes.length > 0 && { renderAnnotation })}
-      renderHeaderMetadata={({ id }) => renderNote(id)}
+      renderHeaderMetadata={({ id }) => <HeaderNote files={files} path={id} renderNote={renderNote} />}
     />
+  )
+}
+
+function HeaderNote({
+  files,
+  path,
+  renderNote,
+}: {
+  files: ChangedFile[]
+  path: string
+  renderNote: (path: string) => ReactNode
+}) {
+  const file = files.find((each) => each.path === path)
+  return (
+    <span className="flex items-center gap-2 font-sans">
+      {file !== undefined && <Lines additions={file.additions} deletions={file.deletions} />}
+      {renderNote(path)}
+    </span>
   )
 }
 

@@ -381,7 +381,7 @@ function FoldNote({ path, folds: { shown, show } }: { path: string; folds: Retur
   if (reason === null || shown.has(path)) return null
   return (
     <span className="flex items-center gap-2 font-sans text-xs text-dim">
-      {reason}, folded
+      <span className="@max-2xl:sr-only">{reason}, folded</span>
       <Button kind="quiet" onClick={() => show(path)} aria-label={`Show the changes of ${path}`}>
         Show
       </Button>
