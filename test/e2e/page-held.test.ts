@@ -49,7 +49,7 @@ test.skipIf(!browserPath)(
     page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/1`)
     await page.getByText('This server was restored and is read-only', { exact: true }).waitFor(slow)
-    await page.getByText('0 of 1 files viewed').waitFor(slow)
+    await page.getByText('0 of 1 file viewed').waitFor(slow)
     await page.getByText(/^Can't merge: this server was restored .* svc self-host resume\.$/).waitFor(slow)
     const merge = page.getByRole('button', { name: 'Merge into main' })
     expect(await merge.getAttribute('aria-disabled')).toBe('true')

@@ -31,8 +31,8 @@ export function Header({
   if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
     <header className="flex flex-col gap-2">
-      <div className="flex min-h-control flex-wrap items-start justify-between gap-2">
-        <h1 className="min-w-0 text-xl font-semibold">
+      <div className="flex min-h-control items-start justify-between gap-2">
+        <h1 className="min-w-0 text-xl font-semibold wrap-break-word">
           {cr.title} <span className="font-normal text-faint">#{cr.number}</span>
         </h1>
         {cr.status !== 'merged' && (

@@ -60,7 +60,9 @@ export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps
             {item.title}
           </ItemLink>
           {item.number !== null && <span className="flex-none text-faint">#{item.number}</span>}
-          {item.task !== null && <span className="min-w-0 truncate text-sm text-dim max-md:hidden">{item.task}</span>}
+          {item.task !== null && (
+            <span className="min-w-0 shrink-99 truncate text-sm text-dim max-md:hidden">{item.task}</span>
+          )}
         </p>
         <p className="truncate text-sm text-dim">
           {item.why} <span className="text-faint">· {project.name}</span>

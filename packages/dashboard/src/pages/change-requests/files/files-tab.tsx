@@ -254,7 +254,7 @@ function Failures({ of, last }: { of: (Error | null)[]; last: Options['failed'] 
 
 function counted({ isWhole }: Diff, files: ChangedFile[], isViewed: (file: ChangedFile) => boolean): string {
   const fits = isWhole ? isViewed : ({ isArriving }: ChangedFile) => !isArriving
-  return `${files.filter(fits).length} of ${files.length} files ${isWhole ? 'viewed' : 'loaded'}`
+  return `${files.filter(fits).length} of ${files.length} ${files.length === 1 ? 'file' : 'files'} ${isWhole ? 'viewed' : 'loaded'}`
 }
 
 /** Chooses what the diff starts and ends at. */
