@@ -262,7 +262,7 @@ test.skipIf(!browserPath)(
     await toggle.press('Enter')
     await page.getByText(/Changes since .*, which you viewed/).waitFor(slow)
     await page.getByText('Changes merged from main are left out.').waitFor()
-    await page.getByText('0 of 1 files viewed').waitFor()
+    await page.getByText('0 of 1 file viewed').waitFor()
     expect(await tree().getByRole('button').allTextContents()).toEqual([expect.stringContaining('indent.ts')])
     await picture('since')
     await axe()

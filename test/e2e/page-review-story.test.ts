@@ -75,7 +75,7 @@ test.skipIf(!browserPath)(
     await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
     await page.goBack()
     await page.getByRole('tab', { name: 'Files' }).click()
-    await page.getByText('0 of 1 files viewed').waitFor()
+    await page.getByText('0 of 1 file viewed').waitFor()
     await page
       .getByRole('button', { name: /plan\.md/ })
       .first()

@@ -4601,8 +4601,8 @@ export interface components {
             cron: string | null;
             timezone: string;
             run_at: string | null;
-            /** @description `cron` or `run_at` in words, in `timezone`; null for a webhook. */
-            schedule: string | null;
+            /** @description `cron` or `run_at` in words, in `timezone`; null for a webhook. Older servers omit it. */
+            schedule?: string | null;
             agent: string | null;
             model: string | null;
             prompt: string;
@@ -4611,8 +4611,8 @@ export interface components {
             secret_env: string | null;
             last_fired_at: string | null;
             next_fire_at: string | null;
-            /** @description `next_fire_at` and the two times after it. */
-            next_fire_times: string[];
+            /** @description `next_fire_at` and the two times after it. Older servers omit it. */
+            next_fire_times?: string[];
             webhook_url: string | null;
         };
         ProjectEvent: {
@@ -10113,8 +10113,8 @@ export interface operations {
                         cron: string | null;
                         timezone: string;
                         run_at: string | null;
-                        /** @description `cron` or `run_at` in words, in `timezone`; null for a webhook. */
-                        schedule: string | null;
+                        /** @description `cron` or `run_at` in words, in `timezone`; null for a webhook. Older servers omit it. */
+                        schedule?: string | null;
                         agent: string | null;
                         model: string | null;
                         prompt: string;
@@ -10123,8 +10123,8 @@ export interface operations {
                         secret_env: string | null;
                         last_fired_at: string | null;
                         next_fire_at: string | null;
-                        /** @description `next_fire_at` and the two times after it. */
-                        next_fire_times: string[];
+                        /** @description `next_fire_at` and the two times after it. Older servers omit it. */
+                        next_fire_times?: string[];
                         webhook_url: string | null;
                         slots: components["schemas"]["TriggerSlot"][];
                     };

@@ -34,7 +34,11 @@ export const trigger = named('Trigger', {
   cron: z.string().nullable(),
   timezone: z.string(),
   run_at: z.string().nullable(),
-  schedule: z.string().nullable().describe('`cron` or `run_at` in words, in `timezone`; null for a webhook.'),
+  schedule: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('`cron` or `run_at` in words, in `timezone`; null for a webhook. Older servers omit it.'),
   agent: z.string().nullable(),
   model: z.string().nullable(),
   prompt: z.string(),
@@ -42,7 +46,10 @@ export const trigger = named('Trigger', {
   secret_env: z.string().nullable(),
   last_fired_at: timestamp.nullable(),
   next_fire_at: timestamp.nullable(),
-  next_fire_times: z.array(timestamp).describe('`next_fire_at` and the two times after it.'),
+  next_fire_times: z
+    .array(timestamp)
+    .optional()
+    .describe('`next_fire_at` and the two times after it. Older servers omit it.'),
   webhook_url: z.string().nullable(),
 })
 export type Trigger = z.infer<typeof trigger>

@@ -70,7 +70,7 @@ function When({ trigger: each }: { trigger: Trigger }) {
   return (
     <div className="flex flex-col gap-0.5">
       <p>
-        {each.schedule} <span className="text-dim">({each.timezone})</span>
+        {each.schedule ?? each.cron ?? each.run_at} <span className="text-dim">({each.timezone})</span>
         {each.cron !== null && (
           <>
             {' '}
@@ -78,7 +78,7 @@ function When({ trigger: each }: { trigger: Trigger }) {
           </>
         )}
       </p>
-      <NextTimes of={each.next_fire_times} />
+      <NextTimes of={each.next_fire_times ?? []} />
     </div>
   )
 }
