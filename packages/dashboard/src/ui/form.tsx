@@ -133,10 +133,10 @@ export function Select<Value extends string>({
 }: Field<'select', Value> & { options: readonly Option<Value>[] }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      {/* As high as an input, so that labels beside each other are level. */}
+      {/* As high as an input, so that labels beside each other are level. A select has a line height of its own. */}
       <select
         {...rest}
-        className={`${fieldClass} min-h-[calc(1lh+0.625rem)]`}
+        className={`${fieldClass} min-h-[calc(var(--text-base)*var(--text-base--line-height)+0.625rem)]`}
         onChange={({ target }) => onChange(target.value as Value)}
       >
         {options.map(([value, label]) => (

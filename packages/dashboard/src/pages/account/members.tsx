@@ -120,8 +120,10 @@ function MemberRow({
         title={refusal ?? undefined}
         onChange={(event) => onRole(event.target.value as Role)}
       >
-        {roles.map(([value]) => (
-          <option key={value}>{value}</option>
+        {roles.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
         ))}
       </select>
       <ConfirmButton

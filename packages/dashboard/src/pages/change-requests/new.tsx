@@ -1,8 +1,10 @@
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from '../projects/queries.ts'
+import { sessions } from '../sessions/queries.ts'
 import { Card, Empty, Page } from '../../ui/layout.tsx'
 import { Input, Select, TextArea, useFields } from '../../ui/form.tsx'
 
@@ -40,7 +42,14 @@ function OpenForm({ names }: { names: string[] }) {
     refetch: [['project', projectId, 'change-requests']],
   })
   const isSame = values.head_ref === values.base_ref
-  const options = names.map((name) => [name, name] as const)
+  const { data: agents = [] } = useQuery(sessions(projectId))
+  const nameOf = new Map(agents.map(({ branch_name, name }) => [branch_name, name]))
+  // The branch of a session is named by its id.
+  const labelOf = (branch: string) => {
+    const name = nameOf.get(branch)
+    return name === undefined ? branch : `${name} (${branch.slice(0, 8)})`
+  }
+  const options = names.map((name) => [name, labelOf(name)] as const)
   return (
     <Card>
       <SendForm
