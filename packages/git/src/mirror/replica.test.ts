@@ -47,6 +47,16 @@ test('a replica has all refs, hidden ones too, and says as of which change', asy
   expect(await notedKeptRefs(copy)).toEqual(noted)
 })
 
+test('a server that was killed while it set many refs does not keep a replica from its next filling', async () => {
+  const { copy, tip } = await filled()
+  const names = Array.from({ length: 300 }, (_, at) => `refs/heads/many-${at}`)
+  for (const name of names) await writeFile(join(copy, `${name}.lock`), '')
+  const refs = ['refs/heads/main', ...names].map((ref) => ({ ref, sha: tip }))
+  await fillReplica(copy, { epoch: 1, seq: 5, refs, format: 'sha1', pack: null })
+  expect((await listAllRefs(copy)).map(({ ref }) => ref)).toEqual(refs.map(({ ref }) => ref).toSorted())
+  expect((await readdir(join(copy, 'refs/heads'))).filter((name) => name.endsWith('.lock'))).toEqual([])
+})
+
 test('a thin pack arrives ahead of its ref, which follows only forwards', async () => {
   const { repo, copy, tip } = await filled()
   const next = await commit(repo, 'main', { 'b.txt': 'b' })

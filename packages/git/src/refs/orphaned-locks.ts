@@ -26,13 +26,21 @@ export function lockInTheWay(dir: string, stderr: string): string | null {
   return path !== undefined && isAbsolute(path) && path.startsWith(join(dir, '/')) ? path : null
 }
 
-/** Removes a lock whose owner has ended. Returns true when the lock is free. */
-export async function removeIfOrphaned(dir: string, path: string): Promise<boolean> {
+/**
+ * Removes a lock whose owner has ended. Returns true when the lock is free. `aloneAt`: no git worked in this repository at
+ * that time.
+ */
+export async function removeIfOrphaned(
+  dir: string,
+  path: string,
+  aloneAt = Number.NEGATIVE_INFINITY,
+): Promise<boolean> {
   const lock = await stat(path).catch(() => null)
   if (lock === null) return true
   // Only a regular file can be an orphaned lock.
   if (!lock.isFile()) return false
-  const isHeld = await mayBeHeld(dir, lock.mtimeMs, path.endsWith('.lock'))
+  const isLock = path.endsWith('.lock')
+  const isHeld = isLock && lock.mtimeMs < aloneAt ? false : await mayBeHeld(dir, lock.mtimeMs, isLock)
   if (isHeld ?? Date.now() - lock.mtimeMs < unprovenAgeMs) return false
   // A new owner may have taken the lock since the check; its lock is another file.
   const now = await stat(path).catch(() => null)
@@ -54,8 +62,12 @@ export async function pastOrphanedLocks<T>(dir: string, work: () => Promise<T>):
 /** Removes what a crash or a full disk left: locks of refs and other files, incomplete objects and packs. */
 export async function removeOrphanedLocks(dir: string): Promise<string[]> {
   const removed: string[] = []
-  const found = [...(await listLocks(dir)), ...(await listUnfinished(dir))]
-  for (const path of found) if (await removeIfOrphaned(dir, path)) removed.push(path)
+  const locks = await listLocks(dir)
+  // A git that was killed while it set many refs has left as many locks: one look at the processes is enough for all.
+  const now = Date.now()
+  const isAlone = locks.length > 1 && (await mayBeHeld(dir, now, true)) === false
+  for (const path of [...locks, ...(await listUnfinished(dir))])
+    if (await removeIfOrphaned(dir, path, isAlone ? now : undefined)) removed.push(path)
   return removed
 }
 

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { durable, syncPaths } from '../objects/durable.ts'
-import { git, GitError, gitLine, gitLines, lastMessage } from '../process/git.ts'
-import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
+import { git, GitError, gitLine, gitLines, type GitOptions, lastMessage } from '../process/git.ts'
+import { lockInTheWay, pastOrphanedLocks, removeIfOrphaned } from './orphaned-locks.ts'
 import { updateRefsInPooledGit } from './pooled-ref-update.ts'
 import {
   isZero,
@@ -117,13 +117,19 @@ async function setRefs(repo: Repository, refs: RefValue[]): Promise<void> {
   await syncRefFolders(repo, refs)
 }
 
-/** Gives refs these values whatever their old ones; zeros delete a ref. All or none. */
+/**
+ * Gives refs these values whatever their old ones; zeros delete a ref. All or none. There may be as many as a repository
+ * has, so this may take minutes, and a process that was killed in it has left a lock of each.
+ */
 export async function putRefs(repo: Repository, values: RefValue[]): Promise<void> {
   if (values.length === 0) return
   const line = ({ ref, sha }: RefValue) =>
     isZero(sha) ? `delete ${requireRef(ref)}\0\0` : keepLine({ ref: requireRef(ref), sha })
-  const outcome = await runUpdate(repo, values.map(line).join(''))
-  if (outcome.kind === 'failed') throw outcome.error
+  const input = values.map(line).join('')
+  await pastOrphanedLocks(repo.dir, async () => {
+    const outcome = await tryUpdate(repo, input, { lane: 'network' })
+    if (outcome.kind === 'failed') throw outcome.error
+  })
   await syncRefFolders(repo, values)
 }
 
@@ -224,7 +230,7 @@ async function runUpdate(repo: Repository, input: string, env: Record<string, st
   // A process that died left the locks of all its refs, but git names only the first one it meets.
   const locks = new Set<string>()
   for (;;) {
-    const outcome = await tryUpdate(repo, input, env)
+    const outcome = await tryUpdate(repo, input, { env })
     const lock = outcome.kind === 'done' ? null : lockInTheWay(repo.dir, outcome.error.stderr)
     if (lock === null || locks.has(lock) || locks.size >= orphansMax) return outcome
     if (!(await removeIfOrphaned(repo.dir, lock))) return outcome
@@ -238,9 +244,13 @@ function awaitedBelow(): void {}
 /** A merge has three refs and the file of packed refs. */
 const orphansMax = 8
 
-async function tryUpdate(repo: Repository, input: string, env: Record<string, string>): Promise<UpdateOutcome> {
+async function tryUpdate(
+  repo: Repository,
+  input: string,
+  options: Pick<GitOptions, 'env' | 'lane'>,
+): Promise<UpdateOutcome> {
   try {
-    await git(repo.dir, ['update-ref', '--stdin', '-z'], { input, env, config: durable(repo) })
+    await git(repo.dir, ['update-ref', '--stdin', '-z'], { ...options, input, config: durable(repo) })
     return { kind: 'done' }
   } catch (error) {
     if (error instanceof GitError && error.failure === 'exit') return { kind: 'failed', error }
