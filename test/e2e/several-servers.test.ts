@@ -414,7 +414,7 @@ test(
   4 * minute,
 )
 
-/** What the servers logged as wrong so far. */
+/** The warnings and errors that the servers have logged so far. */
 function warnings(): string {
   const isWarning = (line: string) => /"level":(40|50|60)/.test(line)
   return servers.flatMap(({ output }) => output.split('\n').filter(isWarning)).join('\n')

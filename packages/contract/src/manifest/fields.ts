@@ -178,7 +178,7 @@ export function shortened(value: string): string {
   return JSON.stringify(value.length <= 60 ? value : `${value.slice(0, 59)}…`)
 }
 
-/** What else people call a key. */
+/** Other names that people give to a key. */
 const otherNames: Record<string, string[]> = { slug: ['name', 'id'], name: ['slug', 'id', 'title'] }
 
 export function unknownKey(key: string, known: string[]): string {

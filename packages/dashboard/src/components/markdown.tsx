@@ -58,7 +58,7 @@ export function Prose({ children }: { children: string }) {
   )
 }
 
-/** What a person typed to an agent: fenced code as blocks, the rest as it is, with its line breaks. */
+/** The prompt of a person: fenced code becomes blocks, and the rest stays as it was typed, with its line breaks. */
 export function TypedText({ children, className = '' }: { children: string; className?: string }) {
   return typedParts(children).map(({ isCode, text }, at) =>
     isCode ? (

@@ -16,7 +16,7 @@ export type DeleteBranchOutcome =
   | { kind: 'deleted' }
   /** The branch is at another commit, or is gone. */
   | { kind: 'moved' }
-  /** Nothing was deleted, or nobody knows: the next reader of the branch does. */
+  /** Nothing was deleted, as far as the answers tell; the next reader of the branch sees it. */
   | { kind: 'kept'; reason: string }
 
 /** Deletes each branch that still points to exactly its given commit, on disk or on the git host. */

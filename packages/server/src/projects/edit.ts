@@ -6,6 +6,7 @@ import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './hosts/git-access.ts'
 import { apiOfProject, isOfSameHost } from './hosts/github.ts'
+import { branchIsLeaving } from './branch-deletion.ts'
 import { mayUseMachine } from './hosts/judge-address.ts'
 import { forgetProtection } from './protection-store.ts'
 import { judgeRemote, pinHostKey, openRepository, sealGitToken, unreachable } from './repository.ts'
@@ -134,14 +135,7 @@ async function requireBranch(
 async function refuseBranchOfSession(trx: DbOrTransaction, project: ProjectRow, branch: string): Promise<void> {
   if (branch === project.default_branch) return
   if (await isBranchBeingDeleted(trx, project.project_id, branch))
-    throw new ServiceError(
-      'unavailable',
-      `The server is deleting the branch ${JSON.stringify(branch)}, which was merged.`,
-      {
-        hint: 'Nothing was changed. Push the branch again, then send the request again.',
-        detail: { retry_after_seconds: 10 },
-      },
-    )
+    throw branchIsLeaving(`The server is deleting the branch ${JSON.stringify(branch)}, which was merged.`)
   if (!(await isBranchOfLiveSession(trx, project.project_id, branch))) return
   throw new ServiceError(
     'conflict',

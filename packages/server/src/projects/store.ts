@@ -141,10 +141,17 @@ export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: stri
   return (await findRow(db, 'project_sessions', { project_id: projectId, branch_name: branch, status })) !== null
 }
 
-/** By the job of SVC_KEEP_BRANCHES. A server that died in a deletion leaves its mark. */
+/** Longer than a deletion on a git host may take. A server that died in one leaves its mark, `deleting_at`. */
+const deletionMinutes = 15
+
+/** The mark of a deletion that may still run, and of one that cannot. */
+export const deletionRuns = sql<string>`> now() - make_interval(mins => ${deletionMinutes}::integer)`
+export const deletionDied = sql<string>`< now() - make_interval(mins => ${deletionMinutes}::integer)`
+
+/** By the job of SVC_KEEP_BRANCHES. */
 export async function isBranchBeingDeleted(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
-  const deleting_at = sql`> now() - interval '15 minutes'`
-  return (await findRow(db, 'session_branches', { project_id: projectId, branch, deleting_at })) !== null
+  const running = { project_id: projectId, branch, deleting_at: deletionRuns }
+  return (await findRow(db, 'session_branches', running)) !== null
 }
 
 /** Prevents deleting, restoring and purging until the transaction ends. */

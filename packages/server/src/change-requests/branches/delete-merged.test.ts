@@ -148,7 +148,7 @@ test('deletes branches that were merged long ago, with their rows and files, and
     })),
   )
 
-  // Whatever git and the server clean up later.
+  // git and the server clean up later.
   await gitText(at.repo, 'gc', '--prune=now', '--quiet')
   await reclaimStorage({ ...app.deps, now: () => new Date(Date.now() + 90_000_000) }, new AbortController().signal)
   for (const { branch, cr } of [merged, deleted]) {

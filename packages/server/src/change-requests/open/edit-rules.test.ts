@@ -1,4 +1,4 @@
-/** What cannot be searched for secret values is not committed for a person, as it is not accepted as a push. */
+/** The service commits no text that it cannot search for secret values, as it accepts no push with such text. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { commit } from '@svc/git/testing'
 import { makeTestApp, projectPath, type TestApp } from '../../test-app.ts'

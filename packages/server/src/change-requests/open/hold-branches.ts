@@ -1,5 +1,5 @@
-import { ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { branchIsLeaving } from '../../projects/branch-deletion.ts'
 import { holdBranches } from '../../sessions/create/branch-store.ts'
 import type { ChangeRequestRow } from '../store.ts'
 
@@ -9,8 +9,5 @@ export async function holdBranchesOf(
   { project_id, head_ref, base_ref }: Pick<ChangeRequestRow, 'project_id' | 'head_ref' | 'base_ref'>,
 ): Promise<void> {
   if (!(await holdBranches(trx, { projectId: project_id, branches: [head_ref, base_ref] }))) return
-  throw new ServiceError('unavailable', 'The server is deleting a branch of this change request, which was merged.', {
-    hint: 'Nothing was changed. Push the branch again, then send the request again.',
-    detail: { retry_after_seconds: 10 },
-  })
+  throw branchIsLeaving('The server is deleting a branch of this change request, which was merged.')
 }

@@ -1,4 +1,4 @@
-/** What one person has viewed and drafted in a change request, how they read all of them, and the versions of one. */
+/** SQL on the viewed files, drafts, visits and order of files of one person, and on the versions of a change request. */
 import { type FileOrder, type ReviewState, reviewCommentsMax, ServiceError, viewedFilesMax } from '@svc/contract'
 import { sql } from 'kysely'
 import { deleteRows, findRow, firstRows, listRows, upsertRow } from '../../db/rows.ts'

@@ -2,14 +2,12 @@
 import { sql } from 'kysely'
 import { insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
+import { deletionDied, deletionRuns } from '../../projects/store.ts'
 
-/** Longer than a deletion on a git host may take. A server that died in one leaves its mark. */
-const deletionMinutes = 15
-
-const isBeingDeleted = sql<boolean>`coalesce(deleting_at > now() - make_interval(mins => ${deletionMinutes}::integer), false)`
+const isBeingDeleted = sql<boolean>`coalesce(deleting_at ${deletionRuns}, false)`
 /** A branch that stayed is looked at again a day later. */
 export const isDue = sql<boolean>`(looked_at is null or looked_at < now() - interval '1 day'
-  or deleting_at < now() - make_interval(mins => ${deletionMinutes}::integer))`
+  or deleting_at ${deletionDied})`
 
 interface Branches {
   projectId: string
@@ -73,7 +71,7 @@ export async function claimBranches(trx: DbOrTransaction, { projectId, branches 
   return rows.map((row) => row.branch)
 }
 
-/** Of a server that died in its deletion. */
+/** Removes the mark of a server that died in the deletion. */
 export async function unmarkBranch(
   db: DbOrTransaction,
   { project_id, branch }: { project_id: string; branch: string },

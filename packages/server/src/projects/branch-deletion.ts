@@ -1,0 +1,9 @@
+import { ServiceError } from '@svc/contract'
+
+/** `message` names what needs a branch that the job of SVC_KEEP_BRANCHES deletes at this moment. */
+export function branchIsLeaving(message: string): ServiceError {
+  return new ServiceError('unavailable', message, {
+    hint: 'Nothing was changed. Push the branch again, then send the request again.',
+    detail: { retry_after_seconds: 10 },
+  })
+}
