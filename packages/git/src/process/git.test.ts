@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { childEnvironment } from './environment.ts'
 import { git, GitError, startGit } from './git.ts'
 import { streamChild } from './child-stream.ts'
@@ -22,6 +23,14 @@ const failureOf = (promise: Promise<unknown>) =>
     () => null,
     (error: unknown) => error as GitError,
   )
+
+async function untilExists(path: string): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await Bun.file(path).exists())) {
+    if (performance.now() > deadline) throw new Error(`${path} has not been written`)
+    await Bun.sleep(10)
+  }
+}
 
 describe('the environment of git', () => {
   test('passes no variable of this process to a child', async () => {
@@ -120,6 +129,31 @@ describe('limits of git processes', () => {
     const alive = () => Bun.spawnSync(['kill', '-0', String(pid)]).exitCode === 0
     while (alive() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10))
     expect(alive()).toBe(false)
+  })
+
+  test('a pause of the server does not count: git that finished in it is no timeout', async () => {
+    const started = join(temp.path, 'paused-has-started')
+    const finished = join(temp.path, 'paused-has-finished')
+    const { config } = await asAlias(`touch ${started}; sleep 1; touch ${finished}`)
+    const caller = Bun.spawn(
+      [
+        process.execPath,
+        '-e',
+        `const { git } = await import('${join(import.meta.dir, 'git.ts')}')
+        const { code } = await git(null, ['run'], { config: ${JSON.stringify(config)}, timeoutMs: 5_000 })
+        console.log('ended with', code)`,
+      ],
+      { stdout: 'pipe', stderr: 'pipe' },
+    )
+    await untilExists(started)
+    process.kill(caller.pid, 'SIGSTOP')
+    const stoppedAt = performance.now()
+    await untilExists(finished)
+    // Until its timer would be late.
+    while (performance.now() - stoppedAt < 8_000) await Bun.sleep(50)
+    process.kill(caller.pid, 'SIGCONT')
+    const printed = await Promise.all([caller.exited, text(caller.stdout), text(caller.stderr)])
+    expect(printed).toEqual([0, 'ended with 0\n', ''])
   })
 
   test('an abort ends a running or waiting process', async () => {

@@ -7,6 +7,7 @@ import { childEnvironment, type EnvironmentInput } from './environment.ts'
 import { splitLines } from './fetch-progress.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
 import { commandOf, observeProcess } from './observe.ts'
+import { afterRunning } from './running-time.ts'
 import { repositoryOfScratch } from './scratch.ts'
 import { openSshFiles, type SshFiles } from './ssh.ts'
 
@@ -237,7 +238,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     }, graceMs)
   }
   const onAbort = () => kill('aborted')
-  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? ofLane[lane].timeoutMs)
+  const timer = afterRunning(options.timeoutMs ?? ofLane[lane].timeoutMs, () => kill('timeout'))
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
   // Before git starts helpers, which inherit the priority. Pooled processes answer only quick questions.
   if (options.isUrgent !== true && (lane === 'network' || lane === 'serve' || lane === 'push')) stepBack(child)
@@ -257,7 +258,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
   const ended = new Promise<GitEnd>((resolve) => {
     let startError: Error | null = null
     const finish = (code: number | null, signal: string | null) => {
-      clearTimeout(timer)
+      timer.clear()
       clearTimeout(hardKill)
       if (patience !== null) clearTimeout(patience)
       options.signal?.removeEventListener('abort', onAbort)
