@@ -1,6 +1,5 @@
-/** The job that backs up to SVC_BACKUP_DIR. The backup runs in a process of its own, at a low priority. */
+/** The job that backs up to SVC_BACKUP_DIR. The backup runs in a process of its own. */
 import { spawn } from 'node:child_process'
-import { setPriority } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Config } from '../config.ts'
@@ -17,7 +16,6 @@ type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now' | 'redaction
 const retryMs = 600_000
 /** Someone else may add or remove backups. A store charges for each list. */
 const lookMs = 600_000
-const niceness = 10
 
 export class ScheduledBackups {
   readonly #deps: ScheduleDeps
@@ -94,7 +92,6 @@ async function runBackup(input: string, signal: AbortSignal): Promise<BackupRepo
   signal.addEventListener('abort', end, { once: true })
   try {
     const ended = new Promise<number | null>((done, failed) => child.once('close', done).once('error', failed))
-    if (child.pid !== undefined) setPriority(child.pid, niceness)
     child.stdin.end(input)
     const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
     if (code === 0) return JSON.parse(printed) as BackupReport

@@ -36,8 +36,10 @@ export async function writeStored(
       yield chunk
     }
   }
-  const plain = Readable.from(counted(source), { objectMode: false })
-  const packed: Chunks = isCompressed ? plain.compose(createGzip({ level: gzipLevel })) : plain
+  const plain = counted(source)
+  const packed: Chunks = isCompressed
+    ? Readable.from(plain, { objectMode: false }).compose(createGzip({ level: gzipLevel }))
+    : plain
   await place.write(name, hashed(recipient === null ? packed : seal(packed, recipient)))
   return { name, bytes, sha256: hash.digest('hex'), sourceBytes }
 }
