@@ -27,27 +27,33 @@ function emit(type: string, properties: object): void {
   for (const stream of streams) stream.enqueue(event)
 }
 
-function say(sessionID: string, role: string, text: string): Message {
-  const id = newId('msg')
+/** As the real runtime does, it keeps the ids that it is given, by which the server knows a prompt again. */
+function say(sessionID: string, role: string, text: string, given: { message?: string; part?: string } = {}): Message {
+  const id = given.message ?? newId('msg')
   const time = { created: Date.now(), ...(role === 'assistant' ? { completed: Date.now() } : {}) }
   const info = { id, role, sessionID, time, ...(role === 'assistant' ? { finish: 'stop' } : {}) }
-  const message = { info, parts: [{ id: newId('prt'), type: 'text', text, messageID: id, sessionID }] }
+  const message = { info, parts: [{ id: given.part ?? newId('prt'), type: 'text', text, messageID: id, sessionID }] }
   sessions.get(sessionID)?.push(message)
   emit('message.updated', { sessionID, info })
   emit('message.part.updated', { sessionID, part: message.parts[0], time: Date.now() })
   return message
 }
 
-async function turn(sessionID: string, body: { parts?: { text?: string }[] }): Promise<Message> {
+async function turn(
+  sessionID: string,
+  body: { messageID?: string; parts?: { id?: string; text?: string }[] },
+): Promise<Message> {
   busy.add(sessionID)
   emit('session.status', { sessionID, status: { type: 'busy' } })
-  const text = body.parts?.[0]?.text ?? ''
+  const { id: part, text = '' } = body.parts?.[0] ?? {}
   if (text === 'Pause at your next start.') writeFileSync(pauseAtStart, '')
   const [, file] = /^Write (\S+\.txt)$/.exec(text) ?? []
   if (file !== undefined) writeFileSync(file, `${file}\n`)
-  say(sessionID, 'user', text)
+  const asked = say(sessionID, 'user', text, { message: body.messageID, part })
   const [, edited] = /^Commit and push (\S+\.txt)$/.exec(text) ?? []
-  const answer = say(sessionID, 'assistant', edited === undefined ? text : await commitAndPush(edited))
+  const said = edited === undefined ? text : await commitAndPush(edited)
+  // Ids are in the order of the messages, also within a millisecond.
+  const answer = say(sessionID, 'assistant', said, { message: `${asked.info.id}_answer` })
   busy.delete(sessionID)
   emit('session.status', { sessionID, status: { type: 'idle' } })
   emit('session.idle', { sessionID })
