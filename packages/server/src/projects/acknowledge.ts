@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/contract'
 import { type Homed, hasMoved, holdHome } from './home-store.ts'
 import { readRefValue, type Repository } from '@svc/git'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { handledElsewhere } from '../deadline.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { insertRefChanges } from './replicas/store.ts'
@@ -14,12 +15,15 @@ interface Changed {
   store: Pick<Repository, 'dir' | 'group'>
   /** With their values before. What they are now is read. */
   refs: { ref: string; old: string | null }[]
-  /** It is the last moment for this change, so the copy may get it later when it cannot now. */
-  mayLag?: boolean
+  /** Whether it is the last moment for this change, so that the copy may get it later when it cannot now. */
+  mayLag?: () => boolean
+  /** Whose work alone these refs are. It waits for no change of other refs, which may wait for the copy. */
+  sessionId?: string
 }
 
 /** Of a change that may lag. */
 const lagMs = 2_000
+const lookMs = 100
 
 /**
  * Runs `write` in the transaction that records these refs as they are now, once the copy on another server has their
@@ -27,7 +31,7 @@ const lagMs = 2_000
  */
 export async function acknowledge<T>(
   deps: AcknowledgeDeps,
-  { project, store, refs, mayLag = false }: Changed,
+  { project, store, refs, mayLag = () => false, sessionId = '' }: Changed,
   write: (db: DbOrTransaction) => Promise<T>,
 ): Promise<T> {
   const { db, home, replicas } = deps
@@ -39,15 +43,14 @@ export async function acknowledge<T>(
     })
   const since = performance.now()
   // In turn: the log then ends with the value that the ref has, whoever moved it first.
-  const recording = deps.localLocks.run(`refs ${project.project_id}`, async () => {
+  const recording = deps.localLocks.run(`refs ${project.project_id} ${sessionId}`, async () => {
     const changes = await Promise.all(
       refs.map(async ({ ref, old }) => ({ ref, old, new: await readRefValue(store, ref) })),
     )
     const commits = changes.flatMap((change) => change.new ?? [])
     await failpoint('refs.before_copy')
     for (;;) {
-      const sending = replicas.send(project, store, commits, mayLag ? { since, waitMs: lagMs } : { since })
-      const replica = await (mayLag ? sending.catch(whenUncopied) : sending)
+      const replica = await sentOrLagging(replicas.send(project, store, commits, { since }), { since, mayLag })
       await failpoint('refs.before_record')
       const outcome = await db
         .transaction()
@@ -87,10 +90,24 @@ export async function recordMissing(
   deps.replicas.allRecorded(project)
 }
 
-/** The job that tends copies sends it. */
-function whenUncopied(error: unknown): null {
-  if (error instanceof ServiceError && error.code === 'unavailable') return null
-  throw error
+/** Null also for a change that lags: the job that tends copies sends it. A server that is paused may not answer for long. */
+async function sentOrLagging(
+  sending: Promise<string | null>,
+  { since, mayLag }: { since: number; mayLag: () => boolean },
+): Promise<string | null> {
+  const late = Promise.withResolvers<null>()
+  const looks = setInterval(() => {
+    if (mayLag() && performance.now() - since > lagMs) late.resolve(null)
+  }, lookMs)
+  sending.catch(handledElsewhere)
+  try {
+    return await Promise.race([sending, late.promise])
+  } catch (error) {
+    if (mayLag() && error instanceof ServiceError && error.code === 'unavailable') return null
+    throw error
+  } finally {
+    clearInterval(looks)
+  }
 }
 
 class OtherReplica extends Error {}

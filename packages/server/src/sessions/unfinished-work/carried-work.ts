@@ -42,7 +42,8 @@ export async function keepCarriedWork(
   const store = storeOf(deps, project)
   await keepRef(store, refOf(sessionId), work.commit_sha)
   const snapshot = { project_id: project.project_id, session_id: sessionId, commit_sha: work.commit_sha }
-  await acknowledge(deps, { project, store, refs: [hidden(refOf(sessionId))] }, (db) => copySnapshot(db, snapshot))
+  const refs = [hidden(refOf(sessionId))]
+  await acknowledge(deps, { project, store, refs, sessionId }, (db) => copySnapshot(db, snapshot))
 }
 
 /** After a session that was not created. */
@@ -52,7 +53,7 @@ export async function dropCarriedWork(
 ): Promise<void> {
   const store = storeOf(deps, project)
   await dropKeptRef(store, refOf(sessionId))
-  await acknowledge(deps, { project, store, refs: [hidden(refOf(sessionId))] }, async () => {})
+  await acknowledge(deps, { project, store, refs: [hidden(refOf(sessionId))], sessionId }, async () => {})
 }
 
 /**

@@ -115,6 +115,7 @@ export class WipWatch {
     this.#savedAt = null
     this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), {
       isLast,
+      mayLag: () => this.#ended,
       rest: this.#rest,
     }).catch((error: unknown): SaveOutcome => {
       if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }

@@ -11,6 +11,7 @@ import {
   noteReplacedWork,
   type Repository,
 } from '@svc/git'
+import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
 import { quotasOf } from '../../projects/quotas.ts'
@@ -61,14 +62,22 @@ export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Reposi
 /** Whether the agent rests, so that the work tree is that of its turns up to a message. */
 type Rest = Pick<RestBetweenTurns, 'after' | 'kept'>
 
-/** The caller runs one save at a time. The last save before the sandbox ends may use twice the quota, so that no work is lost. */
+interface HowToSave {
+  /** It may use twice the quota, so that no work is lost. */
+  isLast?: boolean
+  /** Whether the sandbox ends by now, so that this save must not wait for the copy of its project. */
+  mayLag?: () => boolean
+  rest?: Rest | null
+}
+
+/** The caller runs one save at a time. */
 export async function saveWip(
   deps: WipDeps,
   daemon: DaemonAddress,
   signal: AbortSignal,
-  { isLast = false, rest = null }: { isLast?: boolean; rest?: Rest | null } = {},
+  { isLast = false, mayLag = () => isLast, rest = null }: HowToSave = {},
 ): Promise<SaveOutcome> {
-  const outcome = await save(deps, daemon, { signal, isLast, rest })
+  const outcome = await save(deps, daemon, { signal, isLast, mayLag, rest })
   if (outcome.kind !== 'failed')
     await setUnsavedWork(deps.db, daemon, outcome.kind === 'no-space' ? outcome.reason : null)
   return outcome
@@ -77,7 +86,7 @@ export async function saveWip(
 async function save(
   deps: WipDeps,
   daemon: DaemonAddress,
-  { rest, ...how }: { signal: AbortSignal; isLast: boolean; rest: Rest | null },
+  { rest, ...how }: { signal: AbortSignal } & Required<HowToSave>,
 ): Promise<SaveOutcome> {
   const session = await getSessionById(deps.db, daemon.sessionId)
   const project = session === null ? null : await getProjectOrDeleted(deps.db, session.project_id)
@@ -85,9 +94,10 @@ async function save(
   const store = storeOf(deps, project)
   const rows = await wipOf(deps.db, session.session_id)
   const messageId = rest?.after ?? null
-  const outcome = await saveOver(deps, daemon, { session, project, store, rows, ...how })
+  const saving = { session, project, store, rows, ...how }
+  const outcome = await saveOver(deps, daemon, saving)
   if (outcome.kind !== 'saved' && outcome.kind !== 'clean') return outcome
-  await settleApplied(deps, { project, store, generation: daemon.generation, rows })
+  await settleApplied(deps, daemon, saving)
   // The agent may have gone on during the save.
   if (messageId === null || messageId !== rest?.after) return outcome
   if (outcome.has !== null)
@@ -97,17 +107,15 @@ async function save(
 }
 
 /** Work that the sandbox had applied before this save is in what it saved or pushed. */
-async function settleApplied(
-  deps: WipDeps,
-  { project, store, generation, rows }: { project: ProjectRow; store: Repository; generation: number; rows: WipRow[] },
-): Promise<void> {
+async function settleApplied(deps: WipDeps, { generation }: DaemonAddress, saving: Saving): Promise<void> {
+  const { store, rows } = saving
   const applied = rows.filter((row) => row.recovered_at === null && row.recovered_into === generation)
   for (const row of applied) {
     await markRecovered(deps.db, row.session_id, row.commit_sha, deps.now())
     await dropKeptRef(store, earlierRefOf(row))
-    await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
+    await acknowledgeWork(deps, saving, [earlierRefOf(row)])
   }
-  await noteReplaced(deps, { project, store }, commitsOf(applied))
+  await noteReplaced(deps, saving, commitsOf(applied))
 }
 
 interface Saving {
@@ -118,13 +126,21 @@ interface Saving {
   rows: WipRow[]
   signal: AbortSignal
   isLast: boolean
+  mayLag: () => boolean
 }
 
-async function saveOver(
+function acknowledgeWork(
   deps: WipDeps,
-  daemon: DaemonAddress,
-  { session, project, store, rows, signal, isLast }: Saving,
-): Promise<SaveOutcome> {
+  { session, project, store, mayLag }: Saving,
+  names: string[],
+  write: (db: DbOrTransaction) => Promise<void> = async () => {},
+): Promise<void> {
+  const { session_id: sessionId } = session
+  return acknowledge(deps, { project, store, refs: names.map(hidden), mayLag, sessionId }, write)
+}
+
+async function saveOver(deps: WipDeps, daemon: DaemonAddress, saving: Saving): Promise<SaveOutcome> {
+  const { session, project, store, rows, signal, isLast } = saving
   const mine = rows.find((row) => row.generation === daemon.generation)
   const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
   const request = new AbortController()
@@ -141,12 +157,12 @@ async function saveOver(
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
-  if (head.commit === null) return nothingUnfinished(deps, { project, store }, daemon, { rows, head: head.base })
+  if (head.commit === null) return nothingUnfinished(deps, daemon, saving, head.base)
   // The last save has only seconds, so it does not ask the git host. Readers recount.
   const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
   if (head.files === 0 && (await count()) === 0) {
     request.abort()
-    return nothingUnfinished(deps, { project, store }, daemon, { rows, head: head.base })
+    return nothingUnfinished(deps, daemon, saving, head.base)
   }
   const has = head.base === null ? null : { commit: head.commit, base: head.base }
   if (have.includes(head.commit)) {
@@ -168,18 +184,18 @@ async function saveOver(
   if (stored.kind === 'too-large') return { kind: 'no-space', reason: space.reason }
   if (stored.kind === 'refused') return { kind: 'failed', reason: stored.reason }
   const snapshot = { project_id, session_id, commit_sha: head.commit, bytes: stored.bytes }
-  const refs = [...earlier.map(earlierRefOf), refOf(session_id)].map(hidden)
-  await acknowledge(deps, { project, store, refs, mayLag: isLast }, (db) => insertSnapshot(db, snapshot))
+  const names = [...earlier.map(earlierRefOf), refOf(session_id)]
+  await acknowledgeWork(deps, saving, names, (db) => insertSnapshot(db, snapshot))
   await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
   // Snapshots that can no longer be requested. The first save of a generation also replaces recovered ones.
   const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
   for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
     await dropKeptRef(store, earlierRefOf(row))
     await deleteWip(deps.db, row.session_id, row.generation)
-    await acknowledge(deps, { project, store, refs: [hidden(earlierRefOf(row))] }, async () => {})
+    await acknowledgeWork(deps, saving, [earlierRefOf(row)])
     replaced.push(row)
   }
-  await noteReplaced(deps, { project, store }, commitsOf(replaced))
+  await noteReplaced(deps, saving, commitsOf(replaced))
   return { kind: 'saved', isNew: true, has }
 }
 
@@ -241,10 +257,11 @@ async function counterOf(
 /** Deletes the saved work of this generation. Work of earlier ones stays until it is recovered. */
 async function nothingUnfinished(
   deps: WipDeps,
-  { project, store }: { project: ProjectRow; store: Repository },
   daemon: DaemonAddress,
-  { rows, head }: { rows: WipRow[]; head: string | null },
+  saving: Saving,
+  head: string | null,
 ): Promise<SaveOutcome> {
+  const { store, rows } = saving
   const clean: SaveOutcome = { kind: 'clean', has: head === null ? null : { commit: head, base: head } }
   if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return clean
   const { generation } = daemon
@@ -252,9 +269,9 @@ async function nothingUnfinished(
   const earlier = rows.find((row) => row.generation !== generation && isWaiting(row))
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
-  await acknowledge(deps, { project, store, refs: [hidden(refOf(daemon.sessionId))] }, async () => {})
+  await acknowledgeWork(deps, saving, [refOf(daemon.sessionId)])
   const mine = rows.filter((row) => row.generation === daemon.generation)
-  await noteReplaced(deps, { project, store }, commitsOf(mine))
+  await noteReplaced(deps, saving, commitsOf(mine))
   return clean
 }
 
