@@ -130,8 +130,13 @@ export interface RepositoryReplicas {
    * copy is waited for. Throws `unavailable` when one has to be and no server takes it in time.
    */
   send(project: CopiedProject, store: CopiedStore, commits: string[], how?: HowToSend): Promise<string | null>
-  /** These changes are acknowledged. */
-  recorded(project: CopiedProject, store: CopiedStore, changes: { ref: string; new: string | null }[]): void
+  /** These changes are acknowledged, with what `send` resolved with. */
+  recorded(
+    project: CopiedProject,
+    store: CopiedStore,
+    changes: { ref: string; new: string | null }[],
+    replica: string | null,
+  ): void
   /** What is known of the copy may be wrong. */
   forget(projectId: string): void
   /**

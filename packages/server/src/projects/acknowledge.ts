@@ -67,7 +67,7 @@ export async function acknowledge<T>(
         continue
       }
       await failpoint('refs.after_record')
-      replicas.recorded(project, store, changes)
+      replicas.recorded(project, store, changes, replica)
       return outcome.written
     }
   })

@@ -118,9 +118,11 @@ export class Replicas implements RepositoryReplicas {
     }
   }
 
-  recorded(project: Homed, store: Store, changes: { ref: string; new: string | null }[]): void {
+  recorded(project: Homed, store: Store, changes: { ref: string; new: string | null }[], replica: string | null): void {
     const copy = this.#copies.get(project.project_id)
-    if (copy?.epoch === project.home_epoch && this.mode === 'sync')
+    // One that lags is no base for what is sent next.
+    const hasThem = copy?.epoch === project.home_epoch && copy.keeper.server_name === replica
+    if (hasThem && this.mode === 'sync')
       setTips(
         copy,
         changes.map((change) => ({ ref: change.ref, new_sha: change.new })),

@@ -24,7 +24,8 @@ export interface Recorded {
 
 /**
  * Numbers and records changes of refs, provided that this server is still the home and the copy still the current one;
- * otherwise nothing must be committed. The home stays as it is until the transaction ends.
+ * otherwise nothing must be committed. The home stays as it is until the transaction ends. A copy that lacks an earlier
+ * change, which did not wait for it, stays behind until it got that one.
  */
 export async function insertRefChanges(trx: DbOrTransaction, input: Recorded): Promise<'recorded' | 'moved' | 'other'> {
   const { project_id, home, home_epoch, changes, replica } = input
@@ -39,8 +40,9 @@ export async function insertRefChanges(trx: DbOrTransaction, input: Recorded): P
       insert into ref_counters (project_id, seq) select project_id, ${count}::bigint from home
       on conflict (project_id) do update set seq = ref_counters.seq + ${count}::bigint returning seq),
     held as (
-      update project_replicas r set acknowledged_seq = counted.seq from counted
-      where r.project_id = ${project_id} and r.server = ${replica}::text and r.epoch = ${home_epoch} returning 1),
+      update project_replicas r set acknowledged_seq =
+        case when acknowledged_seq = counted.seq - ${count}::bigint then counted.seq else acknowledged_seq end
+      from counted where r.project_id = ${project_id} and r.server = ${replica}::text and r.epoch = ${home_epoch} returning 1),
     written as (
       insert into ref_changes (project_id, seq, ref, old_sha, new_sha, epoch)
       select ${project_id}, counted.seq - ${count}::bigint + n, ref, old_sha, new_sha, ${home_epoch}

@@ -12,6 +12,7 @@ import { gitText } from '../../change-requests/testing.ts'
 import { LocalLocks } from '../../db/lock.ts'
 import { insertRow } from '../../db/rows.ts'
 import type { Deps } from '../../deps.ts'
+import { promote } from '../../fleet/promote.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../testing.ts'
 import { savedReply } from './testing-work-daemon.ts'
 
@@ -125,4 +126,46 @@ test('a last save does not wait for the saves of other sessions', async () => {
   isAway = false
   await saving
   await stop(busy)
+}, 60_000)
+
+/** What an operator finds when the home is gone for good now. Another server tries it only. */
+async function lostWithHome(): Promise<string[]> {
+  const { project_id } = app.project
+  const tried = await promote(keeper.deps, {
+    ...{ projectId: project_id, deadHome: 'ada', epoch: 1, acceptLoss: false, isTrial: true, reason: '' },
+  })
+  if (tried.kind !== 'lossy') throw new Error(tried.kind)
+  return tried.missing.map(({ ref }) => ref)
+}
+
+/** Ends a session whose last save the copy does not get. */
+async function lagging(files: Record<string, string>): Promise<void> {
+  const session = await app.running()
+  await edits(files)
+  isAway = true
+  expect((await stop(session)).body.status).toBe('stopped')
+  expect(await workOf(session)).toBe(snapshot)
+  isAway = false
+}
+
+test('what is acknowledged after a last save that lags is in the copy with all it needs', async () => {
+  await app.deps.replicas.tend(new AbortController().signal)
+  const files = { 'large.txt': `${randomUUID()}\n`.repeat(1000) }
+  await lagging(files)
+  const next = await app.running()
+  const newest = await edits({ ...files, 'more.txt': 'more\n' })
+  expect((await saveNow(next)).status).toBe(200)
+  expect(await workOf(next)).toBe(newest)
+  expect(await lostWithHome()).not.toContain(`refs/svc/wip/${next.session_id}`)
+  await stop(next)
+}, 60_000)
+
+test('a last save that lags is copied later although the copy got another change before it', async () => {
+  await app.deps.replicas.tend(new AbortController().signal)
+  await lagging({ 'lags.txt': 'lags\n' })
+  // A branch of its own is the other change.
+  const next = await app.running()
+  await app.deps.replicas.tend(new AbortController().signal)
+  expect(await lostWithHome()).toEqual([])
+  await stop(next)
 }, 60_000)
