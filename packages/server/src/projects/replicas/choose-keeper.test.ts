@@ -17,8 +17,9 @@ afterAll(async () => {
 })
 
 /** Another server that answers every request like this. */
-async function peer(server_name: string, answer: (path: string) => Response): Promise<void> {
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: ({ url }) => answer(new URL(url).pathname) })
+async function peer(server_name: string, answer: (path: string) => Response | Promise<Response>): Promise<void> {
+  const fetch = ({ url }: Request) => answer(new URL(url).pathname)
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch })
   stopped.push(() => server.stop(true))
   const data_folder = randomUUID()
   const peer_url = `http://127.0.0.1:${server.port}`
@@ -64,3 +65,19 @@ test('another server gets the copy at once when one refuses it for its clock, or
   expect(performance.now() - began).toBeLessThan(6_000)
   expect((await findReplica(deps.db, project.project_id))?.server).toBe('fine')
 }, 30_000)
+
+test('a change waits no longer for a copy that is being made, and another server gets it when the first falls silent', async () => {
+  await app.deps.db.deleteFrom('server_instances').where('server_name', 'is not', null).execute()
+  const never = new Promise<Response>(() => {})
+  let isSilent = false
+  await peer('paused', (path) => (isSilent || path.endsWith('/fill') ? never : noCopy()))
+  const { project, repo } = await app.managedProject()
+  const { deps } = app
+  const row = (await findRow(deps.db, 'projects', { project_id: project.project_id }))!
+  const began = performance.now()
+  await expect(deps.replicas.send(row, repo, [], { waitMs: 1_000 })).rejects.toThrow('It is being made.')
+  expect(performance.now() - began).toBeLessThan(4_000)
+  await peer('other', (path) => (path.endsWith('/fill') ? new Response(null) : noCopy()))
+  isSilent = true
+  expect(await deps.replicas.send(row, repo, [])).toBe('other')
+}, 60_000)

@@ -38,6 +38,7 @@ interface Asked {
   body?: Uint8Array | ReadableStream<Uint8Array>
   /** For an answer that takes no long work. */
   timeoutMs: number
+  signal?: AbortSignal
 }
 
 /** Null for an answer without a body. Throws `PeerFailure`. */
@@ -46,7 +47,7 @@ export function askPeer<T>(deps: PeerDeps, peer: Keeper, asked: Asked): Promise<
   return deps.tracing.span(`${asked.method} copy`, { kind: 'client', attributes }, () => send<T>(deps, peer, asked))
 }
 
-async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeoutMs }: Asked): Promise<T> {
+async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeoutMs, signal }: Asked): Promise<T> {
   const key = deps.keyring.derive(serverKeyPurpose)
   const between = { from: deps.serverName, to: peer.server_name }
   const options = {
@@ -58,7 +59,7 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
       ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     },
     ...(body === undefined ? {} : { body, duplex: 'half' }),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
     ...fetchTrust(deps.peerTls, peer),
   }
   const answer = await fetch(`${peer.peer_url}${path}`, options as RequestInit).catch((error: unknown) => {

@@ -13,7 +13,9 @@ import {
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
+import { withDeadline } from '../../deadline.ts'
 import '../../failpoint.ts'
+import { isAnswering } from '../../fleet/reachable.ts'
 import { pause } from '../../pause.ts'
 import type { Homed } from '../home-store.ts'
 import { rootsOf } from '../../storage/root-queries.ts'
@@ -41,6 +43,7 @@ const waitMsMax = 20_000
 /** How long a server with a copy may be silent before another one gets a copy. */
 const silentMsMax = 8_000
 const retryMs = 200
+const lookMs = 2_000
 /** A paused server answers nothing, and a write waits for another one then. */
 const answerMsMax = 5_000
 /** A large repository over a slow network. */
@@ -82,6 +85,14 @@ const sentMs = 45 * 60_000
 /** A server that was given up is tried again after this time. */
 const forgivenMs = 60_000
 
+interface Question {
+  path: string
+  method?: 'GET' | 'POST'
+  body?: Uint8Array | ReadableStream<Uint8Array>
+  timeoutMs?: number
+  signal?: AbortSignal
+}
+
 /** No server takes the copy at this moment. */
 class Uncopied extends Error {}
 
@@ -105,7 +116,7 @@ export class Replicas implements RepositoryReplicas {
     const until = (how.since ?? performance.now()) + (how.waitMs ?? waitMsMax)
     for (;;) {
       try {
-        const copy = await this.#copyOf(project)
+        const copy = await this.#copyBy(project, until)
         if (copy === null) return null
         await this.#transfer(copy, store, commits, how.files)
         return copy.keeper.server_name
@@ -143,7 +154,7 @@ export class Replicas implements RepositoryReplicas {
   async missing(project: Homed, store: Store): Promise<{ ref: string; old: string | null }[]> {
     const { project_id, home_epoch } = project
     if (this.mode !== 'sync' || this.#complete.get(project_id) === home_epoch) return []
-    const copy = await this.#copyOf(project).catch(whenUncopied)
+    const copy = await this.#copyBy(project, performance.now() + waitMsMax).catch(whenUncopied)
     if (copy === null) return []
     const refs = new Map((await listAllRefs(store.dir, 'refs/')).map(({ ref, sha }) => [ref, sha]))
     return [...new Set([...refs.keys(), ...copy.tips.keys()])]
@@ -195,6 +206,13 @@ export class Replicas implements RepositoryReplicas {
 
   #failed(projectId: string, error: unknown): void {
     if (hasNoCopy(error)) this.forget(projectId)
+  }
+
+  /** A copy takes minutes to make. A change waits for the turn of others first, and then still gets one look. */
+  #copyBy(project: Homed, until: number): Promise<Copy | null> {
+    return withDeadline(this.#copyOf(project), Math.max(until - performance.now(), lookMs), () => {
+      throw new Uncopied('It is being made.')
+    })
   }
 
   /** The current copy, made when it is missing. Null: there is no server to wait for. One at a time per project. */
@@ -282,11 +300,10 @@ export class Replicas implements RepositoryReplicas {
     const { pack, roots } = await packWithRoots(store, { wants, roots: named, has })
     const format = await objectFormat(store.dir).catch(() => 'sha1' as const)
     await failpoint('replica.before_fill')
-    await this.#ask(keeper, {
+    await this.#askLong(keeper, {
       path: `${replicaPath}/${project_id}/fill?epoch=${epoch}&seq=${seq}&format=${format}`,
       method: 'POST',
       body: packBody(JSON.stringify({ refs, noted, roots }), pack),
-      timeoutMs: fillMsMax,
     }).catch((error: unknown) => {
       // Any server that takes copies takes a new one.
       if (error instanceof PeerFailure && error.kind === 'refused') this.#giveUp(keeper)
@@ -323,8 +340,8 @@ export class Replicas implements RepositoryReplicas {
       read === null ? packBody('', await packOf(store, { wants, has }, { isChecked: true })) : writeFiles(read)
     const path = `${replicaPath}/${copy.projectId}/${read === null ? 'objects' : 'files'}?epoch=${copy.epoch}`
     await failpoint('replica.before_send')
-    const timeoutMs = body instanceof Uint8Array ? answerMsMax : fillMsMax
-    await this.#ask(copy.keeper, { path, method: 'POST', body, timeoutMs })
+    const asked = { path, method: 'POST', body } as const
+    await (body instanceof Uint8Array ? this.#ask(copy.keeper, asked) : this.#askLong(copy.keeper, asked))
     await failpoint('replica.after_send')
     for (const sha of wants) copy.sent.set(sha, true)
   }
@@ -353,15 +370,26 @@ export class Replicas implements RepositoryReplicas {
     })
   }
 
-  async #ask<T>(
-    keeper: Keeper,
-    asked: {
-      path: string
-      method?: 'GET' | 'POST'
-      body?: Uint8Array | ReadableStream<Uint8Array>
-      timeoutMs?: number
-    },
-  ): Promise<T> {
+  /** Of minutes, unless the server falls silent meanwhile. One that lost its power or its network closes no connection. */
+  async #askLong(keeper: Keeper, asked: Question): Promise<void> {
+    const silent = new AbortController()
+    let answeredAt = performance.now()
+    const look = async () => {
+      if (await isAnswering(this.#deps.peerTls, keeper)) answeredAt = performance.now()
+      else if (performance.now() - answeredAt > silentMsMax) silent.abort()
+    }
+    const looks = setInterval(() => void look(), lookMs)
+    try {
+      await this.#ask(keeper, { ...asked, timeoutMs: fillMsMax, signal: silent.signal })
+    } catch (error) {
+      if (silent.signal.aborted) this.#giveUp(keeper)
+      throw error
+    } finally {
+      clearInterval(looks)
+    }
+  }
+
+  async #ask<T>(keeper: Keeper, asked: Question): Promise<T> {
     try {
       const answer = await askPeer<T>(this.#deps, keeper, { method: 'GET', timeoutMs: answerMsMax, ...asked })
       this.#silentSince.delete(keeper.server_name)
