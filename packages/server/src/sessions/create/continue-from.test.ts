@@ -8,7 +8,7 @@ import { makeFamily, tokenOf } from '../testing-family.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../testing.ts'
 import { markApplied } from '../unfinished-work/store.ts'
 import { pruneWip } from '../unfinished-work/prune.ts'
-import { startWorkDaemon } from '../unfinished-work/testing-work-daemon.ts'
+import { savedReply, startWorkDaemon } from '../unfinished-work/testing-work-daemon.ts'
 import { saveWip } from '../unfinished-work/wip.ts'
 
 setDefaultTimeout(60_000)
@@ -313,4 +313,63 @@ test('an agent continues its own session and those it started, and no other', as
   const viewer = await app.makeUser('viewer')
   const refused = await app.create({ from: { session_id: family.own.session_id } }, { token: viewer.token })
   expect(refusalOf(refused)).toEqual([403, 'forbidden'])
+})
+
+/** The sandbox saves these files, or nothing at all. */
+async function has(session: Session, files: Record<string, string> | null): Promise<string> {
+  const base = await tip(session.branch_name)
+  const made = files === null ? '' : await commit(daemon.work, `work-${randomUUID()}`, files, { from: base })
+  const head = { state: 'saved', commit: made, base, files: 1, paths: ['a.txt'], unpushed: 0, notes: [] }
+  app.driver.options.around = async (path, answer) => {
+    if (path !== '/svc/wip') return answer()
+    return files === null ? Response.json({}, { status: 500 }) : savedReply(daemon.work.dir, head, [])
+  }
+  return made
+}
+
+test('has the code of its turn although the event stream broke as the next prompt was delivered', async () => {
+  const session = await app.running()
+  const afterFirst = await has(session, { 'a.txt': `${randomUUID()}\n` })
+  const first = await say(session, 'one')
+  await until('its work is saved', async () => (await workOf(session.session_id)).commit === afterFirst)
+  const opens = Promise.withResolvers<void>()
+  const later = await has(session, { 'a.txt': 'of the next turn\n' })
+  const { around } = app.driver.options
+  app.driver.options.around = async (path, answer) => {
+    if (path === '/event') await opens.promise
+    return around!(path, answer)
+  }
+  app.driver.cutEvents(session.sandbox!.sandbox_id)
+  const { promise: ended, resolve: end } = Promise.withResolvers<string>()
+  app.driver.options.onPrompt = () => ended
+  await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text: 'two' } })
+  expect((await app.request('POST', app.path(session.session_id, 'wip'))).status).toBe(200)
+  expect((await workOf(session.session_id)).commit).toBe(later)
+  end('Done.')
+  opens.resolve()
+  await until('the end', async () => (await messagesOf(session.session_id)).length === 4)
+  delete app.driver.options.around
+  expect(await workOf((await branch(session, first)).body.session_id)).toMatchObject({ commit: afterFirst })
+  app.driver.options.onPrompt = ({ text }) => Promise.resolve(`Answer to ${text}`)
+})
+
+test('refuses the newest turn while its work is not saved, and continues from the last save without a message', async () => {
+  const session = await app.running()
+  const saved = await has(session, { 'a.txt': `${randomUUID()}\n` })
+  await say(session, 'one')
+  await until('its work is saved', async () => (await workOf(session.session_id)).commit === saved)
+  await has(session, null)
+  const second = await say(session, 'two')
+  const refused = await branch(session, second)
+  expect(refusalOf(refused)).toEqual([503, 'unavailable'])
+  expect(await workOf((await branch(session)).body.session_id)).toMatchObject({ commit: saved })
+  const afterSecond = await has(session, { 'a.txt': `${randomUUID()}\n` })
+  await app.request('POST', app.path(session.session_id, 'wip'))
+  expect(await workOf((await branch(session, second)).body.session_id)).toMatchObject({ commit: afterSecond })
+  await has(session, null)
+  await say(session, 'three')
+  await app.request('POST', app.path(session.session_id, 'stop'))
+  const last = (await messagesOf(session.session_id)).at(-1)!.message_id
+  expect(refusalOf(await branch(session, last))).toEqual([422, 'unprocessable'])
+  delete app.driver.options.around
 })

@@ -104,7 +104,7 @@ async function hadAfter(
       hint: 'Its messages are in `svc sessions log <id> --json`. Without a message, the new session continues from the newest one.',
       detail: { issues: [{ path: 'from.message_id', message: 'is no message of that session' }] },
     })
-  await deps.sessions.wipOf(session.session_id)?.whyStale(saveMsMax)
+  const stale = (await deps.sessions.wipOf(session.session_id)?.whyStale(saveMsMax)) ?? null
   const rows = await turnSnapshotsOf(deps.db, session.session_id, turn.until)
   const row = rows.toSorted((a, b) => turn.until.indexOf(a.message_id) - turn.until.indexOf(b.message_id)).at(-1)
   const isOpen = turn.isNewest && session.is_busy
@@ -113,9 +113,24 @@ async function hadAfter(
       hint: 'Wait until it ends, or continue from an earlier message.',
     })
   if (row !== undefined) return { messageId: turn.last, has: { commit: row.commit_sha, base: row.base_sha } }
+  if (turn.isNewest && turn.generation === session.generation) refuseUnsaved(session, stale)
   // Nothing followed, so the work is what is saved of that start of the session.
   if (turn.isNewest) return { messageId: turn.last, has: await newestOf(deps, session, at.branches, turn.generation) }
   throw notKept()
+}
+
+/** The last save is older than the turn, which a caller who names the turn has to know. */
+function refuseUnsaved({ unkept_work }: SessionWithSandbox, stale: string | null): void {
+  const anyway = 'Without a message, the new session continues from the last save.'
+  if (stale !== null)
+    throw new ServiceError('unavailable', 'The code as it was after this message is not saved yet.', {
+      hint: `Try again in a moment. ${anyway}`,
+    })
+  if (unkept_work !== null)
+    throw new ServiceError('unprocessable', 'The code as it was after this message was not saved.', {
+      hint: anyway,
+      detail: { issues: [{ path: 'from.message_id', message: 'has no saved code' }] },
+    })
 }
 
 function notKept(): ServiceError {

@@ -55,6 +55,7 @@ export async function deliverPrompts(
     }
     deps.warm.isNeeded()
     const begins = follower.beginTurn(prompt)
+    attached.wip.turnBegins()
     const outcome = await untilCut(deliver(deps, attached, prompt), signal)
     if (outcome.kind === 'ok') {
       attached.knowsEarlier = true

@@ -7,11 +7,13 @@ import type { SessionEvent } from '@svc/contract'
 export class RestBetweenTurns {
   #newest: { id: string; at: string } | null = null
   #isResting = false
+  /** It has a prompt whose turn is not over. The events of that turn may come late. */
+  #isAtWork = false
   #keptAfter: string | null = null
 
   /** The newest message; null while the agent may change files, and before the first event. */
   get after(): string | null {
-    return this.#isResting ? (this.#newest?.id ?? null) : null
+    return this.#isResting && !this.#isAtWork ? (this.#newest?.id ?? null) : null
   }
 
   /** The work up to this rest was not kept yet. */
@@ -23,15 +25,21 @@ export class RestBetweenTurns {
     this.#keptAfter = messageId
   }
 
-  /** The turn is over, though its end was not published because the next prompt waits. */
+  /** The turn is over, though its end may not be published because the next prompt waits. */
   begins(): void {
     this.#isResting = true
+    this.#isAtWork = false
+  }
+
+  /** The agent gets a prompt now. */
+  delivers(): void {
+    this.#isAtWork = true
   }
 
   take(event: SessionEvent): void {
     if (event.type === 'turn') {
       // `busy` comes before the agent has the prompt.
-      if (event.status !== 'busy') this.#isResting = true
+      if (event.status !== 'busy') this.begins()
       return
     }
     if (event.type !== 'message') return

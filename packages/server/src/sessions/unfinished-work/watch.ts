@@ -95,6 +95,11 @@ export class WipWatch {
     await this.whyStale(limitMs)
   }
 
+  /** What the work tree has from now on is of the next turn, also before its first event. */
+  turnBegins(): void {
+    this.#rest.delivers()
+  }
+
   /** Waits for a save that runs or is due. Returns why the stored work may be older than the sandbox's, or null. */
   async whyStale(limitMs: number): Promise<string | null> {
     const deadline = performance.now() + limitMs
