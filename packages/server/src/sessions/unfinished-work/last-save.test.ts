@@ -119,10 +119,8 @@ test('a last save does not wait for the saves of other sessions', async () => {
   isAway = true
   const saving = saveNow(busy)
   await until('the save waits for the copy', () => refused > 0)
-  const began = performance.now()
   const { status } = (await stop(ends)).body
   expect([status, await workOf(ends)]).toEqual(['stopped', newest])
-  expect(performance.now() - began).toBeLessThan(6_000)
   isAway = false
   await saving
   await stop(busy)
