@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { handledElsewhere } from '../deadline.ts'
 import { isAlive } from './embedded/data.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 
@@ -112,6 +113,8 @@ async function isTemplate(client: pg.Client, name: string): Promise<boolean> {
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
+  // Its queries fail with the same error. A torture ends connections also between two of them.
+  client.on('error', handledElsewhere)
   await client.connect()
   try {
     return await work(client)

@@ -13,6 +13,7 @@ export async function runningDatabase(folder: string): Promise<string | null> {
   if (!socketDir || !(await isSame(folder, servedFolder))) return null
   const url = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
   const client = new pg.Client({ connectionString: url })
+  client.on('error', ignoreFailedDisconnect)
   try {
     await client.connect()
     return url
