@@ -16,6 +16,7 @@ import {
   updateRow,
   updateRows,
 } from '../db/rows.ts'
+import { deletionLock } from './branch-deletion.ts'
 
 export type ProjectRow = Row<'projects'>
 
@@ -141,17 +142,21 @@ export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: stri
   return (await findRow(db, 'project_sessions', { project_id: projectId, branch_name: branch, status })) !== null
 }
 
-/** Longer than a deletion on a git host may take. A server that died in one leaves its mark, `deleting_at`. */
+/** Longer than a deletion on a git host may take. */
 const deletionMinutes = 15
 
-/** The mark of a deletion that may still run, and of one that cannot. */
-export const deletionRuns = sql<string>`> now() - make_interval(mins => ${deletionMinutes}::integer)`
-export const deletionDied = sql<string>`< now() - make_interval(mins => ${deletionMinutes}::integer)`
+/** Of a row of `session_branches`: the mark is of a deletion that cannot run any more. */
+export const deletionDied = sql<boolean>`deleting_at < now() - make_interval(mins => ${deletionMinutes}::integer)`
+
+/** A server that died in a deletion leaves its mark, `deleting_at`, and no lock. */
+export const isBeingDeleted = sql<boolean>`case
+  when deleting_at > now() - make_interval(mins => ${deletionMinutes}::integer)
+  then not pg_try_advisory_xact_lock_shared(hashtextextended(${deletionLock('')}::text || project_id, 0)) else false end`
 
 /** By the job of SVC_KEEP_BRANCHES. */
-export async function isBranchBeingDeleted(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
-  const running = { project_id: projectId, branch, deleting_at: deletionRuns }
-  return (await findRow(db, 'session_branches', running)) !== null
+export function isBranchBeingDeleted(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
+  const marked = db.selectFrom('session_branches').select('branch').where('project_id', '=', projectId)
+  return hasRow(marked.where('branch', '=', branch).where(isBeingDeleted))
 }
 
 /** Prevents deleting, restoring and purging until the transaction ends. */

@@ -449,3 +449,13 @@ test('only the home of a project deletes its branches', async () => {
   const { home } = before.find(({ project_id }) => project_id === at.project.project_id)!
   await sql`update projects set home = ${home} ${of(at.project)}`.execute(app.deps.db)
 })
+
+test('a change request is opened at once after a server died in the deletion of its branch', async () => {
+  const { branch } = await rested(at)
+  armFailpoints(parseFailpoints('branches.after_claim=throw') as never)
+  await runJob()
+  armFailpoints([])
+  await commit(at.repo, branch, { [`again-${branch}.txt`]: 'x\n' })
+  const opened = await app.request('POST', at.path(), { body: { title: 'Again', head_ref: branch } })
+  expect([opened.status, opened.text]).toEqual([201, opened.text])
+})

@@ -2,12 +2,11 @@
 import { sql } from 'kysely'
 import { insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
-import { deletionDied, deletionRuns } from '../../projects/store.ts'
+import { deletionDied, isBeingDeleted } from '../../projects/store.ts'
 
-const isBeingDeleted = sql<boolean>`coalesce(deleting_at ${deletionRuns}, false)`
 /** A branch that stayed is looked at again a day later. */
 export const isDue = sql<boolean>`(looked_at is null or looked_at < now() - interval '1 day'
-  or deleting_at ${deletionDied})`
+  or ${deletionDied})`
 
 interface Branches {
   projectId: string

@@ -5,6 +5,7 @@ import { withDeadline } from '../../deadline.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps, recordMissing } from '../../projects/acknowledge.ts'
+import { deletionLock } from '../../projects/branch-deletion.ts'
 import type { Homed } from '../../projects/home-store.ts'
 import { unreachable } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
@@ -34,9 +35,6 @@ interface OfProject {
   project: Homed
   repository: Repository
 }
-
-/** Held by the server that deletes merged branches of the project. */
-export const deletionLock = (projectId: string) => `delete branches ${projectId}`
 
 type OfSession = Pick<
   SessionRow,
