@@ -62,6 +62,8 @@ type Shared = Pick<
 
 /** Another server may have started it with a lease of any length. */
 const adoptedRenewMs = 10_000
+/** Longer than one question to a daemon. */
+const stepMsMax = 5_000
 
 export function createLifecycle<Own extends object>(
   machine: Machine<Own>,
@@ -143,11 +145,16 @@ export function createLifecycle<Own extends object>(
   }
 
   async function untilDaemonAnswers(entry: Entry & Own, throwIfStopped: () => void): Promise<void> {
-    const deadline = Date.now() + machine.bootMs
+    let at = performance.now()
+    let leftMs = machine.bootMs
     while (!entry.ended) {
       throwIfStopped()
       if (await answersHealth(socketIn(runRoot, entry.spec.sandboxId))) return throwIfStopped()
-      if (Date.now() > deadline) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
+      const now = performance.now()
+      // A longer step is a pause of this process or a sleep of its machine, in which nobody read an answer.
+      leftMs -= Math.min(now - at, stepMsMax)
+      at = now
+      if (leftMs < 0) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
       await new Promise((again) => setTimeout(again, machine.pollMs))
     }
     throwIfStopped()

@@ -164,14 +164,14 @@ test('asks a silent app again while its sandbox lives, and continues it there', 
 
 test('starts an app again that does not answer within the limit', async () => {
   const sandboxId = await stopFirst()
-  first.driver.options.answerMs = 3_600_000
+  first.driver.options.around = async () => new Response(null, { status: 503 })
   const server = await startNext()
   await until('its sandbox is given up', async () => {
     clock.aheadMs += silentMsMax
     await server.deps.apps.reconcile()
     return !(await sandboxes()).includes(sandboxId)
   })
-  delete first.driver.options.answerMs
+  delete first.driver.options.around
   expect(await serves(server)).not.toBe(sandboxId)
 }, 60_000)
 

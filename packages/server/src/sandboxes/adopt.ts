@@ -3,6 +3,7 @@ import { defaultEgress } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
+import { runningMs } from '../running-ms.ts'
 import type { EgressInForce } from './in-force.ts'
 import { sandboxKey } from './key.ts'
 import { watchWorkload, type WorkloadDaemon } from './workload-daemon.ts'
@@ -35,13 +36,13 @@ export async function untilAnswers<T>(
   sandboxId: string,
   { ask, signal }: { ask: () => Promise<T | null>; signal: AbortSignal },
 ): Promise<Answer<T>> {
-  const deadline = deps.now().getTime() + silentMsMax
+  const asked = runningMs(deps)
   for (let tries = 0; ; tries++) {
     const value = await ask()
     signal.throwIfAborted()
     if (value !== null) return { kind: 'answers', value }
     if ((await driver.find(sandboxId)) === null) return { kind: 'gone' }
-    const isOver = deps.now().getTime() > deadline
+    const isOver = asked() > silentMsMax
     if (isOver || tries === 0)
       deps.log.warn(
         { sandbox_id: sandboxId },

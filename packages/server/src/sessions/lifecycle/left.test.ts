@@ -80,6 +80,21 @@ test('goes on once its sandbox answers, with the prompt of meanwhile delivered o
   expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
 })
 
+test('goes on when its server was paused while it asked the sandbox', async () => {
+  let asked = 0
+  first.driver.options.around = (path, answer) => {
+    if (path === '/svc/health') asked++
+    return answer()
+  }
+  const server = await leaveSilent()
+  clock.aheadMs += 3_600_000
+  const before = asked
+  await until('it asks again', () => asked > before + 1)
+  delete first.driver.options.answerMs
+  await until('the next server has it', () => isAttached(server))
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
+})
+
 test('fails with the true reason when its sandbox stays silent, and its last changes may be missing', async () => {
   await leaveSilent()
   const failed = await until('it has failed', async () => {

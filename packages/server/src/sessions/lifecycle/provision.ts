@@ -15,6 +15,7 @@ import { readHealth } from '../../sandboxes/daemon-client.ts'
 import { makeSandbox } from '../../sandboxes/make.ts'
 import { PhaseJournal } from './phases.ts'
 import { projectImage } from '../../sandboxes/project-image.ts'
+import { runningMs } from '../../running-ms.ts'
 import { inForceAt } from '../refresh/runtime-files.ts'
 import { insertSandbox, setInForce, updateSandbox } from '../../sandboxes/store.ts'
 import type { SessionWithSandbox } from '../store.ts'
@@ -111,7 +112,7 @@ export async function continueBoot(
 }
 
 function boot(deps: ProvisionDeps, sandbox: Sandbox, journal: PhaseJournal, signal: AbortSignal) {
-  const ready = () => awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  const ready = () => awaitBoot(deps, sandbox, 'ready', (steps) => journal.report(steps), signal)
   return deps.tracing.span('boot sandbox', {}, ready)
 }
 
@@ -145,23 +146,24 @@ type Step = Parameters<PhaseJournal['report']>[0][number]
 
 /** Waits until the daemon reports `wanted`, and calls `report` when a step begins or ends. */
 export async function awaitBoot(
+  deps: Pick<Deps, 'now'>,
   sandbox: Sandbox,
   wanted: 'ready' | 'warm',
   report: (steps: Step[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<{ runtime_session_id: string | null }> {
-  const startedAt = Date.now()
-  let movedAt = startedAt
+  const ran = runningMs(deps)
+  let movedAt = 0
   let seen = ''
   for (;;) {
     signal.throwIfAborted()
     const outcome = await readHealth(sandbox.daemonSocket)
-    const now = Date.now()
+    const now = ran()
     if (outcome.kind === 'ok') {
       const { value } = outcome
       const steps = value.boot.map((step) => ({
         name: step.step,
-        started_at: new Date(now - value.uptime_ms + step.at_ms),
+        started_at: new Date(deps.now().getTime() - value.uptime_ms + step.at_ms),
         ms: step.ms,
         error: step.ms === null && value.status === 'failed' ? value.error : null,
       }))
@@ -182,7 +184,7 @@ export async function awaitBoot(
       }
     }
     const isSetup = outcome.kind === 'ok' && outcome.value.boot.findLast((step) => step.ms === null)?.step === 'setup'
-    if (now - movedAt > (isSetup ? setupMsMax : stepMsMax) || now - startedAt > bootMsMax)
+    if (now - movedAt > (isSetup ? setupMsMax : stepMsMax) || now > bootMsMax)
       throw new SandboxError(
         'boot-failed',
         `The sandbox did not become ready: ${outcome.kind === 'ok' ? lastStep(outcome.value.boot) : outcome.reason}`,

@@ -47,7 +47,7 @@ export async function fillWarm(
     await updateWarm(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
     await failpoint('warm.fill.after_sandbox')
     await follow(deps, sandbox, { commit: plan.commit, credential: read.credential }, signal)
-    await awaitBoot(sandbox, 'warm', async () => {}, signal)
+    await awaitBoot(deps, sandbox, 'warm', async () => {}, signal)
     await makeReady(deps, sandboxId, plan.commit)
   })
 }
