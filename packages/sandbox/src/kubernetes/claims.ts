@@ -19,6 +19,9 @@ interface Claim extends ApiObject {
 
 export const claimsApi = `/apis/${version}`
 
+/** A pool that is left keeps one blank pod, and the next sweep removes it. Its caller has the error. */
+function keepsPods(): void {}
+
 export function poolsOf(client: Client, namespace: string, prefix: string, labels: Record<string, string>) {
   const at = (kind: string) => `${claimsApi}/namespaces/${namespace}/${kind}`
   const selector = `labelSelector=${encodeURIComponent(
@@ -28,6 +31,9 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
   )}`
   /** By use, the last one at the end. */
   const pools = new Map<string, Promise<void>>()
+  /** The starts that wait for a pod of each. A claim of a pool that is removed gets none. */
+  const waiting = new Map<string, number>()
+  const removing = new Map<string, Promise<void>>()
 
   const apply = (kind: string, name: string, body: unknown) =>
     client.json('PATCH', `${at(kind)}/${name}?fieldManager=svc&force=true`, {
@@ -56,13 +62,23 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     await client.remove(`${at('sandboxtemplates')}/${name}`)
   }
 
+  async function removeOldest(): Promise<void> {
+    const oldest = [...pools.keys()].find((name) => !waiting.has(name))
+    if (pools.size <= poolsMax || oldest === undefined) return
+    pools.delete(oldest)
+    const removal = remove(oldest)
+    removing.set(oldest, removal.catch(keepsPods))
+    await removal.finally(() => removing.delete(oldest))
+  }
+
   return {
-    /** The pool of that specification. */
+    /** The pool of that specification, for a start that then calls `left`. */
     async ensure(spec: Record<string, unknown>, podLabels: Record<string, string>): Promise<string> {
       const name = `${prefix}${Bun.hash(JSON.stringify([spec, podLabels]))
         .toString(16)
         .padStart(16, '0')}`
-      const made = pools.get(name) ?? make(name, spec, podLabels)
+      const gone = removing.get(name) ?? Promise.resolve()
+      const made = pools.get(name) ?? gone.then(() => make(name, spec, podLabels))
       pools.delete(name)
       pools.set(name, made)
       try {
@@ -71,12 +87,15 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
         pools.delete(name)
         throw error
       }
-      const [oldest] = pools.keys()
-      if (pools.size > poolsMax && oldest !== undefined) {
-        pools.delete(oldest)
-        await remove(oldest)
-      }
+      waiting.set(name, (waiting.get(name) ?? 0) + 1)
       return name
+    },
+    /** A start waits for a pod of the pool no longer. */
+    async left(name: string): Promise<void> {
+      const left = (waiting.get(name) ?? 1) - 1
+      if (left > 0) waiting.set(name, left)
+      else waiting.delete(name)
+      await removeOldest()
     },
     async claim(
       name: string,

@@ -45,9 +45,12 @@ const againMs = 500
 const passing = [401, 403, 429, 502, 503, 504]
 /** A request that was taken although its answer was lost. */
 const alreadyMade = 409
-/** The API server ends a watch by itself; the driver then lists and watches again. */
-const watchSeconds = 240
-const lateSeconds = 30
+/**
+ * The API server ends a watch by itself; the driver then watches again. One whose machine lost power ends nothing, so a
+ * watch is short: with a request that waits for it too, an ended pod is known within the minute that sessions promise.
+ */
+const watchSeconds = 20
+const lateSeconds = 5
 
 export function createClient(access: ClusterAccess) {
   /** Again while the API server does not take it. What a request makes has a name, so it is made once. */
@@ -107,7 +110,6 @@ export function createClient(access: ClusterAccess) {
     },
     /** Ends when the API server ends it. Throws a ClusterError 410 when the version is too old. */
     async *watch<Kind>(path: string): AsyncGenerator<WatchEvent<Kind>> {
-      // The end of an API server whose machine lost power arrives never.
       const signal = AbortSignal.timeout((watchSeconds + lateSeconds) * 1000)
       const joint = path.includes('?') ? '&' : '?'
       const reply = await request('GET', `${path}${joint}watch=true&timeoutSeconds=${watchSeconds}`, { signal })

@@ -61,6 +61,8 @@ interface Own {
   /** Null until the cluster has one for this sandbox. */
   pod: string | null
   claim: string | null
+  /** While the claim waits for a pod of it. */
+  pool: string | null
   link: Link | null
   /** The last that the sandbox said of itself. */
   memoryKills: number
@@ -90,7 +92,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     pollMs: 4,
     leaseSeconds: lease,
     log: options.log,
-    blank: () => ({ pod: null, claim: null, link: null, memoryKills: 0 }),
+    blank: () => ({ pod: null, claim: null, pool: null, link: null, memoryKills: 0 }),
     start,
     started() {},
     leftBehind,
@@ -178,9 +180,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     throwIfStopped()
     prepareFolder(spec.sandboxId)
     live.set(spec.sandboxId, entry)
-    await request(entry, spec)
-    throwIfStopped()
-    const pod = await running(entry, spec.sandboxId, signal)
+    const pod = await take(entry, spec, signal, throwIfStopped)
     throwIfStopped()
     entry.link = await links.to(pod, signal)
     // `remove` did not see it.
@@ -207,6 +207,25 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     )
   }
 
+  async function take(entry: Live, spec: SandboxSpec, signal: AbortSignal, throwIfStopped: () => void): Promise<Pod> {
+    try {
+      await request(entry, spec)
+      throwIfStopped()
+      return await running(entry, spec.sandboxId, signal)
+    } finally {
+      if (entry.pool !== null) void leavePool(entry.pool)
+      entry.pool = null
+    }
+  }
+
+  async function leavePool(pool: string): Promise<void> {
+    try {
+      await (await parts()).pools?.left(pool)
+    } catch (error) {
+      options.log('a pool of pods was not removed', { pool, error: messageOf(error) })
+    }
+  }
+
   function prepareFolder(sandboxId: string): void {
     mkdirSync(runRoot, { recursive: true, mode: 0o700 })
     mkdirSync(join(runRoot, sandboxId), { mode: 0o700 })
@@ -230,6 +249,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     const serverKey = identity.publicKey
     if (pools !== null) {
       const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), podLabels)
+      entry.pool = pool
       entry.claim = name
       return pools.claim(name, pool, metadata)
     }
@@ -363,7 +383,11 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
       await link.close()
       return null
     }
-    return { sandboxId, limits: JSON.parse(limits) as SandboxLimits, own: { pod: name, link, memoryKills: 0 } }
+    return {
+      sandboxId,
+      limits: JSON.parse(limits) as SandboxLimits,
+      own: { pod: name, pool: null, link, memoryKills: 0 },
+    }
   }
 
   /** Its pod may have ended before this server watched it. */
