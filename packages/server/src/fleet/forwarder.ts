@@ -29,7 +29,7 @@ import type { Peer } from './store.ts'
 
 /** What servers ask each other, with a proof of their own in each request. */
 const forServers = /^\/v1\/(?:peer|replicas)\//
-/** How often a request that waits for its answer looks whether that server still lives. */
+/** How often a request that was passed on looks whether that server still lives. */
 const lookEveryMs = 5_000
 /** One attempt may fail on a network that loses packets. */
 const missedMax = 2
@@ -133,7 +133,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     passUpgrade(request, socket, head, {
       ...reach(peer, request),
       signal: watching.signal,
-      began: watching.end,
+      began() {},
       failed() {
         outcome = 'unreachable'
         void silent()
@@ -178,8 +178,8 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   }
 
   /**
-   * Until `end`: aborts when the other server dies before it answers, or cannot be reached any more. A machine without
-   * power, and a network that drops packets, leave connections open.
+   * Until `end`: aborts when the other server dies, or cannot be reached any more. A machine without power, and a network
+   * that drops packets, leave connections open, also those of clones and terminals.
    */
   function watch(peer: Peer): { signal: AbortSignal; end: () => void } {
     const dead = new AbortController()

@@ -21,7 +21,7 @@ interface Passed {
   signature: string
   /** The header by which the other server goes on in the trace of this one. */
   trace: Record<string, string>
-  /** Aborted when that server has died while this one waits for its answer. */
+  /** Aborted when that server has died. An answer that it has begun is cut. */
   signal: AbortSignal
   /** Called when that server has begun an answer, which is the client's. */
   began: (status: number) => void
@@ -148,7 +148,11 @@ function passWhole(request: IncomingMessage, response: ServerResponse, passed: P
       response.on('close', () => resolve(null))
     })
     out.on('error', fail)
-    signal.addEventListener('abort', fail, { once: true })
+    const die = () => {
+      if (isAnswered) response.destroy()
+      else fail()
+    }
+    signal.addEventListener('abort', die, { once: true })
     response.on('close', () => {
       out.destroy()
       resolve(null)

@@ -1,10 +1,11 @@
 /** A server that lives and is not reached any more, as where the network between two servers drops packets. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { ErrorBody, Project } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import { withClient } from '../db/testing-cluster.ts'
+import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 let fleet: Fleet
@@ -99,6 +100,77 @@ test('a request about a project whose home cannot be reached is answered, though
     ])
   })
 }, 120_000)
+
+/** A home that has begun its answer when its machine loses its power: nothing of the connection ends. */
+async function beginsAndDies(): Promise<{ url: string; begun: Promise<unknown>; end: () => void }> {
+  const begun = Promise.withResolvers<void>()
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket.on('error', () => {}))
+    socket.once('data', (head) => {
+      const isUpgrade = head.toString('latin1').includes('websocket')
+      const line = isUpgrade ? '101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade' : '200 OK'
+      if (!head.toString('latin1').startsWith('GET /health')) begun.resolve()
+      socket.write(`HTTP/1.1 ${line}\r\n${isUpgrade ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // It takes no further connection, so that it cannot be reached.
+  const die = begun.promise.then(() => void server.close())
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    begun: die,
+    end: () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test.each(['a clone', 'a terminal'])(
+  '%s ends when its home dies in the middle of the answer',
+  async (what) => {
+    const made = await fleet.request(ada, 'POST', '/v1/projects', { body: { name: 'cut' } })
+    const { project_id: id } = (await made.json()) as Project
+    const home = await beginsAndDies()
+    const name = `home-of-${id}`
+    try {
+      await fleet.query(
+        `insert into server_instances (instance_id, server_name, peer_url, heartbeat_at, data_folder)
+       values (gen_random_uuid(), $1, $2, now() + interval '1 hour', gen_random_uuid())`,
+        [name, home.url],
+      )
+      await fleet.query('update projects set home = $1 where project_id = $2', [name, id])
+      await until('ada knows the home', async () => {
+        const path = `/v1/projects/${id}/git/git-upload-pack`
+        const asked = what === 'a clone' ? await opened('POST', path) : await opened('GET', terminalOf(id))
+        return asked.status === 404 || asked.status === 400 || asked.status === 401
+          ? null
+          : asked.ended.then(() => true)
+      })
+    } finally {
+      home.end()
+    }
+  },
+  60_000,
+)
+
+const terminalOf = (id: string) => `/v1/projects/${id}/sessions/${randomUUID()}/terminal`
+
+/** Resolves with the status of the answer; `ended` when its connection ends. */
+function opened(method: string, path: string): Promise<{ status: number; ended: Promise<void> }> {
+  const { port } = new URL(ada.url)
+  const upgrade = method === 'GET' ? 'Connection: Upgrade\r\nUpgrade: websocket' : 'Content-Length: 0'
+  const socket = connect({ port: Number(port), host: '127.0.0.1' })
+  socket.write(
+    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${fleet.token}\r\n${upgrade}\r\n\r\n`,
+  )
+  const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject)
+    socket.on('data', (chunk) => resolve({ status: Number(chunk.toString('latin1').split(' ')[1]), ended }))
+  })
+}
 
 test('a new project goes to the next server when the emptiest does not answer, and is made there once', async () => {
   // Ada has one project, and the others none.
