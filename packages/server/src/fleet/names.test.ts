@@ -41,6 +41,9 @@ test('refuses a data folder of another server, a name in use, and a server witho
   const reached = await bob!.boot({ SVC_PEER_URL: ada!.url })
   expect(reached.url).toBeNull()
   expect(await reached.errors()).toContain(`The server ${own} has this SVC_PEER_URL already (${ada!.url})`)
+  const byName = await bob!.boot({ SVC_PEER_URL: ada!.url.replace('127.0.0.1', 'localhost') })
+  expect(byName.url).toBeNull()
+  expect(await byName.errors()).toContain(`The server ${own} has this SVC_PEER_URL already (${ada!.url})`)
   const lonely = await bob!.boot({ SVC_PEER_URL: '' })
   expect(await lonely.errors()).toContain('1 projects of this database have their home on another server')
 

@@ -1,6 +1,5 @@
 /** Enters this server into the list of servers before it does anything, and gives it the projects that are its own. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -158,9 +157,19 @@ function refuseUnreachable(others: { server_name: string | null; peer_url: strin
 /** Requests for one of the two would reach the other. */
 function refuseSameAddress(peerUrl: string, others: { server_name: string | null; peer_url: string | null }[]): void {
   const own = addressOf(peerUrl)
-  const same = others.find(({ peer_url }) => peer_url !== null && isDeepStrictEqual(addressOf(peer_url), own))
+  const same = others.find(({ peer_url }) => peer_url !== null && isSameAddress(addressOf(peer_url), own))
   if (same === undefined) return
   throw new StartupError(
     `The server ${same.server_name} has this SVC_PEER_URL already (${same.peer_url}). Set it to the address at which the other servers reach this one.`,
   )
+}
+
+type Address = ReturnType<typeof addressOf>
+
+/** The other addresses that `localhost` can mean. */
+const local = ['127.0.0.1', '::1']
+
+function isSameAddress(a: Address, b: Address): boolean {
+  const isLocal = (one: Address, other: Address) => one.host === 'localhost' && local.includes(other.host)
+  return a.port === b.port && (a.host === b.host || isLocal(a, b) || isLocal(b, a))
 }
