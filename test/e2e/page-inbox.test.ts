@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server } from './harness.ts'
-import { axeViolations, pictures } from './page-story.ts'
+import { axeViolations, expectItFits, pictures } from './page-story.ts'
 
 let server: Server
 let browser: Browser
@@ -158,6 +158,43 @@ test.skipIf(!browserPath)(
     await page.getByRole('link', { name: alpha }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: new RegExp(alpha) }).waitFor()
+  },
+  180_000,
+)
+
+test.skipIf(!browserPath)(
+  'the projects say what is open and how much needs the person, in one request for all of them',
+  async () => {
+    // The page before it saves its state when it is left.
+    await page.goto('about:blank')
+    sent.length = 0
+    await page.goto(`${server.url}/projects`)
+    const ofProject = (name: string) =>
+      page
+        .getByRole('list', { name: 'Projects' })
+        .getByRole('listitem')
+        .filter({ has: page.getByRole('link', { name, exact: true }) })
+    await ofProject('payments-api').getByRole('link', { name: '3 open change requests' }).waitFor()
+    await ofProject('web').getByText('Nothing open').waitFor()
+    expect(sent.filter((path) => /^\/v1\/(inbox|projects)(\/(?!events)|$)/.test(path)).sort()).toEqual([
+      '/v1/inbox/projects',
+      // The live ones and the deleted ones.
+      '/v1/projects',
+      '/v1/projects',
+    ])
+    for (const width of [360, 1024, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await expectItFits(page)
+      await page.screenshot({ path: join(pictures, `projects-open-${width}.png`) })
+    }
+    // A change in any project shows without another visit.
+    await server.json(['cr', 'close', '3', '--project', project.project_id])
+    await ofProject('payments-api').getByRole('link', { name: '2 open change requests' }).waitFor()
+    await ofProject('payments-api')
+      .getByRole('link', { name: / need(s)? you in payments-api$/ })
+      .click()
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor()
+    expect(await page.getByRole('combobox', { name: 'Filter by project' }).inputValue()).toBe(project.slug)
   },
   180_000,
 )

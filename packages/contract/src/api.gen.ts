@@ -2240,6 +2240,26 @@ export interface paths {
         patch: operations["resolveComment"];
         trace?: never;
     };
+    "/v1/inbox/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count what is open in each project
+         * @description One row for each project of the accounts of the caller in which something is open, the newest project first, for the newest 1000 of them.
+         */
+        get: operations["countOpenWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inbox": {
         parameters: {
             query?: never;
@@ -4450,6 +4470,16 @@ export interface components {
             /** @description The reviews of these comments. */
             reviews: components["schemas"]["Review"][];
         };
+        OpenWork: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description The open change requests, with drafts. Null for a viewer. */
+            change_requests: number | null;
+            /** @description The live sessions: those that run, and those on their way to it. */
+            sessions: number;
+            /** @description The items to answer, to review and to unblock in the inbox of the caller. */
+            needs_you: number;
+        };
         InboxItem: {
             /** @description Names the item as long as it exists, such as `change_request.<id>`. */
             key: string;
@@ -5253,6 +5283,7 @@ export type ReviewThread = components['schemas']['ReviewThread'];
 export type ReviewReply = components['schemas']['ReviewReply'];
 export type ReviewTextThread = components['schemas']['ReviewTextThread'];
 export type AppliedSuggestions = components['schemas']['AppliedSuggestions'];
+export type OpenWork = components['schemas']['OpenWork'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type InboxCounts = components['schemas']['InboxCounts'];
 export type InboxMark = components['schemas']['InboxMark'];
@@ -9723,6 +9754,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Review"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    countOpenWork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenWork"][];
                 };
             };
             default: components["responses"]["Internal"];

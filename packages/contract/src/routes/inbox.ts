@@ -91,6 +91,24 @@ export const getInboxRoute = route.get('user', '/v1/inbox', {
 })
 export type Inbox = z.infer<typeof getInboxRoute.reply>
 
+export const openWork = named('OpenWork', {
+  project_id: uuid,
+  change_requests: z.number().int().nullable().describe('The open change requests, with drafts. Null for a viewer.'),
+  sessions: z.number().int().describe('The live sessions: those that run, and those on their way to it.'),
+  needs_you: z.number().int().describe('The items to answer, to review and to unblock in the inbox of the caller.'),
+})
+export type OpenWork = z.infer<typeof openWork>
+
+/** As many as a page of the list of projects has. */
+export const openWorkMax = 1000
+
+export const countOpenWorkRoute = route.get('user', '/v1/inbox/projects', {
+  name: 'countOpenWork',
+  summary: 'Count what is open in each project',
+  description: `One row for each project of the accounts of the caller in which something is open, the newest project first, for the newest ${openWorkMax} of them.`,
+  reply: z.array(openWork),
+})
+
 export const putAwayInboxItemRoute = route.put('user', '/v1/inbox/:key', {
   name: 'putAwayInboxItem',
   summary: 'Mark an item of the inbox as done, or snooze it',

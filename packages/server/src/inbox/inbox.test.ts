@@ -1,7 +1,7 @@
 /** The inbox at the HTTP entry: what it lists and why, what a person puts away, and what comes back. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import type { ErrorBody, Inbox, InboxItem } from '@svc/contract'
+import type { ErrorBody, Inbox, InboxItem, OpenWork, Project } from '@svc/contract'
 import { commit, type Files } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { buildApp } from '../app.ts'
@@ -295,5 +295,49 @@ describe('following the inbox', () => {
     await computeWantedFacts(app.deps, signal)
     await until('it says that a check ended', () => events.seen.length > count)
     await events.close()
+  })
+})
+
+describe('what is open in each project', () => {
+  const openWork = async (token = app.ownerToken) =>
+    (await app.request<OpenWork[]>('GET', '/v1/inbox/projects', { token })).body
+
+  test('counts open change requests, live sessions and what needs the caller, and leaves out idle projects', async () => {
+    const at = await newProject()
+    const { project_id } = at.project
+    const idle = await newProject()
+    await at.open('work', { 'b.txt': 'b\n' })
+    await at.open('draft', { 'c.txt': 'c\n' }, { metadata: { draft: true } })
+    const of = async (token?: string) => (await openWork(token)).find((each) => each.project_id === project_id)
+    expect(await of()).toEqual({ project_id, change_requests: 2, sessions: 0, needs_you: 1 })
+    expect((await openWork()).map((each) => each.project_id)).not.toContain(idle.project.project_id)
+    const session = await app.running({ initial_prompt: 'Look around' })
+    const live = (await openWork()).find((each) => each.project_id === session.project_id)
+    expect(live?.sessions).toBeGreaterThan(0)
+    await putAway(await oneItem(at))
+    expect(await of()).toMatchObject({ change_requests: 2, needs_you: 0 })
+    const viewer = await app.makeUser('viewer')
+    expect(await of(viewer.token)).toBeUndefined()
+    expect((await openWork(viewer.token)).every((each) => each.change_requests === null)).toBe(true)
+    expect(await openWork((await app.makeUser('owner', 'own')).token)).toEqual([])
+  })
+
+  test('answers for a thousand projects at once, the newest first', async () => {
+    const at = await newProject()
+    const cr = await at.open('work', { 'b.txt': 'b\n' })
+    await sql`
+      insert into projects select (jsonb_populate_record(p, jsonb_build_object('project_id', gen_random_uuid(),
+        'slug', 'many-' || n, 'created_at', now() + n * interval '1 second'))).*
+      from projects p, generate_series(1, 1000) n where p.project_id = ${at.project.project_id}`.execute(app.deps.db)
+    await sql`
+      insert into change_requests (cr_id, account_id, project_id, number, title, base_ref, head_ref, base_commit_sha, head_commit_sha, created_by)
+      select gen_random_uuid(), c.account_id, p.project_id, n, 'Copy', c.base_ref, c.head_ref || n, c.base_commit_sha, c.head_commit_sha, c.created_by
+      from change_requests c, projects p, generate_series(1, 3) n where c.cr_id = ${cr.cr_id} and p.slug like 'many-%'`.execute(
+      app.deps.db,
+    )
+    const found = await openWork()
+    const newest = await app.request<Project[]>('GET', '/v1/projects?limit=1000')
+    expect(found.map(({ project_id }) => project_id)).toEqual(newest.body.map(({ project_id }) => project_id))
+    expect(new Set(found.map((each) => `${each.change_requests} ${each.needs_you}`))).toEqual(new Set(['3 3']))
   })
 })

@@ -1,6 +1,6 @@
 /** Finds what needs a person in all their projects with one statement, however many projects and change requests there are. */
-import type { InboxGroup, InboxState, InboxView } from '@svc/contract'
-import { inboxGroups } from '@svc/contract'
+import type { InboxGroup, InboxState, InboxView, OpenWork } from '@svc/contract'
+import { inboxGroups, openWorkMax } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/schema.ts'
 
@@ -25,17 +25,21 @@ export interface FoundChecks {
   failed: string[]
 }
 
-export interface ItemQuery {
+/** Whose items, in which projects. */
+interface Scope {
   userId: string
   accountId?: string | undefined
   projectId?: string | undefined
+  now: Date
+}
+
+export interface ItemQuery extends Scope {
   view: InboxView
   group?: InboxGroup | undefined
   key?: string | undefined
   /** Of each group, or of all together. */
   limit: { each: number } | { all: number }
   after: { group: InboxGroup; updated_at: string; key: string } | null
-  now: Date
 }
 
 export interface FoundItems {
@@ -46,8 +50,8 @@ export interface FoundItems {
 }
 
 /** A viewer may read no change requests, and can answer nothing. */
-const ofUser = ({ userId, accountId, projectId }: ItemQuery) => sql`
-  select p.project_id, p.slug, p.name, m.role <> 'viewer' as may_write, coalesce(d.manifest->'checks', '[]'::jsonb) as checks
+const ofUser = ({ userId, accountId, projectId }: Scope) => sql`
+  select p.project_id, p.slug, p.name, p.created_at, m.role <> 'viewer' as may_write, coalesce(d.manifest->'checks', '[]'::jsonb) as checks
   from account_members m
   join projects p on p.account_id = m.account_id and p.deleted_at is null
   left join default_branches d on d.project_id = p.project_id
@@ -156,7 +160,7 @@ const rank = (group: RawBuilder<unknown>) => sql`array_position(${[...inboxGroup
 const isoTime = (column: string) => sql`to_char(${sql.ref(column)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Each item with its view: `open` unless the person put away what is there now. */
-const itemsOf = (query: ItemQuery) => sql`
+const itemsOf = (query: Scope) => sql`
   select i.key, i.kind, i.id, i.project_id, i."group", i.state, i.version, i.failure, i.checks, i.at,
     ${rank(sql`i."group"`)} as rank,
     case when i.is_hidden then i.snoozed_until end as snoozed_until,
@@ -168,6 +172,14 @@ const itemsOf = (query: ItemQuery) => sql`
     left join inbox_marks m on m.item_key = f.key and m.user_id = ${query.userId}
   ) i`
 
+/** The tables `of_user`, the projects of a user, and `items` of a statement. */
+const withItems = (scope: Scope) => sql`
+    with of_user as materialized (${ofUser(scope)}), check_results as materialized (${checkResults}),
+    last_reviews as materialized (${lastReviews(scope.userId)}), colliding as materialized (${collidingChangeRequests}),
+    open_change_requests as (${openChangeRequests}),
+    found as (${ofChangeRequests} union all ${ofQuestions(scope.now)} union all ${ofSessions(scope.now)}),
+    items as materialized (${itemsOf(scope)})`
+
 export async function findItems(db: Db, query: ItemQuery): Promise<FoundItems> {
   const { after, limit } = query
   const isAfter =
@@ -176,11 +188,7 @@ export async function findItems(db: Db, query: ItemQuery): Promise<FoundItems> {
       : sql`(i.rank, -extract(epoch from i.at), i.key) > (${rank(sql`${after.group}::text`)},
           -extract(epoch from ${after.updated_at}::timestamptz(3)), ${after.key}::text)`
   const { rows } = await sql<{ items: FoundItem[]; counts: { view: InboxView; group: InboxGroup; n: number }[] }>`
-    with of_user as materialized (${ofUser(query)}), check_results as materialized (${checkResults}),
-    last_reviews as materialized (${lastReviews(query.userId)}), colliding as materialized (${collidingChangeRequests}),
-    open_change_requests as (${openChangeRequests}),
-    found as (${ofChangeRequests} union all ${ofQuestions(query.now)} union all ${ofSessions(query.now)}),
-    items as materialized (${itemsOf(query)}),
+    ${withItems(query)},
     counts as (select view, "group", count(*) as n from items group by view, "group"),
     placed as (
       select i.*, row_number() over (partition by i."group" order by i.at desc, i.key) as place from items i
@@ -201,4 +209,26 @@ export async function findItems(db: Db, query: ItemQuery): Promise<FoundItems> {
     counts.reduce((n, each) => (each.view === view && (group ?? each.group) === each.group ? n + each.n : n), 0)
   const byGroup = inboxGroups.map((group) => [group, sum(query.view, group)])
   return { items, counts: Object.fromEntries(byGroup), snoozed: sum('snoozed'), done: sum('done') }
+}
+
+/** Projects in which nothing is open are left out. */
+export async function countOpenWork(db: Db, scope: Scope): Promise<OpenWork[]> {
+  const { rows } = await sql<OpenWork>`
+    ${withItems(scope)},
+    needs as (
+      select project_id, count(*)::int as n from items where view = 'open' and "group" <> 'running' group by project_id),
+    proposed as (
+      select c.project_id, count(*)::int as n from of_user u
+      join change_requests c on c.project_id = u.project_id and c.status = 'open' group by c.project_id),
+    live as (
+      select s.project_id, count(*)::int as n from of_user u
+      join project_sessions s on s.project_id = u.project_id and s.status not in ('stopped', 'failed', 'completed')
+      group by s.project_id)
+    select u.project_id, case when u.may_write then coalesce(p.n, 0) end as change_requests,
+      coalesce(l.n, 0) as sessions, coalesce(i.n, 0) as needs_you
+    from of_user u left join needs i using (project_id) left join proposed p using (project_id)
+    left join live l using (project_id)
+    where i.n > 0 or l.n > 0 or (u.may_write and p.n > 0)
+    order by u.created_at desc, u.project_id desc limit ${openWorkMax}`.execute(db)
+  return rows
 }

@@ -1,5 +1,5 @@
 import { ApiError, type Reply } from '../../api.ts'
-import { read } from '../../cache/read.ts'
+import { live, read } from '../../cache/read.ts'
 import { requests } from '../../prefetch/requests.ts'
 import { findProject } from './find-project.ts'
 
@@ -8,6 +8,11 @@ export type Project = Reply<'/v1/projects'>[number]
 const all = { limit: 1000 }
 
 export const projects = read(['projects'], ...requests.projects())
+
+/** Below the inbox, so that its events refetch it. */
+export const openWork = read(['inbox', 'projects'], '/v1/inbox/projects', {}, live)
+
+export type OpenWork = Reply<'/v1/inbox/projects'>[number]
 
 export const deletedProjects = read(['projects', 'deleted'], '/v1/projects', { query: { ...all, deleted: 'true' } })
 
