@@ -1,6 +1,7 @@
 /** Reads what the rows of one page of the inbox say: one statement for each kind of item. */
 import { sql } from 'kysely'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
+import { firstPrompt } from '../sessions/store.ts'
 
 interface OfSession {
   session_id: string | null
@@ -48,13 +49,11 @@ export type SessionDetail = Pick<
   'session_id' | 'name' | 'agent_name' | 'error' | 'unkept_work' | 'last_turn_error' | 'branch_name' | 'base_ref'
 > & { task: string | null; author: string | null }
 
-/** The prompt is cut: a list shows its beginning. */
 export async function sessionDetails(db: DbOrTransaction, ids: string[]): Promise<SessionDetail[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<SessionDetail>`
     select s.session_id, s.name, s.agent_name, s.error, s.unkept_work, s.last_turn_error, s.branch_name, s.base_ref,
-      left(coalesce(s.initial_prompt, (select p.text from session_prompts p where p.session_id = s.session_id
-        order by p.created_at limit 1)), 1000) as task, u.name as author
+      ${firstPrompt('s')} as task, u.name as author
     from project_sessions s left join users u on u.user_id = s.created_by
     where s.session_id = any(${ids}::uuid[])`.execute(db)
   return rows

@@ -98,6 +98,18 @@ export async function listSessions(
   return { rows: rows.map(nest), next }
 }
 
+/**
+ * The beginning of the first prompt, for a list. Null until the agent has it, because the text may contain secret values until
+ * then. `sessions` is the name of the table in the statement.
+ */
+export function firstPrompt(sessions: string) {
+  const of = (column: string) => sql.ref(`${sessions}.${column}`)
+  return sql<string | null>`left(coalesce(
+    case when ${of('initial_prompt_delivered_at')} is not null then ${of('initial_prompt')} end,
+    (select case when p.status <> 'accepted' then p.text end from session_prompts p
+      where p.session_id = ${of('session_id')} order by p.created_at, p.prompt_id limit 1)), 1000)`
+}
+
 /** Sessions with a sandbox, or on their way to one. */
 export async function runningSessionsOf(db: DbOrTransaction, projectId: string): Promise<SessionWithSandbox[]> {
   const ofProject = withSandbox(db).where('project_sessions.project_id', '=', projectId)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
+import { updateRows } from '../../db/rows.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 
 let app: SessionApp
@@ -40,6 +41,18 @@ describe('reading and renaming', () => {
     await app.request('POST', `${path}/${made[0]}/stop`)
     const stopped = await app.request<Session[]>('GET', `${path}?status=stopped`)
     expect(stopped.body.map((session) => session.session_id)).toEqual([made[0]!])
+  })
+
+  test('a list has no prompt that the agent does not have yet, because it is not redacted', async () => {
+    const { session_id } = await app.running({ initial_prompt: 'Use hunter2 for it' })
+    const waiting = { initial_prompt: 'Use hunter2 for it', initial_prompt_delivered_at: null }
+    await updateRows(app.deps.db, 'project_sessions', { session_id }, waiting)
+    await app.deps.db.deleteFrom('session_prompts').where('session_id', '=', session_id).execute()
+    for (const path of [app.path(), '/v1/inbox']) {
+      const { body } = await app.request('GET', path)
+      expect(JSON.stringify(body)).toContain(session_id)
+      expect(JSON.stringify(body)).not.toContain('"task":"Use hunter2')
+    }
   })
 
   test('a name and metadata change alone', async () => {
