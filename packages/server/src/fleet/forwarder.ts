@@ -31,7 +31,7 @@ import type { Peer } from './store.ts'
 const forServers = /^\/v1\/(?:peer|replicas)\//
 /** How often a request that was passed on looks whether that server still lives. */
 const lookEveryMs = 5_000
-/** One attempt may fail on a network that loses packets. */
+/** One attempt may fail on a network that loses packets, and no server has a fresh sign of life when the database is back. */
 const missedMax = 2
 const retrySeconds = 2
 
@@ -185,8 +185,9 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     const dead = new AbortController()
     let missed = 0
     const look = async () => {
-      missed = (await isReachable(peer.peer_url)) ? 0 : missed + 1
-      if (missed === missedMax || !(await homes.isLive(peer.server_name))) dead.abort()
+      const lives = (await isReachable(peer.peer_url)) && (await homes.isLive(peer.server_name))
+      missed = lives ? 0 : missed + 1
+      if (missed === missedMax) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
     return { signal: dead.signal, end: () => clearInterval(looking) }
