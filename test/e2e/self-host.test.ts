@@ -79,6 +79,28 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
 }, 180_000)
 
+test('a server beside the one of this client says how to add it as a host, in a command that works', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'svc-self-host-'))
+  const port = await freePort()
+  const files = { SVC_DATA_DIR: join(dir, 'data'), SVC_MASTER_KEY_FILE: join(dir, 'master.key') }
+  const own = { ...env, ...files, SVC_PORT: String(port) }
+  const beside = (args: string[], input?: string) =>
+    run([program, ...args], { env: own, cwd: dir, ...(input === undefined ? {} : { input }) })
+  try {
+    const { stderr } = await beside(['self-host', 'start'])
+    const [, added = ''] = /To use this one: svc (login .*)$/m.exec(stderr) ?? []
+    const { tokens } = JSON.parse(await readFile(file('config.json'), 'utf8')) as {
+      tokens: Record<string, { token: string }>
+    }
+    const token = tokens[`http://127.0.0.1:${port}`]?.token ?? ''
+    const signedIn = await beside([...added.split(' '), '--token', '-'], token)
+    expect([signedIn.code, signedIn.stdout]).toEqual([0, expect.stringContaining('Signed in to')])
+  } finally {
+    await beside(['self-host', 'stop'])
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
+
 test('refuses what is no setting', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],

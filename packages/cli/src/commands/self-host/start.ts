@@ -92,19 +92,21 @@ function sayHeld({ out, next }: Context, { backup_created_at }: { backup_created
 }
 
 function sayOtherHost({ out }: Context, url: string): void {
-  out.note(`The host selfhost of this client is another running server. To use this one: svc login --host ${url}`)
+  const { port, hostname } = new URL(url)
+  const add = `svc login --host selfhost-${port || hostname} --api ${url}`
+  out.note(`The host selfhost of this client is another running server. To use this one: ${add}`)
 }
 
 /**
  * Points the host name at the running server; does not change which host is active. False: it belongs to another
- * server that runs.
+ * server that runs. Several servers with one PostgreSQL have the same URL.
  */
 async function register(ctx: Context, { url, data_dir }: ServerState): Promise<boolean> {
-  const usual = await usualServer(ctx)
-  if (usual !== null && usual.data_dir !== data_dir) return false
   const config = await ctx.config()
   const known = knownHosts(config, {}).find(({ name }) => name === 'selfhost')
   if (known?.base === url) return true
+  const usual = await usualServer(ctx)
+  if (usual !== null && usual.data_dir !== data_dir) return false
   let isSignedIn = false
   await changeConfig(ctx.configPath(), (current) => {
     current.hosts.selfhost = { url }
