@@ -3673,6 +3673,8 @@ export interface components {
             last_active_at: string;
             /** @description Only with `include=activity`: whether the agent is working on a prompt. */
             is_busy?: boolean;
+            /** @description Only in a list: the first line of the first prompt, cut. Null until the agent has it. */
+            task?: string | null;
             /** @description The latest refresh since the sandbox started. */
             refresh: components["schemas"]["SessionRefresh"] | null;
             /** @description `person`: a question of the agent is open. */

@@ -88,6 +88,11 @@ export const session = named('Session', {
   updated_at: timestamp,
   last_active_at: timestamp,
   is_busy: z.boolean().optional().describe('Only with `include=activity`: whether the agent is working on a prompt.'),
+  task: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Only in a list: the first line of the first prompt, cut. Null until the agent has it.'),
   refresh: sessionRefresh.nullable().describe('The latest refresh since the sandbox started.'),
   waiting_for: z.enum(['person']).nullable().describe('`person`: a question of the agent is open.'),
   asleep_since: timestamp

@@ -12,6 +12,7 @@ interface Linked {
   project: string
   ref?: Ref<HTMLAnchorElement>
   className?: string
+  title?: string
   'aria-label'?: string
   children: ReactNode
 }

@@ -24,6 +24,7 @@ export function SessionRow({
     ({ origin_session_id, head_ref }) => origin_session_id === session.session_id || head_ref === session.branch_name,
   )
   const why = whyOf(session)
+  const task = taskOf(session)
   return (
     <Row>
       <span className="w-32 flex-none max-sm:w-auto">
@@ -36,9 +37,21 @@ export function SessionRow({
         />
       </span>
       <span className="min-w-0 flex-1 basis-40">
-        <SessionLink project={slug} sessionId={session.session_id} className="font-medium hover:underline">
-          {session.name}
-        </SessionLink>
+        <span className="flex min-w-0 items-baseline gap-x-2 max-sm:flex-col">
+          <SessionLink
+            project={slug}
+            sessionId={session.session_id}
+            className={`flex-none truncate font-medium hover:underline max-w-full ${task === null ? '' : 'sm:max-w-[70%]'}`}
+            title={session.name}
+          >
+            {session.name}
+          </SessionLink>
+          {task !== null && (
+            <span className="max-w-full min-w-0 truncate text-sm text-dim" title={task}>
+              {task}
+            </span>
+          )}
+        </span>
         {why !== null && (
           <span className={`line-clamp-2 text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>{why}</span>
         )}
@@ -56,6 +69,11 @@ export function SessionRow({
       <Time at={session.last_active_at} />
     </Row>
   )
+}
+
+/** Null when the name says it: the service names a session after the beginning of its first prompt. */
+function taskOf({ name, task = null }: Session): string | null {
+  return task === null || task.startsWith(name.replace(/…$/, '')) ? null : task
 }
 
 function whyOf({ status, error, waiting_for: waitingFor, last_turn_error: turnError, base_ref: base }: Session) {

@@ -1,6 +1,6 @@
 /** One row of the inbox, with one line that says why it is there. */
 import type { InboxItem } from '@svc/contract'
-import { errorOf } from '../sessions/present.ts'
+import { errorOf, taskOf } from '../sessions/present.ts'
 import type { ChangeRequestDetail, QuestionDetail, SessionDetail } from './detail-store.ts'
 import type { FoundChecks, FoundItem } from './item-store.ts'
 
@@ -96,12 +96,11 @@ function collides({ collisions }: ChangeRequestDetail): string | null {
 
 export function presentSession(item: FoundItem, found: SessionDetail): InboxItem {
   const { session_id, name, agent_name, author } = found
-  const task = found.task === null ? null : firstLine(found.task)
   return {
     ...rowOf(item),
     ...{ title: name, author },
     session: { session_id, name, agent_name },
-    task: task === '' ? null : task,
+    task: found.task === null ? null : taskOf(found.task),
     why: joined([whyOfSession(item, found)]),
   }
 }

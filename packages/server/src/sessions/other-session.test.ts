@@ -173,7 +173,8 @@ describe('what an agent reads about another session', () => {
     const { session_id } = family.other
     expect(people.get(session_id)).toMatchObject({ error: 'why it fails', metadata: { note: 'for people' } })
     expect(people.get(session_id)!.sandbox_url).toBeString()
-    expect(agent.get(session_id)).toEqual({ ...people.get(session_id)!, sandbox_url: null, error: null, metadata: {} })
+    const hidden = { task: null, sandbox_url: null, error: null, metadata: {} }
+    expect(agent.get(session_id)).toEqual({ ...people.get(session_id)!, ...hidden })
     for (const mine of [family.own.session_id, family.child.session_id])
       expect(agent.get(mine)).toEqual(people.get(mine)!)
     expect(agent.get(family.child.session_id)!.parent_session_id).toBe(family.own.session_id)

@@ -2,19 +2,28 @@ import type { Session } from '@svc/contract'
 import type { Actor } from '../auth/actor.ts'
 import { controls } from '../auth/session-control.ts'
 import type { Config } from '../config.ts'
-import { liveStatuses, type SessionWithSandbox } from './store.ts'
+import { type ListedSession, liveStatuses, type SessionWithSandbox } from './store.ts'
 
-/** A session in a list. A reader without control of it sees no URL, errors or metadata. */
+/** A session in a list. A reader without control of it sees no task, URL, errors or metadata. */
 export function presentInList(
   config: Pick<Config, 'publicUrl'>,
   actor: Actor,
-  row: SessionWithSandbox,
+  row: ListedSession,
   include?: 'activity',
 ): Session {
-  const shown = presentSession(config, row, include)
+  const shown = { ...presentSession(config, row, include), task: row.task === null ? null : taskOf(row.task) }
   return controls(actor, row)
     ? shown
-    : { ...shown, sandbox_url: null, error: null, last_turn_error: null, refresh: null, metadata: {} }
+    : { ...shown, task: null, sandbox_url: null, error: null, last_turn_error: null, refresh: null, metadata: {} }
+}
+
+const taskCharsMax = 200
+
+/** The first line of a prompt that says something; null when none does. */
+export function taskOf(prompt: string): string | null {
+  const [line = ''] = prompt.trim().split(/\r?\n/)
+  const text = line.trim()
+  return text.length <= taskCharsMax ? text || null : `${text.slice(0, taskCharsMax - 1).toWellFormed()}…`
 }
 
 export function presentSession(

@@ -18,6 +18,8 @@ export type SessionWithSandbox = SessionRow & {
   is_waiting: boolean
 }
 
+export type ListedSession = SessionWithSandbox & { task: string | null }
+
 /** The statuses that count toward the limit of live sessions. */
 export const liveStatuses: SessionStatus[] = ['queued', 'branching', 'provisioning', 'running']
 
@@ -91,11 +93,13 @@ export async function listSessions(
   projectId: string,
   page: PageQuery & { status: SessionStatus | 'all' },
 ) {
-  let query = withSandbox(db).where('project_sessions.project_id', '=', projectId)
+  let query = withSandbox(db)
+    .select(firstPrompt('project_sessions').as('task'))
+    .where('project_sessions.project_id', '=', projectId)
   if (page.status !== 'all') query = query.where('project_sessions.status', '=', page.status)
   const order: [string, string] = ['project_sessions.created_at', 'project_sessions.session_id']
   const { rows, next } = await readPage(query, order, 'desc', page)
-  return { rows: rows.map(nest), next }
+  return { rows: rows.map((row): ListedSession => ({ ...nest(row), task: row.task })), next }
 }
 
 /**

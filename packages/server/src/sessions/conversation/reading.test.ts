@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
 import { updateRows } from '../../db/rows.ts'
+import { until } from '../../testing-until.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 
 let app: SessionApp
@@ -21,7 +22,8 @@ describe('reading and renaming', () => {
         const { body } = await app.request<Session | Session[]>('GET', path + query)
         return Array.isArray(body) ? body.find((session) => session.session_id === session_id)! : body
       }
-      expect(Object.keys(await one(''))).toEqual(fields)
+      const found = Object.keys(await one(''))
+      expect(found.filter((field) => field !== 'task')).toEqual(fields)
       expect(await one(asked)).toMatchObject({ is_busy: false })
     }
     expect((await app.request('GET', `${app.path(session_id)}?include=all`)).status).toBe(400)
@@ -41,6 +43,20 @@ describe('reading and renaming', () => {
     await app.request('POST', `${path}/${made[0]}/stop`)
     const stopped = await app.request<Session[]>('GET', `${path}?status=stopped`)
     expect(stopped.body.map((session) => session.session_id)).toEqual([made[0]!])
+  })
+
+  test('a list has the first line of the first prompt, which other prompts do not change', async () => {
+    const taskOf = async (id: string) =>
+      (await app.request<Session[]>('GET', app.path())).body.find(({ session_id }) => session_id === id)?.task
+    const { session_id } = await app.running({ initial_prompt: '\n  Update the dependencies  \nand their tests' })
+    await until('the agent has the prompt', async () => (await taskOf(session_id)) !== null)
+    expect(await taskOf(session_id)).toBe('Update the dependencies')
+    await app.request('POST', app.path(session_id, 'prompt'), { body: { text: 'Now the docs' } })
+    expect(await taskOf(session_id)).toBe('Update the dependencies')
+    const long = await app.running({ initial_prompt: 'x'.repeat(500) })
+    await until('the agent has the prompt', async () => (await taskOf(long.session_id)) !== null)
+    expect(await taskOf(long.session_id)).toBe(`${'x'.repeat(199)}…`)
+    expect(await taskOf((await app.running()).session_id)).toBeNull()
   })
 
   test('a list has no prompt that the agent does not have yet, because it is not redacted', async () => {
