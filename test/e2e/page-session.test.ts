@@ -135,3 +135,25 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   await story.server.svc(['sessions', 'stop', sessionId, ...inProject()])
   expect(complaints).toEqual([])
 })
+
+test.skipIf(!browserPath)(
+  'the list of sessions has the task beside the name, and its branch has that name',
+  async () => {
+    const { page, complaints } = story
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto(`${story.server.url}/projects/${project.slug}/sessions`)
+    const row = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').first()
+    await row.getByText('Do this.', { exact: true }).waitFor()
+    expect(await row.getByText('Do this.', { exact: true }).getAttribute('title')).toBe('Do this.')
+    const name = row.getByRole('link', { name: 'Release 2.4' })
+    expect(await name.evaluate((link) => link.scrollWidth <= link.clientWidth)).toBe(true)
+    await look(page, 'list')
+
+    await page.goto(`${story.server.url}/projects/${project.slug}/branches`)
+    const branch = page.getByRole('list', { name: 'Branches' }).getByTitle(sessionId)
+    await branch.getByRole('link', { name: 'Release 2.4' }).waitFor()
+    expect(await page.getByText(sessionId).count()).toBe(0)
+    await look(page, 'branches')
+    expect(complaints).toEqual([])
+  },
+)

@@ -28,8 +28,8 @@ export function BranchesPage() {
               {defaultFirst(branches).map((branch, _, [first]) => (
                 <Row key={branch.name}>
                   <span className="min-w-0 flex-1 basis-60">
-                    <span className="font-mono text-sm wrap-anywhere">{branch.name}</span>
-                    <BranchSession
+                    <BranchName
+                      name={branch.name}
                       session={agents.find(({ branch_name }) => branch_name === branch.name)}
                       project={slug}
                     />
@@ -57,14 +57,19 @@ export function BranchesPage() {
 
 const defaultFirst = (all: Branch[]) => all.toSorted((a, b) => Number(b.is_default) - Number(a.is_default))
 
-function BranchSession({ session, project }: { session: Session | undefined; project: string }) {
-  if (session === undefined) return null
+/** The branch of a session is named by its id, which says nothing to a reader. */
+function BranchName({ name, session, project }: { name: string; session: Session | undefined; project: string }) {
+  if (session === undefined) return <span className="font-mono text-sm wrap-anywhere">{name}</span>
   return (
-    <span className="block text-sm text-dim">
-      Session{' '}
-      <SessionLink project={project} sessionId={session.session_id} className="text-accent underline wrap-anywhere">
+    <span title={name}>
+      <SessionLink
+        project={project}
+        sessionId={session.session_id}
+        className="font-medium wrap-anywhere hover:underline"
+      >
         {session.name}
       </SessionLink>
+      <span className="block text-sm text-dim">Branch of this session</span>
     </span>
   )
 }
