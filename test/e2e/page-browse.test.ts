@@ -122,6 +122,8 @@ test.skipIf(!browserPath)(
     const commits = page.getByRole('list', { name: 'Commits' }).getByRole('listitem')
     await commits.nth(1).waitFor(slow)
     expect(await commits.count()).toBe(2)
+    const current = page.getByRole('navigation', { name: 'Project' }).locator('[aria-current=page]')
+    expect(await current.allTextContents()).toEqual(['Files'])
     await look('history')
     await go('files')
     await page.getByRole('button', { name: /Branch or commit/ }).click(slow)

@@ -16,14 +16,14 @@ import {
 } from 'lucide-react'
 import { paths } from '../../paths.ts'
 
-/** Daily pages first. */
+/** Daily pages first. `also` is a page that belongs to another one and has no link of its own. */
 export const rooms = [
   {
     label: null,
     pages: [
       { to: paths.changeRequests, label: 'Change requests', Icon: GitPullRequest },
       { to: paths.sessions, label: 'Sessions', Icon: MessageSquare },
-      { to: paths.files, label: 'Files', Icon: Files },
+      { to: paths.files, also: paths.commits, label: 'Files', Icon: Files },
       { to: paths.branches, label: 'Branches', Icon: GitBranch },
     ],
   },

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useMatchRoute } from '@tanstack/react-router'
 import { Folders, Inbox, type LucideIcon, Plus } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useQuery } from '@tanstack/react-query'
@@ -63,6 +63,7 @@ export function Sidebar({ onSearch }: { onSearch: () => void }) {
 
 function ProjectRooms({ project, all }: { project: Project; all: Project[] }) {
   const captions = useId()
+  const isAt = useMatchRoute()
   const counts: Record<string, ReactNode> = {
     [paths.changeRequests]: <OpenCount projectId={project.project_id} />,
     [paths.sessions]: <RunningCount projectId={project.project_id} />,
@@ -78,9 +79,14 @@ function ProjectRooms({ project, all }: { project: Project; all: Project[] }) {
             </p>
           )}
           <ul aria-labelledby={label === null ? undefined : captions + label} className="flex flex-col gap-px">
-            {pages.map(({ to, label, Icon }) => (
+            {pages.map(({ to, label, Icon, ...page }) => (
               <NavItem key={to} Icon={Icon} count={counts[to]}>
-                <Link to={to} params={{ project: project.slug }} {...linkProps}>
+                <Link
+                  to={to}
+                  params={{ project: project.slug }}
+                  aria-current={'also' in page && isAt({ to: page.also, fuzzy: true }) ? 'page' : undefined}
+                  {...linkProps}
+                >
                   {label}
                 </Link>
               </NavItem>
