@@ -1,5 +1,6 @@
 import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { EmailField, PasswordField } from '../../components/sign-in/credential-fields.tsx'
+import { browserName } from './browser-name.ts'
 import { dashboardSessions, password } from './queries.ts'
 import { Badge, Time } from '../../ui/text.tsx'
 import { Button, useFields } from '../../ui/form.tsx'
@@ -62,7 +63,7 @@ function ActiveSignIns() {
             {list.map((each) => (
               <Row key={each.dashboard_session_id}>
                 <span className="min-w-0 grow basis-56">
-                  {each.user_agent ?? 'Unknown browser'}
+                  <Browser userAgent={each.user_agent} />
                   <span className="block text-sm text-dim">
                     {each.address ?? 'Unknown address'} · by{' '}
                     {each.began_by === 'oidc' ? 'single sign-on' : each.began_by}
@@ -82,5 +83,14 @@ function ActiveSignIns() {
         )}
       </Read>
     </Card>
+  )
+}
+
+function Browser({ userAgent }: { userAgent: string | null }) {
+  if (userAgent === null) return 'Unknown browser'
+  return (
+    <span className="wrap-anywhere" title={userAgent}>
+      {browserName(userAgent) ?? userAgent}
+    </span>
   )
 }
