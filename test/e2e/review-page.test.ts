@@ -166,6 +166,26 @@ test.skipIf(!browserPath)(
   120_000,
 )
 
+test.skipIf(!browserPath)(
+  'the audit log leads to what it names, and the profile names the browser',
+  async () => {
+    await page.goto(`${server.url}/account/audit?action=change_request.open`)
+    const log = page.getByRole('region', { name: 'Audit log' })
+    await log.getByRole('link', { name: '#2 Say it otherwise' }).click()
+    await page.waitForURL(`**/projects/${project.slug}/change-requests/2`)
+    await page.goto(`${server.url}/account/audit?action=webhook.create`)
+    await log.getByRole('row').nth(1).getByRole('link').click()
+    await page.waitForURL(`**/projects/${project.slug}/webhooks`)
+
+    await page.goto(`${server.url}/account/profile`)
+    const mine = page.getByRole('list', { name: 'Sign-ins' }).getByRole('listitem').filter({ hasText: 'this browser' })
+    const name = mine.getByText(/^Chrome \d+ on \w+$/)
+    await name.waitFor()
+    expect(await name.getAttribute('title')).toStartWith('Mozilla/5.0 ')
+  },
+  60_000,
+)
+
 const addresses = (slug: string) => ({
   home: '/',
   projects: '/projects',

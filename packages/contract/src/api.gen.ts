@@ -3245,6 +3245,12 @@ export interface components {
             action: string;
             object_type: string;
             object_id: string;
+            /** @description The title of a change request or the name of a session as it is now. Null: deleted, or of another type. */
+            object_name?: string | null;
+            /** @description The number of a change request. */
+            object_number?: number | null;
+            /** @description The name of the session whose agent did it. Null: a deleted one, or none. */
+            session_name?: string | null;
             before: unknown;
             after: unknown;
         };

@@ -127,6 +127,19 @@ export const auditEvent = named('AuditEvent', {
   action: z.string(),
   object_type: z.string(),
   object_id: z.string(),
+  object_name: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'The title of a change request or the name of a session as it is now. Null: deleted, or of another type.',
+    ),
+  object_number: z.number().int().nullable().optional().describe('The number of a change request.'),
+  session_name: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('The name of the session whose agent did it. Null: a deleted one, or none.'),
   /** The changed fields of the object, without secrets. */
   before: z.unknown(),
   after: z.unknown(),

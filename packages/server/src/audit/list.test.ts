@@ -44,6 +44,45 @@ describe('the audit log of an account', () => {
     expect((await audit(`?actor_user_id=${user_id}`)).body).toEqual([])
   })
 
+  test('names the change requests and sessions of its rows as they are called now', async () => {
+    const row = async (action: string) =>
+      (await audit(`?action=${action}&limit=1`)).body.map((each) => [each.object_number, each.object_name])[0]
+    const { account_id } = app.owner
+    const { project_id } = await freshProject()
+    const [cr_id, session_id] = [randomUUID(), randomUUID()]
+    const { db } = app.deps
+    const event = { account_id, project_id, actor_kind: 'user' as const, actor_user_id: app.owner.user_id }
+    const sha = '1'.repeat(40)
+    await db
+      .insertInto('change_requests')
+      .values({
+        ...{ cr_id, account_id, project_id, number: 7, title: 'Say it better', base_ref: 'main', head_ref: 'work' },
+        ...{ base_commit_sha: sha, head_commit_sha: sha },
+      })
+      .execute()
+    await db
+      .insertInto('project_sessions')
+      .values({
+        ...{ session_id, account_id, project_id, name: 'Release', branch_name: session_id, base_ref: 'main' },
+        ...{ agent_name: 'build', status: 'stopped', desired: 'stopped' },
+      })
+      .execute()
+    await db
+      .insertInto('audit_events')
+      .values([
+        { ...event, action: 'named.change_request', object_type: 'change_request', object_id: cr_id, session_id },
+        { ...event, action: 'named.session', object_type: 'session', object_id: session_id },
+        { ...event, action: 'named.gone', object_type: 'session', object_id: randomUUID() },
+        { ...event, action: 'named.odd', object_type: 'session', object_id: 'no id' },
+      ])
+      .execute()
+    expect(await row('named.change_request')).toEqual([7, 'Say it better'])
+    expect((await audit('?action=named.change_request')).body[0]?.session_name).toBe('Release')
+    expect(await row('named.session')).toEqual([null, 'Release'])
+    expect(await row('named.gone')).toEqual([null, null])
+    expect(await row('named.odd')).toEqual([null, null])
+  })
+
   test('shows everything to an admin, nothing to a member, and other accounts only their own rows', async () => {
     expect((await audit('', (await app.makeUser('admin')).token)).status).toBe(200)
     expect((await audit('', (await app.makeUser('member')).token)).status).toBe(403)

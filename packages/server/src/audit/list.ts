@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 
@@ -18,6 +19,20 @@ const shown = [
   'after',
 ] as const
 
+/** The id of an object of this type, or null. */
+const idOf = (type: string) =>
+  sql`case when object_type = ${type} and object_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then object_id::uuid end`
+
+/** What a reader knows the objects by. A deleted object has no name any more. */
+const names = [
+  sql<number | null>`(select number from change_requests where cr_id = ${idOf('change_request')})`.as('object_number'),
+  sql<string | null>`coalesce((select title from change_requests where cr_id = ${idOf('change_request')}),
+    (select name from project_sessions s where s.session_id = ${idOf('session')}))`.as('object_name'),
+  sql<string | null>`(select name from project_sessions s where s.session_id = audit_events.session_id)`.as(
+    'session_name',
+  ),
+]
+
 /** Newest first. `action` is an action, or the noun of several. */
 export async function listAudit(
   db: DbOrTransaction,
@@ -26,7 +41,7 @@ export async function listAudit(
 ) {
   let query = db
     .selectFrom('audit_events')
-    .select(shown)
+    .select([...shown, ...names])
     .where('account_id', '=', of.accountId)
     .orderBy('event_id', 'desc')
     .limit(page.limit + 1)
