@@ -114,6 +114,15 @@ test.skipIf(!browserPath)(
       await page.getByRole('button', { name: 'Disconnect #dev' }).click()
       await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click()
       await page.getByRole('heading', { name: 'Connect Slack' }).waitFor()
+      const steps = page.getByRole('list', { name: 'Steps' }).getByRole('heading')
+      expect(await steps.allTextContents()).toEqual([
+        'Create the Slack app',
+        'Install the app and invite it to the channel',
+        'Connect the channel',
+        'Let Slack verify the request URL',
+      ])
+      await look('channels-steps-dark-360')
+      expect(found).toEqual([])
     } finally {
       await browser.close()
     }

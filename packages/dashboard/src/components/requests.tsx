@@ -109,6 +109,7 @@ export function useSend<M extends Method, P extends Route<M>, Given = Body<Opera
 
 /** A form that sends a request: its fields, why it failed, and its button. */
 export function SendForm({
+  className,
   of,
   submit,
   kind = 'primary',
@@ -118,6 +119,7 @@ export function SendForm({
   onSubmit,
   children,
 }: {
+  className?: string
   of: { isPending: boolean; isSuccess: boolean; error: Error | null }
   submit: string
   kind?: ButtonKind
@@ -130,7 +132,10 @@ export function SendForm({
   children: ReactNode
 }) {
   return (
-    <Form onSubmit={() => refusal === null && !of.isPending && onSubmit()}>
+    <Form
+      {...(className !== undefined && { className })}
+      onSubmit={() => refusal === null && !of.isPending && onSubmit()}
+    >
       {children}
       <Button type="submit" kind={kind} busy={of.isPending} disabledReason={refusal}>
         {submit}

@@ -1,33 +1,59 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import type { ChatSetup } from './queries.ts'
 import { Card, Notice } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
-import { Input, useFields } from '../../ui/form.tsx'
+import { Input, sideBySide, useFields } from '../../ui/form.tsx'
 
+/** The steps in their order. Slack can verify the URL once the server has the signing secret, which the third step saves. */
 export function ConnectChannel({ setup, isFirst }: { setup: ChatSetup; isFirst: boolean }) {
   return (
     <Card title={isFirst ? 'Connect Slack' : 'Connect another channel'}>
-      <div className="flex flex-col gap-4 px-4 py-3 text-sm">
-        {setup.warning !== null && <Notice tone="warn" title={setup.warning} />}
-        <p>
-          1. At <code className="font-mono">api.slack.com/apps</code>, choose “Create New App”, then “From a manifest”,
-          and paste this manifest:
-        </p>
-        <details>
-          <summary className="cursor-pointer text-dim">Show the manifest with this project's scopes and URLs</summary>
-          <div className="mt-2 max-h-80 overflow-auto">
-            <Command>{JSON.stringify(setup.app_manifest, null, 2)}</Command>
-          </div>
-        </details>
-        <p>2. Install the app and invite it to the channel:</p>
-        <Command>/invite @svc</Command>
-        <p>3. Connect the channel. Slack shows its ID at the bottom of the channel details.</p>
-      </div>
-      <ConnectForm />
-      <p className="px-4 pb-3 text-sm">4. On the app's “Event Subscriptions” page, let Slack verify the request URL.</p>
+      {setup.warning !== null && (
+        <div className="px-4 pt-3">
+          <Notice tone="warn" title={setup.warning} />
+        </div>
+      )}
+      <ol aria-label="Steps" className="divide-y divide-line text-sm">
+        <Step number={1} title="Create the Slack app">
+          <p>
+            At <code className="font-mono">api.slack.com/apps</code>, choose “Create New App”, then “From a manifest”,
+            and paste this manifest:
+          </p>
+          <details>
+            <summary className="cursor-pointer text-dim">Show the manifest with this project's scopes and URLs</summary>
+            <div className="mt-2 max-h-80 overflow-auto">
+              <Command>{JSON.stringify(setup.app_manifest, null, 2)}</Command>
+            </div>
+          </details>
+        </Step>
+        <Step number={2} title="Install the app and invite it to the channel">
+          <Command>/invite @svc</Command>
+        </Step>
+        <Step number={3} title="Connect the channel">
+          <p>Slack shows its ID at the bottom of the channel details.</p>
+          <ConnectForm />
+        </Step>
+        <Step number={4} title="Let Slack verify the request URL">
+          <p>Once the channel is connected, do this on the app's “Event Subscriptions” page.</p>
+        </Step>
+      </ol>
     </Card>
+  )
+}
+
+function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
+  return (
+    <li className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 px-4 py-3">
+      <span aria-hidden className="grid size-5 place-items-center rounded-full bg-hover text-xs font-semibold text-dim">
+        {number}
+      </span>
+      <div className="flex min-w-0 flex-col gap-2">
+        <h3 className="font-medium">{title}</h3>
+        {children}
+      </div>
+    </li>
   )
 }
 
@@ -49,6 +75,7 @@ function ConnectForm() {
   })
   return (
     <SendForm
+      className={`py-1 ${sideBySide}`}
       of={connect}
       submit="Connect channel"
       refusal={refusalOf(values)}
