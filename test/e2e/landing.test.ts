@@ -105,12 +105,18 @@ test.skipIf(!browserPath)(
 
     await page.getByLabel('Value of API_KEY').fill('a value')
     await page.getByRole('button', { name: 'Set API_KEY' }).click()
-    await page.getByText('Missing secrets: API_KEY').waitFor({ ...slow, state: 'detached' })
+    const missing = page.getByRole('list', { name: 'Missing secrets' })
+    await missing.getByText('API_KEY').waitFor({ ...slow, state: 'detached' })
     await confirm.check()
     expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
     expect(await boxOf()).toEqual(before)
     await page.getByRole('tab', { name: /^Effects/ }).click()
-    await page.getByRole('heading', { name: 'Before and after' }).waitFor(slow)
+    await page.getByRole('heading', { name: 'After the merge' }).waitFor(slow)
+    // Each once: what it does in the tab, and what a person decides about it in the panel.
+    const sentence = 'Connector hooks is added: secret STRIPE_KEY is sent to hooks.stripe.example.'
+    await page.getByText(sentence, { exact: true }).waitFor()
+    expect(await confirm.count()).toBe(1)
+    expect(await confirm.isChecked()).toBe(true)
     expect(await boxOf()).toEqual(before)
     await look('landing-effects-tab')
     await page.setViewportSize({ width: 1440, height: 900 })

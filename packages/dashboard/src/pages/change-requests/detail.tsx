@@ -12,7 +12,8 @@ import { CommitsTab } from './commits-tab.tsx'
 import { EffectsTab } from './effects-tab.tsx'
 import { Header, type Size } from './header.tsx'
 import { ignoreWhitespace as stored } from './diff/whitespace.ts'
-import { type Landing, stateNow, useLanding } from './merge/landing.ts'
+import { shownDetails } from './merge/effect-rows.tsx'
+import { stateNow, useLanding } from './merge/landing.ts'
 import { LandingPanel } from './merge/panel.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
@@ -53,7 +54,7 @@ function Detail({ cr, summary }: Shown) {
   const landing = useLanding(cr)
   const size = useSize({ cr, summary })
   const reviewed = useQuery(reviews(cr)).data
-  const effects = landing.effects?.words.length
+  const effects = landing.effects === undefined ? undefined : shownDetails(landing.effects).length
   return (
     <Tabs.Root value={tab} onValueChange={(next) => void navigate({ search: next === 'files' ? {} : { tab: next } })}>
       <TwoPane
@@ -72,9 +73,9 @@ function Detail({ cr, summary }: Shown) {
             />
           </div>
         }
-        panel={<LandingPanel cr={cr} landing={landing} summary={summary} />}
+        panel={<LandingPanel cr={cr} landing={landing} summary={summary} tab={tab} />}
       >
-        <Panels cr={cr} landing={landing} />
+        <Panels cr={cr} />
       </TwoPane>
     </Tabs.Root>
   )
@@ -95,7 +96,7 @@ function useSize({ cr, summary }: Shown): Size | null {
   return whole && data !== undefined ? { additions: data.additions, deletions: data.deletions } : null
 }
 
-function Panels({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
+function Panels({ cr }: { cr: ChangeRequest }) {
   const { since = null, to = null, path, line = null } = route.useSearch()
   const navigate = route.useNavigate()
   return (
@@ -109,7 +110,7 @@ function Panels({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
         <CommitsTab cr={cr} />
       </Panel>
       <Panel value="effects">
-        <EffectsTab cr={cr} landing={landing} />
+        <EffectsTab cr={cr} />
       </Panel>
       <Panel value="files">
         <Suspense fallback={<Loading what="the diff viewer" />}>

@@ -1,11 +1,12 @@
 import { Read } from '../../components/requests.tsx'
 import { type ChangeRequest, effects } from './queries.ts'
-import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
+import { Card, Empty } from '../../ui/layout.tsx'
 import { EffectRows, shownDetails } from './merge/effect-rows.tsx'
-import type { Landing } from './merge/landing.ts'
+import { AddedSecrets } from './merge/merge-notices.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 
-export function EffectsTab({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
+/** What a merge does beyond code. What a person decides about it is in the panel. */
+export function EffectsTab({ cr }: { cr: ChangeRequest }) {
   if (cr.status !== 'open')
     return (
       <Empty>
@@ -20,28 +21,16 @@ export function EffectsTab({ cr, landing }: { cr: ChangeRequest; landing: Landin
           <Empty>No effects: this change request doesn't merge into the default branch.</Empty>
         ) : (
           <div className="flex flex-col gap-4">
-            {found.secrets_missing.length > 0 && (
-              <Notice
-                tone="warn"
-                title={`${found.secrets_missing.length === 1 ? 'A secret is' : 'Secrets are'} missing: ${found.secrets_missing.join(', ')}`}
-              >
-                Set secrets in the panel or on the Secrets page, before or after the merge.
-              </Notice>
-            )}
+            <AddedSecrets effects={found} />
             <ManifestIssues bySeverity issues={found.manifest_issues} />
-            {shownDetails(found).length > 0 && (
-              <Card title="Before and after">
-                <div className="px-4 py-3">
-                  <EffectRows details={shownDetails(found)} landing={landing} />
-                </div>
-              </Card>
-            )}
             <Card title="After the merge">
-              <Rows label="Effects" empty={<Empty>No effects: only code changes.</Empty>}>
-                {found.words.map((sentence) => (
-                  <Row key={sentence}>{sentence}</Row>
-                ))}
-              </Rows>
+              {shownDetails(found).length === 0 ? (
+                <Empty>Only code changes.</Empty>
+              ) : (
+                <div className="px-4 py-3">
+                  <EffectRows details={shownDetails(found)} sentences={found.words} />
+                </div>
+              )}
             </Card>
           </div>
         )

@@ -112,12 +112,13 @@ function reviewItem(found: Review[] | undefined): Item {
 function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: Landing['confirms']): Item {
   if (found === undefined) return item('wait', 'Effects are loading')
   if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
-  if (isInvalid(found)) return item('warn', 'svc.toml has errors', issueText(found))
+  if (isInvalid(found)) return item('warn', 'svc.toml is invalid in this change', 'Its invalid entries have no effect')
   const open = confirms.filter(({ isTicked }) => !isTicked)
   if (open.length > 0)
     return item('warn', `${countOf(open.length, 'effect')} to confirm`, open.map(({ text }) => text).join(' '))
   const missing = found.secrets_missing
-  if (missing.length > 0) return item('warn', `${countOf(missing.length, 'secret')} missing`, missing.join(', '))
+  if (missing.length > 0)
+    return item('warn', `${countOf(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
   if (confirms.length > 0)
     return item('good', `${countOf(confirms.length, 'effect')} confirmed`, confirms.map(({ text }) => text).join(' '))
   return found.words.length === 0
@@ -128,6 +129,3 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
 const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-
-const issueText = ({ manifest_issues: [first] }: Effects) =>
-  first === undefined ? '' : `${first.path} ${first.message}`

@@ -17,8 +17,19 @@ export function shownDetails(found: Effects): Shown[] {
   return [...found.details, ...ofFiles('skill', found.skills), ...ofFiles('agent', found.agents)]
 }
 
-/** Before and after of each effect. With `landing`, what needs a person's confirmation is a checkbox. */
-export function EffectRows({ details, landing }: { details: Shown[]; landing?: Landing }) {
+/**
+ * Before and after of each effect. With `landing`, what needs a person's confirmation is a checkbox. With `sentences`, each
+ * begins with what it does after the merge.
+ */
+export function EffectRows({
+  details,
+  landing,
+  sentences = [],
+}: {
+  details: Shown[]
+  landing?: Landing
+  sentences?: string[]
+}) {
   return (
     <ul aria-label="Effects of landing" className="flex flex-col gap-3">
       {details.map((detail) => (
@@ -30,19 +41,28 @@ export function EffectRows({ details, landing }: { details: Shown[]; landing?: L
             <Badge tone={tones[detail.kind] ?? 'neutral'}>{detail.kind}</Badge>
           </span>
           <div className="min-w-0">
-            <p>
-              <span className="font-medium break-all">{detail.name}</span>{' '}
-              <span className="text-sm text-dim">{detail.change}</span>
-            </p>
+            <Headline of={detail} sentence={sentences.find((each) => isAbout(each, detail))} />
             {detail.fields.length > 0 && <Fields of={detail} />}
             <NextTimes of={detail.next_fire_at} className="text-xs" />
-            {detail.confirm.map((text) => (
-              <Confirm key={text} text={text} landing={landing} />
-            ))}
+            {landing !== undefined &&
+              detail.confirm.map((text) => <Confirm key={text} text={text} landing={landing} />)}
           </div>
         </li>
       ))}
     </ul>
+  )
+}
+
+/** The sentence about an effect begins with its kind and its name: `Trigger nightly is changed: …`. */
+const isAbout = (sentence: string, { kind, name }: Shown) =>
+  sentence.startsWith(`${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name} is `)
+
+function Headline({ of: { name, change }, sentence }: { of: Shown; sentence: string | undefined }) {
+  if (sentence !== undefined) return <p className="wrap-anywhere">{sentence}</p>
+  return (
+    <p>
+      <span className="font-medium break-all">{name}</span> <span className="text-sm text-dim">{change}</span>
+    </p>
   )
 }
 
@@ -63,9 +83,9 @@ function Fields({ of: { name, change, fields } }: { of: Shown }) {
   )
 }
 
-function Confirm({ text, landing }: { text: string; landing: Landing | undefined }) {
-  const found = landing?.confirms.find((each) => each.text === text)
-  if (landing === undefined || found === undefined) return <p className="text-sm text-warn">{text}</p>
+function Confirm({ text, landing }: { text: string; landing: Landing }) {
+  const found = landing.confirms.find((each) => each.text === text)
+  if (found === undefined) return <p className="text-sm text-warn">{text}</p>
   return (
     <label className="mt-1 flex items-start gap-2 text-sm">
       <input

@@ -5,12 +5,19 @@ import { isFetching } from '../../../cache/query-client.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 
-export function AddedSecrets({ effects: { secrets_added: added } }: { effects: Effects }) {
+/** `shownMax` of them, or all. */
+export function AddedSecrets({
+  effects: { secrets_added: added },
+  shownMax = added.length,
+}: {
+  effects: Effects
+  shownMax?: number
+}) {
   if (added.length === 0) return null
   return (
     <Notice tone="warn" title="This change contains secret values">
-      {added.slice(0, 3).join('; ')}
-      {added.length > 3 && ` and ${added.length - 3} more. See Effects.`}
+      {added.slice(0, shownMax).join('; ')}
+      {added.length > shownMax && ` and ${added.length - shownMax} more. See Effects.`}
     </Notice>
   )
 }

@@ -11,20 +11,21 @@ import { paths } from '../../../paths.ts'
 import {
   type ChangeRequest,
   changeRequestAnswer,
+  type Effects,
   firstPrompt,
   type MergePreview,
   pullRequest,
   type Summary,
 } from '../queries.ts'
 import { Button, TextArea } from '../../../ui/form.tsx'
-import { Notice, PanelSection } from '../../../ui/layout.tsx'
+import { PanelSection } from '../../../ui/layout.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Checklist } from './checklist.tsx'
 import { ChecksOf, verificationFailureOf } from './checks.tsx'
 import { Conflicts } from './conflicts.tsx'
 import { EffectRows, MissingSecret, shownDetails } from './effect-rows.tsx'
-import { isInvalid, type Landing } from './landing.ts'
+import type { Landing } from './landing.ts'
 import { MergeButton, useMerge } from './merge-button.tsx'
 import { AddedSecrets, isProtected, MergeFailure, PreviewError } from './merge-notices.tsx'
 import { CloseOrReopen, MarkAsReady } from './moves.tsx'
@@ -35,16 +36,24 @@ interface Shown {
   landing: Landing
 }
 
-export function LandingPanel({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+interface OfPage extends Shown {
+  summary: Summary | null
+  /** The tab beside it, whose content it does not repeat. */
+  tab: string
+}
+
+export function LandingPanel(shown: OfPage) {
+  const { cr } = shown
   return (
     <>
-      <Outcome cr={cr} landing={landing} summary={summary} />
+      <Outcome {...shown} />
       <Task cr={cr} />
     </>
   )
 }
 
-function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+function Outcome(shown: OfPage) {
+  const { cr, landing } = shown
   switch (cr.status) {
     case 'merged':
       return (
@@ -79,7 +88,7 @@ function Outcome({ cr, landing, summary }: Shown & { summary: Summary | null }) 
         </PanelSection>
       )
     case 'open':
-      return <Open cr={cr} landing={landing} summary={summary} />
+      return <Open {...shown} />
     default:
       return cr.status satisfies never
   }
@@ -95,13 +104,14 @@ function CommitLink({ sha }: { sha: string }) {
 }
 
 /** Nothing below the button is drawn before everything is known, so that nothing one can click moves. */
-function Open({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+function Open(shown: OfPage) {
+  const { cr, landing } = shown
   const protection = useQuery(pullRequest(cr))
   const isDrawn = landing.isSettled && !protection.isPending
   return (
     <>
       <ReadyToLand cr={cr} landing={landing} />
-      {isDrawn ? <Details cr={cr} landing={landing} summary={summary} /> : <WaitingDetails />}
+      {isDrawn ? <Details {...shown} /> : <WaitingDetails />}
     </>
   )
 }
@@ -167,7 +177,7 @@ function titleOf(cr: ChangeRequest, { preview, refusal, confirms, checks }: Land
 const makesCommit = (preview: MergePreview | undefined) =>
   preview !== undefined && preview.can_merge && !preview.can_fast_forward && !preview.is_up_to_date
 
-function Details({ cr, landing, summary }: Shown & { summary: Summary | null }) {
+function Details({ cr, landing, summary, tab }: OfPage) {
   const { preview, stale, effects } = landing
   return (
     <>
@@ -185,7 +195,12 @@ function Details({ cr, landing, summary }: Shown & { summary: Summary | null }) 
         </PanelSection>
       )}
       <ChecksSection cr={cr} landing={landing} />
-      {effects?.applies === true && <EffectsSection cr={cr} landing={landing} effects={effects} />}
+      {effects?.applies === true &&
+        (tab === 'effects' ? (
+          <Decisions cr={cr} landing={landing} effects={effects} />
+        ) : (
+          <EffectsSection cr={cr} landing={landing} effects={effects} />
+        ))}
       <Collisions collisions={preview?.collisions ?? []} summary={summary} />
     </>
   )
@@ -219,11 +234,15 @@ function ChecksSection({ cr, landing }: Shown) {
   )
 }
 
-function EffectsSection({ cr, landing, effects }: Shown & { effects: NonNullable<Landing['effects']> }) {
+interface WithEffects extends Shown {
+  effects: Effects
+}
+
+function EffectsSection({ cr, landing, effects }: WithEffects) {
   const { slug } = useProject()
   const details = shownDetails(effects)
-  const { secrets_missing: missing } = effects
-  const isEmpty = details.length + missing.length + effects.secrets_added.length === 0 && !isInvalid(effects)
+  const { secrets_missing: missing, secrets_added: added, manifest_issues: issues } = effects
+  const isEmpty = details.length + missing.length + added.length + issues.length === 0
   return (
     <PanelSection
       title="Effects of landing"
@@ -240,27 +259,50 @@ function EffectsSection({ cr, landing, effects }: Shown & { effects: NonNullable
     >
       <div className="flex flex-col gap-3">
         {isEmpty && <p className="text-sm text-dim">Only code changes.</p>}
-        <AddedSecrets effects={effects} />
-        {isInvalid(effects) && (
-          <Notice tone="warn" title="svc.toml is invalid in this change">
-            Invalid entries are ignored.
-          </Notice>
-        )}
-        <ManifestIssues bySeverity issues={effects.manifest_issues} />
+        <AddedSecrets effects={effects} shownMax={3} />
+        <ManifestIssues bySeverity issues={issues} />
         {details.length > 0 && <EffectRows details={details} landing={landing} />}
-        {missing.length > 0 && (
-          <div className="flex flex-col gap-2 rounded-md bg-warn-soft p-3">
-            <p className="text-sm font-medium text-warn">Missing secrets: {missing.join(', ')}</p>
-            <p className="text-sm">Sessions and apps need them after the merge.</p>
-            <ul aria-label="Missing secrets" className="flex flex-col gap-2">
-              {missing.map((name) => (
-                <MissingSecret key={name} cr={cr} name={name} />
-              ))}
-            </ul>
-          </div>
-        )}
+        <MissingSecrets cr={cr} names={missing} />
       </div>
     </PanelSection>
+  )
+}
+
+/** Beside the tab of the effects: only what a person decides about them. */
+function Decisions({ cr, landing, effects }: WithEffects) {
+  const confirmed = shownDetails(effects).filter(({ confirm }) => confirm.length > 0)
+  const { secrets_missing: missing } = effects
+  if (confirmed.length + missing.length === 0) return null
+  return (
+    <PanelSection title="To decide">
+      <div className="flex flex-col gap-3">
+        {confirmed.length > 0 && (
+          <EffectRows
+            details={confirmed.map((each) => ({ ...each, fields: [], next_fire_at: [] }))}
+            landing={landing}
+          />
+        )}
+        <MissingSecrets cr={cr} names={missing} />
+      </div>
+    </PanelSection>
+  )
+}
+
+function MissingSecrets({ cr, names }: { cr: ChangeRequest; names: string[] }) {
+  if (names.length === 0) return null
+  return (
+    <div className="flex flex-col gap-2 rounded-md bg-warn-soft p-3">
+      <p className="text-sm font-medium text-warn">{names.length === 1 ? 'Missing secret' : 'Missing secrets'}</p>
+      <p className="text-sm">
+        Sessions and apps need {names.length === 1 ? 'it' : 'them'} after the merge. Set{' '}
+        {names.length === 1 ? 'it' : 'them'} before or after it.
+      </p>
+      <ul aria-label="Missing secrets" className="flex flex-col gap-2">
+        {names.map((name) => (
+          <MissingSecret key={name} cr={cr} name={name} />
+        ))}
+      </ul>
+    </div>
   )
 }
 
