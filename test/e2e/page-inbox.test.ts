@@ -68,6 +68,9 @@ test.skipIf(!browserPath)(
   async () => {
     await row(alpha).getByText('ready').waitFor()
     await row(alpha).getByText('Touches alpha.txt · nothing collides').waitFor()
+    // The link covers the row, so its title shows what does not fit.
+    const title = await row(alpha).getByRole('link', { name: alpha }).getAttribute('title')
+    expect(title).toBe(`${alpha}\nTouches alpha.txt · nothing collides`)
     await row(alpha).getByText('+3').waitFor()
     await row(beta).getByText('collides with #3 in both.txt').waitFor()
     await page.reload()

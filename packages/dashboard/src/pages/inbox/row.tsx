@@ -60,11 +60,9 @@ export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps
             {item.title}
           </ItemLink>
           {item.number !== null && <span className="flex-none text-faint">#{item.number}</span>}
-          {item.task !== null && (
-            <span className="min-w-0 shrink-99 truncate text-sm text-dim max-md:hidden">{item.task}</span>
-          )}
+          {item.task !== null && <span className="min-w-0 truncate text-sm text-dim max-md:hidden">{item.task}</span>}
         </p>
-        <p className="truncate text-sm text-dim">
+        <p className="line-clamp-2 text-sm text-dim">
           {item.why} <span className="text-faint">· {project.name}</span>
         </p>
       </div>
@@ -138,10 +136,11 @@ const shortTime = (iso: string) =>
   new Date(iso).toLocaleString('en-US', { weekday: 'short', hour: 'numeric', minute: '2-digit' })
 
 function ItemLink({ item, ref, children }: { item: InboxItem; ref: Ref<HTMLAnchorElement>; children: ReactNode }) {
-  const { project, number, session } = item
-  // The link covers the row, so that it is one large target.
-  const className = 'truncate font-semibold text-text after:absolute after:inset-0 focus-visible:after:outline-2'
-  const rest = { ref, className }
+  const { project, number, session, task } = item
+  // The link covers the row, so that it is one large target, and its title is the one that a pointer finds.
+  const className = `font-semibold text-text max-md:line-clamp-2 md:truncate after:absolute after:inset-0 focus-visible:after:outline-2 ${task === null ? '' : 'md:max-w-[70%] md:flex-none'}`
+  const title = [item.title, task, item.why].filter((text) => text !== null).join('\n')
+  const rest = { ref, className, title }
   if (number !== null)
     return (
       <ChangeRequestLink project={project.slug} number={number} aria-label={`#${number} ${item.title}`} {...rest}>

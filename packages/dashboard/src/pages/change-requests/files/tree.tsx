@@ -152,11 +152,15 @@ function TreeRow({
   const reason = guided === undefined ? null : reasonOf(guided)
   return (
     <>
-      {beginsFolder && <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{visibleName(folder)}</p>}
+      {beginsFolder && (
+        <p className="truncate pt-1.5 pb-0.5 text-xs text-dim" title={visibleName(folder)}>
+          {visibleName(folder)}
+        </p>
+      )}
       <button
         type="button"
         onClick={() => onPick(file.path)}
-        title={reason ?? undefined}
+        title={reason ?? visibleName(file.path)}
         aria-current={isCurrent ? 'true' : undefined}
         className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-hover aria-[current=true]:bg-selected"
       >

@@ -40,12 +40,11 @@ export function ListRow({
           project={slug}
           number={cr.number}
           className="line-clamp-2 font-medium after:absolute after:inset-0 md:line-clamp-1"
+          title={`${cr.title}\n${why}`}
         >
           {cr.title} <span className="font-normal text-faint">#{cr.number}</span>
         </ChangeRequestLink>
-        <p className="truncate text-sm text-dim" title={why}>
-          {why}
-        </p>
+        <p className="line-clamp-2 text-sm text-dim">{why}</p>
       </div>
       <span className="flex items-center gap-3">
         <span className="max-md:hidden">
