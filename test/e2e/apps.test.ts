@@ -138,6 +138,8 @@ test.skipIf(!browserPath)(
     // A person sees all of it, and stops it.
     await page.goto(`${server.url}/projects/${project}/apps`)
     await page.getByText('rollback to #1', { exact: true }).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    expect(await page.getByText('running', { exact: true }).count()).toBe(1)
     await page.getByText(/^Log of/).click()
     await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
     const broken = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { type AppLine, type AppSpec, type AppWatchReply, userContextHeader } from '@svc/contract/daemon/control'
 
 import { freePort, signed, testToken, until } from '../testing.ts'
+import { durationText } from './run.ts'
 import { startAppDaemon } from './serve.ts'
 
 const closers: (() => void)[] = []
@@ -258,6 +259,15 @@ describe('running a check', () => {
     expect(said).toContain('CI=true')
   })
 
+  test.each([
+    [0, '0 ms'],
+    [40.4, '40 ms'],
+    [1_530, '1.5 s'],
+    [12_400, '12 s'],
+  ])('says that %p ms are %s', (ms, text) => {
+    expect(durationText(ms)).toBe(text)
+  })
+
   test('fails a check by its exit code or its time limit', async () => {
     const check = await startCheck()
     await check.deploy({}, { build: 'exit 7', port: 0 })
@@ -266,7 +276,7 @@ describe('running a check', () => {
     const slow = await startCheck()
     await slow.deploy({}, { build: 'sleep 600 & sleep 600', port: 0, build_ms_max: 200 })
     const late = await slow.reaches('done', 'failed')
-    expect(late).toMatchObject({ state: 'failed', exit_code: null, error: expect.stringContaining('0.2 s') })
+    expect(late).toMatchObject({ state: 'failed', exit_code: null, error: expect.stringContaining('200 ms') })
   })
 
   test('exposes no port of a check', async () => {

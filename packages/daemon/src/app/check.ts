@@ -1,7 +1,7 @@
 /** Runs the command of a check once on the received files and reports the result. */
 import { agentEnvironment } from '../child.ts'
 import { endedWithin, type LoggedChild, startLogged } from './child.ts'
-import { type AppRun, type AppRunOptions, seconds } from './run.ts'
+import { type AppRun, type AppRunOptions, durationText } from './run.ts'
 
 export function createCheckRun({ log, changed, identity, paths, proxy }: AppRunOptions): AppRun {
   let child: LoggedChild | null = null
@@ -30,8 +30,8 @@ export function createCheckRun({ log, changed, identity, paths, proxy }: AppRunO
       child = running
       const began = Date.now()
       const { how, code, isLate } = await endedWithin(running, spec.build_ms_max)
-      const took = seconds(Date.now() - began)
-      if (isLate) return fail(`The check was stopped after its time limit of ${seconds(spec.build_ms_max)}.`)
+      const took = durationText(Date.now() - began)
+      if (isLate) return fail(`The check was stopped after its time limit of ${durationText(spec.build_ms_max)}.`)
       exitCode = code
       if (code !== 0) return fail(`The command ended with ${how} after ${took}.`)
       log.add('svc', `passed in ${took}`)

@@ -54,10 +54,10 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const { how, code, isLate } = await endedWithin(building, spec.build_ms_max)
     child = null
     if (code === 0) {
-      log.add('svc', `built in ${seconds(Date.now() - began)}`)
+      log.add('svc', `built in ${durationText(Date.now() - began)}`)
       return null
     }
-    const what = isLate ? `was stopped after its time limit of ${seconds(spec.build_ms_max)}` : `ended with ${how}`
+    const what = isLate ? `was stopped after its time limit of ${durationText(spec.build_ms_max)}` : `ended with ${how}`
     return `The build ${what}.${lastOutput(log.last('build', 12))}`
   }
 
@@ -102,7 +102,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const answer = await answersOn(spec.port, { msMax: spec.start_ms_max, isOver: () => over !== null || stopped })
     if (stopped) return
     if (answer.kind === 'answers') {
-      log.add('svc', `answers on port ${spec.port} after ${seconds(Date.now() - startedAt)}`)
+      log.add('svc', `answers on port ${spec.port} after ${durationText(Date.now() - startedAt)}`)
       changed('ready', null)
       void ended.then((how) => {
         if (!stopped) void again(spec, command, env, { how, startedAt })
@@ -114,7 +114,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const what =
       answer.kind === 'over'
         ? `The app ended with ${how} before it answered on port ${spec.port}.`
-        : `The app did not answer on port ${spec.port} within ${seconds(spec.start_ms_max)}: ${answer.reason}`
+        : `The app did not answer on port ${spec.port} within ${durationText(spec.start_ms_max)}: ${answer.reason}`
     const reason = what + lastOutput(log.last('run', 12))
     if (before === null) return fail(reason)
     return again(spec, command, env, { how: '', startedAt, reason })
@@ -130,7 +130,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const pause = pausesMs[ends++]
     const what = end.reason ?? `The app ended with ${end.how}.${lastOutput(log.last('run', 12))}`
     if (pause === undefined) return fail(`${what} It was started ${starts} times and will not be restarted.`)
-    log.add('svc', `${what.split('\n')[0]} Restarting in ${seconds(pause)}.`)
+    log.add('svc', `${what.split('\n')[0]} Restarting in ${durationText(pause)}.`)
     changed('restarting', what)
     await Bun.sleep(pause)
     if (!stopped) await start(spec, command, env, what)
@@ -165,7 +165,11 @@ export function createAppRun(options: AppRunOptions): AppRun {
 }
 
 const shell = (line: string) => ({ command: ['/bin/bash', '-c', line] })
-export const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
+/** Such as `40 ms`, `1.5 s` or `12 s`. */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}
 
 function lastOutput(text: string): string {
   const output = lastLines(text, 6)

@@ -106,14 +106,20 @@ function DeployRow({
   back: { isPending: boolean; mutate: () => void }
   refusal: string | null
 }) {
+  const isLive = deploy.deploy_id === app.live?.deploy_id
   return (
     <Row>
       <span className="text-sm font-medium">#{deploy.number}</span>
-      <Badge tone={tones[deploy.status] ?? 'neutral'}>{deploy.status}</Badge>
+      {/* The card says how the live deploy is. */}
+      {isLive ? (
+        <Badge tone="neutral">live</Badge>
+      ) : (
+        <Badge tone={tones[deploy.status] ?? 'neutral'}>{deploy.status}</Badge>
+      )}
       <code className="text-xs">{deploy.commit_sha.slice(0, 12)}</code>
       <span className="min-w-40 flex-1 text-sm break-words text-dim">{deploy.error ?? causeOf(deploy)}</span>
       <Time at={deploy.created_at} />
-      {deploy.ready_at !== null && deploy.deploy_id !== app.live?.deploy_id && (
+      {deploy.ready_at !== null && !isLive && (
         <Button
           kind="quiet"
           aria-label={`Roll back ${app.slug} to #${deploy.number}`}

@@ -25,10 +25,12 @@ export function verificationFailureOf(found: Checks | null): string | null {
   return found.state === 'running' ? `Checks are running: ${named('queued', 'running')}` : null
 }
 
-/** How long a check ran, such as `41 s`; null while it runs. */
+/** How long a check ran, such as `41 s` or `300 ms`; null while it runs. */
 export function tookText({ started_at, ended_at }: Check): string | null {
   if (started_at === null || ended_at === null) return null
-  const seconds = Math.max(0, Math.round((Date.parse(ended_at) - Date.parse(started_at)) / 1000))
+  const ms = Math.max(0, Date.parse(ended_at) - Date.parse(started_at))
+  if (ms < 1000) return `${ms} ms`
+  const seconds = Math.round(ms / 1000)
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
