@@ -86,6 +86,12 @@ test.skipIf(!browserPath)(
     expect(new URL(page.url()).searchParams.get('path')).toBe('src/main.ts')
     expect(await row('File main.ts changed').getAttribute('aria-selected')).toBe('true')
     await expectItLooksRight(story, 'session-files')
+    // The tree and the file have the window below the heading.
+    await page.setViewportSize({ width: 1280, height: 800 })
+    const below = `[...document.querySelectorAll('main section.rounded-lg')].map((card) => innerHeight - card.getBoundingClientRect().bottom)`
+    expect((await page.evaluate(below)) as number[]).toSatisfy(
+      (gaps) => gaps.length === 2 && gaps.every((px) => px < 40),
+    )
 
     await page.reload()
     await content().getByText('// changed').waitFor(slow)

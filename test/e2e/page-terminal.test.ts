@@ -37,6 +37,9 @@ test.skipIf(!browserPath)(
     const [, uid] = await screenShows(/I am (\d+) in \/workspace on/)
     expect(uid).toBe('1000')
     const [, columns] = await screenShows(/^\d+ (\d+)$/m)
+    // It has the window below the heading, and the page does not scroll.
+    const isFilled = `document.documentElement.scrollHeight <= innerHeight && innerHeight - document.querySelector('.xterm').parentElement.getBoundingClientRect().bottom < 60`
+    expect(await page.evaluate(isFilled)).toBe(true)
     expect(await axeViolations(page)).toEqual([])
     await page.setViewportSize({ width: 360, height: 740 })
     await until('the shell to be as narrow as the window', async () => {

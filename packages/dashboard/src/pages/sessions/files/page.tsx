@@ -36,7 +36,7 @@ function Files({ session }: { session: Session }) {
   useTitle(`Files of ${session.name}`)
   const notes = top.data?.notes ?? []
   return (
-    <div className="flex flex-col gap-4">
+    <div className="flex flex-col gap-4 lg:min-h-page">
       <header className="flex flex-wrap items-center gap-2">
         <h1 className="text-xl font-semibold wrap-anywhere">
           Files of{' '}
@@ -57,8 +57,8 @@ function Files({ session }: { session: Session }) {
         </Button>
       </header>
       <p className="text-sm text-dim">{sourceOf(session)}</p>
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[19rem_minmax(0,1fr)]">
-        <div className="min-w-0 lg:sticky lg:top-[calc(var(--spacing-bar)+1.25rem)]">
+      <div className="grid flex-1 grid-cols-[minmax(0,1fr)] content-start items-start gap-4 lg:grid-cols-[19rem_minmax(0,1fr)] lg:content-stretch">
+        <div className="min-w-0 lg:sticky lg:top-[calc(var(--spacing-bar)+1.25rem)] lg:h-[calc(var(--spacing-page)-5.25rem)] lg:[&>section]:h-full">
           {top.data === undefined && top.isError ? (
             <Failure error={top.error} retry={() => void top.refetch()} />
           ) : (
@@ -71,13 +71,15 @@ function Files({ session }: { session: Session }) {
             </Card>
           )}
         </div>
-        {path === '' ? (
-          <Card>
-            <Empty>Choose a file to see its content.</Empty>
-          </Card>
-        ) : (
-          <Content key={path} session={session} path={path} known={notes} />
-        )}
+        <div className="flex min-w-0 flex-col self-stretch lg:[&>section]:flex-1">
+          {path === '' ? (
+            <Card>
+              <Empty>Choose a file to see its content.</Empty>
+            </Card>
+          ) : (
+            <Content key={path} session={session} path={path} known={notes} />
+          )}
+        </div>
       </div>
     </div>
   )

@@ -21,7 +21,7 @@ export function TerminalPage() {
   return (
     <Read query={session(project_id, sessionId)} what="the session">
       {({ name, status, is_busy: isBusy, waiting_for: waitingFor, asleep_since: asleepSince }) => (
-        <div className="flex flex-col gap-3">
+        <div className="flex h-page min-h-96 flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
               Terminal for{' '}

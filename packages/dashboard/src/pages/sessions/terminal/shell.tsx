@@ -19,12 +19,7 @@ export function Shell({ projectId, sessionId, ...ends }: Ends & { projectId: str
     const shell = openShell(place.current!, url, latest.current.onEnd, () => latest.current.onLeave())
     return () => shell.close()
   }, [projectId, sessionId])
-  return (
-    <div
-      ref={place}
-      className="h-[calc(100dvh-16rem)] min-h-72 overflow-hidden rounded-lg border border-line bg-panel p-2"
-    />
-  )
+  return <div ref={place} className="min-h-72 flex-1 overflow-hidden rounded-lg border border-line bg-panel p-2" />
 }
 
 function address(projectId: string, sessionId: string): URL {
