@@ -148,7 +148,7 @@ export function Notice({
       role={tone === 'bad' ? 'alert' : 'status'}
       className={`flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg px-4 py-3 ${look}`}
     >
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 basis-56">
         <p className="font-medium">{title}</p>
         {children !== undefined && children !== null && <div className="text-sm text-text">{children}</div>}
       </div>

@@ -98,7 +98,7 @@ function DeleteProject({ project }: { project: Project }) {
       {remove.error !== null && <Failure error={remove.error} />}
       <Card title="Delete project">
         <div className="flex flex-wrap items-center gap-3 px-4 py-3">
-          <p className="min-w-0 flex-1 text-sm text-dim">
+          <p className="min-w-0 flex-1 basis-56 text-sm text-dim">
             Sessions stop and keep their unfinished work. You can restore the project from the Projects page for thirty
             days. Then it is deleted permanently
             {project.managed ? ', including its repository' : '. The repository on the git host stays'}.
