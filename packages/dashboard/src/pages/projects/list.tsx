@@ -71,10 +71,12 @@ function ProjectRow({ project, open }: { project: Project; open: OpenWork | null
             <Link
               to={paths.home}
               search={{ project: slug }}
-              aria-label={`${needs} ${needs === 1 ? 'item needs' : 'items need'} you in ${name}`}
               className="inline-flex flex-none rounded-full hover:underline"
             >
-              <Badge tone="warn">{needs === 1 ? '1 needs you' : `${needs} need you`}</Badge>
+              <Badge tone="warn">
+                {needs === 1 ? '1 needs you' : `${needs} need you`}
+                <span className="sr-only"> in {name}</span>
+              </Badge>
             </Link>
           )}
         </span>
