@@ -35,7 +35,7 @@ describe('the routes', () => {
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
     ...['getReviewState', 'getReadingGuide', 'getChangeRequestOrigins', 'blameFile', 'searchFiles'],
-    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage'],
+    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage', 'countOpenWork'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
     method === 'GET' &&
