@@ -1,5 +1,5 @@
 /** Viewed files and drafts of this person in a change request, and their order of files in all. The server stores it, so that all their browsers agree. */
-import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, reply } from '../../../api.ts'
 import { type ChangeRequest, pathOf, reviewState, type ReviewState } from '../queries.ts'
 
@@ -16,24 +16,27 @@ export type FileOrder = NonNullable<ReviewState['file_order']>
 
 const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null, file_order: null }
 
+/** What a person does in a change request happens one after the other, so that a review has all drafts before it. */
+export const reviewScope = (cr: ChangeRequest) => ({ id: `review state ${cr.cr_id}` })
+
 export function useReviewState(cr: ChangeRequest) {
   const queries = useQueryClient()
   const query = reviewState(cr)
   const found = useQuery(query)
   const sending = useMutation({
-    // Edits of one person apply in their order.
-    scope: { id: `review state ${cr.cr_id}` },
+    mutationKey: query.queryKey,
+    scope: reviewScope(cr),
     mutationFn: (edit: Edit) => reply(api.PATCH(route, { params: { path: pathOf(cr) }, body: edit })),
-    // The page shows an edit at once; an answer from before it must not take it back.
-    onMutate: async (edit) => {
-      await queries.cancelQueries({ queryKey: query.queryKey })
-      queries.setQueryData<ReviewState>(query.queryKey, (before) => edited(before ?? none, edit))
-      if (edit.file_order !== undefined) setFileOrder(queries, edit.file_order)
-    },
+    onMutate: ({ file_order: order }) => order && setFileOrder(queries, order),
     onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
   })
+  // The page shows an edit at once. Each answer meanwhile is from before it, so the edit is put on top of it.
+  const pending = useMutationState({
+    filters: { mutationKey: query.queryKey, status: 'pending' },
+    select: ({ state }) => state.variables as Edit,
+  })
   return {
-    state: found.data ?? none,
+    state: pending.reduce(edited, found.data ?? none),
     isRead: found.data !== undefined,
     error: sending.error ?? found.error,
     edit: sending.mutate,

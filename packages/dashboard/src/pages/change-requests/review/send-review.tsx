@@ -5,6 +5,7 @@ import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { Card } from '../../../ui/layout.tsx'
 import type { DraftComment, Drafts } from './drafts.ts'
+import { reviewScope } from './review-state.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
@@ -14,6 +15,7 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
   const send = cr.origin_session_id !== null && cr.status !== 'merged'
   const sending = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/reviews', {
     path: pathOf(cr),
+    scope: reviewScope(cr),
     once: true,
     onSuccess: () => setBody(''),
     refetch: [['project', cr.project_id]],
