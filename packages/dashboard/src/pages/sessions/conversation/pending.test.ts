@@ -31,6 +31,15 @@ test('a prompt is shown once, at every moment between the click and its message'
   const outgoing = [sent(1), sent(2), sent(3, null)]
   expect(shown({ outgoing })).toEqual(all)
   expect(shown({ outgoing, waiting: [prompt(1, 'accepted'), prompt(2, 'accepted')] })).toEqual(all)
+  // The list is quicker than the answer to the request.
+  const accepted = [1, 2, 3].map((n) => prompt(n, 'accepted'))
+  expect(shown({ outgoing, waiting: accepted })).toEqual(all)
+  // The same text twice is two prompts.
+  const twice = [sent(1), { ...sent(2, null), text: 'prompt 1' }]
+  expect(shown({ outgoing: twice, waiting: accepted.slice(0, 1) })).toEqual(['prompt 1', 'prompt 1'])
+  expect(shown({ outgoing: twice, waiting: [accepted[0]!, prompt(2, 'accepted', 'prompt 1')] })).toEqual([
+    ...['prompt 1', 'prompt 1'],
+  ])
   // The agent has the first one, and its message is not there yet.
   const taken = {
     outgoing: outgoing.slice(0, 2).concat(sent(3)),

@@ -22,7 +22,10 @@ export function pendingPrompts(of: {
   // The list of waiting prompts may be a second older than the messages.
   const waiting = of.waiting.filter(({ prompt_id: id }) => !named.has(id))
   const listed = new Set(waiting.map(({ prompt_id: id }) => id))
-  const left = of.outgoing.filter(({ promptId: id }) => id === null || (!named.has(id) && !listed.has(id)))
+  const early = listedEarly(waiting, of.outgoing)
+  const left = of.outgoing.filter(({ id: sent, promptId: id }) =>
+    id === null ? !early.has(sent) : !named.has(id) && !listed.has(id),
+  )
   const outcomeOf = new Map(of.outcomes.map(({ prompt_id: id, status }) => [id, status]))
   const isComing = ({ promptId: id }: Outgoing) => {
     const outcome = id === null ? undefined : outcomeOf.get(id)
@@ -35,6 +38,20 @@ export function pendingPrompts(of: {
     outgoing: { before: shown.filter(begins), after: shown.filter((each) => !begins(each)) },
     unclear: shown.flatMap(({ promptId: id }) => (id === null ? [] : [id])),
   }
+}
+
+/** The list may have a prompt before the request that sent it has its answer. Only the text is known by then. */
+function listedEarly(waiting: readonly Prompt[], outgoing: readonly Outgoing[]): Set<string> {
+  const answered = new Set(outgoing.map(({ promptId }) => promptId))
+  const unclaimed = waiting.filter(({ prompt_id: id }) => !answered.has(id)).map(({ text }) => text)
+  const early = new Set<string>()
+  for (const { id, promptId, text } of outgoing) {
+    const at = promptId === null ? unclaimed.indexOf(text) : -1
+    if (at === -1) continue
+    unclaimed.splice(at, 1)
+    early.add(id)
+  }
+  return early
 }
 
 /** Messages of a sandbox that an earlier version started do not. Then a delivered prompt counts as shown. */
