@@ -141,9 +141,9 @@ test('a prompt leads to a tool call, a commit and a push', async () => {
 /** One turn in which the agent runs this; what the tool printed. */
 async function agentRuns(command: string): Promise<string> {
   relay.script.push({ bash: command }, { text: 'Ran it.' })
-  const reply = (await (await post('/svc/prompt', { text: 'Run it.' })).json()) as { runtime_session_id: string }
   // The turn before this one has ended as well, so wait for the answer to this one.
   const turns = relay.asked.length + 2
+  const reply = (await (await post('/svc/prompt', { text: 'Run it.' })).json()) as { runtime_session_id: string }
   await until('the model to be asked twice', () => relay.asked.length >= turns, 240_000)
   const messages = await untilIdle(reply.runtime_session_id)
   const tools = messages.flatMap((message) => message.parts).filter((part) => part['type'] === 'tool')
