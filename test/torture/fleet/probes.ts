@@ -10,8 +10,8 @@ const samplesMax = 20
 
 export class Probes {
   readonly #taken: { of: string; ms: number }[] = []
-  /** The kind of this round. Null: nothing counts. */
-  round: string | null = null
+  /** Null: nothing counts. */
+  round: { kind: string; number: number } | null = null
   readonly refused: Record<string, number> = {}
   /** The first of them, to be looked at. */
   readonly samples: string[] = []
@@ -47,10 +47,10 @@ export class Probes {
         const entrance = entrances.get(id)?.name
         entrances.delete(id)
         const ms = performance.now() - began
-        if (isCounted && answer.status === 200) this.#taken.push({ of: round, ms })
+        if (isCounted && answer.status === 200) this.#taken.push({ of: round.kind, ms })
         else if (isCounted) {
-          count(this.refused, round)
-          const names = `in at ${entrance}, home ${home.name}, after ${Math.round(ms)} ms`
+          count(this.refused, round.kind)
+          const names = `round ${round.number}, ${new Date().toISOString()}, in at ${entrance}, home ${home.name}, after ${Math.round(ms)} ms`
           if (this.samples.length < samplesMax)
             this.samples.push(`${path} (${names}): ${answer.status} ${answer.text.slice(0, 200)}`)
         }

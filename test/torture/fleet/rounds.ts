@@ -67,7 +67,7 @@ export async function tortureFleet(fleet: Fleet, options: FleetOptions): Promise
   for (const of of ['quiet', 'harmed'])
     if (probes.refused[of] !== undefined)
       run.problems.push(
-        `${probes.refused[of]} requests were refused in ${of} rounds, the first:\n${probes.samples.join('\n')}`,
+        `${probes.refused[of]} requests were refused in ${of} rounds; the first of all:\n${probes.samples.join('\n')}`,
       )
   if (!isBrief && times.harmed!.p99 > ratioMax * times.quiet!.p99)
     run.problems.push(`others waited: p99 ${times.harmed!.p99} ms, and ${times.quiet!.p99} ms in quiet rounds`)
@@ -111,7 +111,7 @@ async function round(
   const kind = harm === null ? 'quiet' : harm.cutsDatabase ? 'without PostgreSQL' : 'harmed'
   gate.open()
   await delay((run.isBrief ? 100 : 1_000) * (1 + run.random()))
-  probes.round = kind
+  probes.round = { kind, number }
   if (harm === null) await delay(run.isBrief ? quietMs / 5 : quietMs)
   else await harm.do(run)
   run.seen.push(...(await fleet.sandboxes.processes(fleet)))
