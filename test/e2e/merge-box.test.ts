@@ -47,6 +47,8 @@ const show = (number: number) =>
   story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/${number}`)
 const mergeButton = () => story.page.getByRole('button', { name: 'Merge into main' })
 const picture = (name: string) => story.page.screenshot({ path: join(pictures, `merge-box-${name}-1280.png`) })
+/** The state below the title, which agrees with the panel. */
+const badge = (word: string) => story.page.locator('header p').getByText(word, { exact: true }).waitFor(slow)
 const mainSays = async (format: string) => {
   await git(clone, 'fetch', '--quiet', 'origin')
   return git(clone, 'log', '-1', `--format=${format}`, 'origin/main')
@@ -89,6 +91,7 @@ test.skipIf(!browserPath)(
     await page.getByText('fast-forwards to').waitFor(slow)
     await page.unrouteAll({ behavior: 'wait' })
     expect(await page.getByRole('button', { name: 'Edit message' }).count()).toBe(0)
+    await badge('ready')
     await picture('forward')
     await mergeButton().click()
     await page.getByText(/^Owner merged this into main as/).waitFor(slow)
@@ -115,6 +118,7 @@ test.skipIf(!browserPath)(
     })
     await show(number)
     await page.getByText('Fetching the repository for the first time: 120,000 of 400,000 objects').waitFor(slow)
+    await badge('checking')
     await picture('fetching')
     objects = 380_000
     await page.getByText('380,000 of 400,000 objects').waitFor(slow)
@@ -186,6 +190,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Resolve conflicts yourself').click()
     await page.getByText('git merge origin/main').waitFor()
     await page.getByText(`svc cr show ${second}`).waitFor()
+    await badge('conflicts')
     await picture('conflicts')
     await mergeButton().click({ force: true })
     await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
@@ -268,6 +273,7 @@ test.skipIf(!browserPath)(
     await page.reload()
     await page.getByText("Can't merge: svc.toml is invalid, and this project requires a valid one.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+    await badge('not ready')
     await picture('broken-manifest')
   },
   120_000,
@@ -296,6 +302,7 @@ test.skipIf(!browserPath)(
       await page.getByText('Last updated').waitFor()
       await page.getByText("Can't merge: the repository can't be reached.").waitFor()
       expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+      await badge('unreachable')
       await picture('unreachable')
       // Opened while it is away, the page shows what is stored, and the same words.
       await page.reload()

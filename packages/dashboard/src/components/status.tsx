@@ -1,14 +1,16 @@
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest, LandingState } from '../pages/change-requests/queries.ts'
+import type { StateNow } from '../pages/change-requests/merge/landing.ts'
+import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import { Badge, type Tone } from '../ui/text.tsx'
 
-const landing: Record<LandingState, [word: string, tone: Tone]> = {
+const landing: Record<StateNow, [word: string, tone: Tone]> = {
   ready: ['ready', 'good'],
   empty: ['nothing to merge', 'neutral'],
   checking: ['checking', 'accent'],
   unreachable: ['unreachable', 'warn'],
   failing: ['checks failed', 'bad'],
   conflicts: ['conflicts', 'bad'],
+  blocked: ['not ready', 'warn'],
 }
 
 /** The state of a change request as whether it can land. */
@@ -18,7 +20,7 @@ export function LandingBadge({
 }: {
   cr: Pick<ChangeRequest, 'status' | 'metadata'>
   /** Null while it is unknown. */
-  state: LandingState | null
+  state: StateNow | null
 }) {
   if (cr.status !== 'open' || isDraft(cr) || state === null) return <ChangeRequestStatus cr={cr} />
   const [word, tone] = landing[state]

@@ -136,7 +136,7 @@ export function Select<Value extends string>({
       {/* As high as an input, so that labels beside each other are level. A select has a line height of its own. */}
       <select
         {...rest}
-        className={`${fieldClass} min-h-[calc(var(--text-base)*var(--text-base--line-height)+0.625rem)]`}
+        className={`${fieldClass} h-[calc(var(--text-base)*var(--text-base--line-height)+0.625rem)]`}
         onChange={({ target }) => onChange(target.value as Value)}
       >
         {options.map(([value, label]) => (

@@ -54,7 +54,8 @@ function Detail({ cr, summary }: Shown) {
   const landing = useLanding(cr)
   const size = useSize({ cr, summary })
   const reviewed = useQuery(reviews(cr)).data
-  const effects = landing.effects === undefined ? undefined : shownDetails(landing.effects).length
+  // The tab has them while it is open.
+  const effects = cr.status === 'open' && landing.effects ? shownDetails(landing.effects).length : undefined
   return (
     <Tabs.Root value={tab} onValueChange={(next) => void navigate({ search: next === 'files' ? {} : { tab: next } })}>
       <TwoPane

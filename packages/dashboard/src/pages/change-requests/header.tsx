@@ -8,7 +8,8 @@ import { Stat } from '../../ui/stat.tsx'
 import { Time } from '../../ui/text.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { EditTitle } from './edit-title.tsx'
-import type { ChangeRequest, LandingState, Summary } from './queries.ts'
+import type { StateNow } from './merge/landing.ts'
+import type { ChangeRequest, Summary } from './queries.ts'
 
 export interface Size {
   additions: number
@@ -23,7 +24,7 @@ export function Header({
 }: {
   cr: ChangeRequest
   summary: Summary | null
-  state: LandingState | null
+  state: StateNow | null
   size: Size | null
 }) {
   useTitle(`#${cr.number} ${cr.title}`)

@@ -19,7 +19,7 @@ export function SettingsPage() {
       <ProjectSettings project={project} />
       <Card title="Clone">
         <div className="px-4 py-3">
-          <Command>{`git clone ${project.git_url}`}</Command>
+          <Command>{`git clone ${project.git_url} ${project.slug}`}</Command>
         </div>
       </Card>
       {!project.managed && <GitHost project={project} />}

@@ -72,11 +72,15 @@ export function UsedTable({ title, of, rows, empty }: { title: string; of: strin
           <table className="w-full text-sm">
             <thead className="text-left text-dim">
               <tr className="border-b border-line">
-                <th scope="col" className="px-4 py-2 font-normal">
+                <th scope="col" className="px-4 py-2 font-normal max-sm:pr-2">
                   {of}
                 </th>
                 {['Sandbox time', 'Tokens in', 'Tokens out'].map((head) => (
-                  <th key={head} scope="col" className="px-4 py-2 text-right font-normal whitespace-nowrap">
+                  <th
+                    key={head}
+                    scope="col"
+                    className="px-4 py-2 text-right font-normal max-sm:pl-2 sm:whitespace-nowrap"
+                  >
                     {head}
                   </th>
                 ))}
@@ -85,14 +89,17 @@ export function UsedTable({ title, of, rows, empty }: { title: string; of: strin
             <tbody>
               {rows.map((row) => (
                 <tr key={row.key} className="border-b border-line last:border-0">
-                  <th scope="row" className="min-w-40 px-4 py-2 text-left font-normal break-words">
+                  <th
+                    scope="row"
+                    className="min-w-24 px-4 py-2 text-left font-normal break-words max-sm:pr-2 sm:min-w-40"
+                  >
                     {row.name} {row.reached === true && <Badge tone="bad">cap reached</Badge>}
                   </th>
-                  <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums">
+                  <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums max-sm:pl-2">
                     {duration(row.sandbox_seconds)}
                   </td>
-                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokens_in)}</td>
-                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokens_out)}</td>
+                  <td className="px-4 py-2 text-right tabular-nums max-sm:pl-2">{count(row.tokens_in)}</td>
+                  <td className="px-4 py-2 text-right tabular-nums max-sm:pl-2">{count(row.tokens_out)}</td>
                 </tr>
               ))}
             </tbody>

@@ -2,6 +2,7 @@
 import { isDraft, refuseMove } from '@svc/contract/schemas/change-request-moves'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { isFetching } from '../../../cache/query-client.ts'
 import { useHeldRefusal } from '../../../components/role.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import {
@@ -14,7 +15,7 @@ import {
   mergePreview,
   type MergePreview,
 } from '../queries.ts'
-import { previewErrorReason } from './merge-notices.tsx'
+import { isUnreachable, previewErrorReason } from './merge-notices.tsx'
 import { verificationFailureOf } from './checks.tsx'
 
 export interface Landing {
@@ -108,12 +109,18 @@ export const isInvalid = (found: Effects) => found.manifest_issues.some(({ sever
 export const filesConflict = ({ conflicts }: Pick<MergePreview, 'conflicts'>) =>
   conflicts.length === 1 ? '1 file conflicts' : `${conflicts.length} files conflict`
 
-/** The state as the page knows it now; `known` is what the list knew. */
-export function stateNow({ preview, checks }: Landing, known: LandingState | null): LandingState | null {
+/** `blocked`: by what a list does not know, such as an invalid svc.toml or an effect that needs confirmation. */
+export type StateNow = LandingState | 'blocked'
+
+/** The state as the page knows it now, in agreement with the panel; `known` is what the list knew. */
+export function stateNow({ preview, stale, checks, refusal }: Landing, known: LandingState | null): StateNow | null {
+  if (stale !== null)
+    return isUnreachable(stale.error) ? 'unreachable' : isFetching(stale.error) ? 'checking' : 'blocked'
   if (preview === undefined) return known
   if (!preview.can_merge) return 'conflicts'
   if (preview.is_up_to_date) return 'empty'
   if (checks === undefined) return known ?? 'checking'
   if (checks.state === 'running') return 'checking'
-  return verificationFailureOf(checks) === null ? 'ready' : 'failing'
+  if (verificationFailureOf(checks) !== null) return 'failing'
+  return refusal === null || refusal.isWaiting ? 'ready' : 'blocked'
 }

@@ -31,10 +31,11 @@ export function MergeButton({
 }) {
   const [isConfirming, setConfirming] = useState(false)
   const failure = verificationFailureOf(landing.checks ?? null)
+  const isUrged = failure === null && landing.preview?.is_up_to_date !== true
   return (
     <>
       <Button
-        kind={failure === null ? 'merge' : 'plain'}
+        kind={isUrged ? 'merge' : 'plain'}
         className="w-full"
         disabledReason={landing.refusal?.text ?? null}
         busy={isPending}

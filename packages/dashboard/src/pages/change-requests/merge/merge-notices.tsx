@@ -46,9 +46,11 @@ export function previewErrorReason(error: Error): string {
   return error.code === 'repository_unreachable' ? "the repository can't be reached" : 'mergeability is unknown'
 }
 
+export const isUnreachable = (error: Error): error is ApiError =>
+  error instanceof ApiError && (error.code === 'repository_unreachable' || error.status === 0)
+
 export function PreviewError({ error, since, retry }: { error: Error; since: string; retry: () => void }) {
-  const isUnreachable = error instanceof ApiError && (error.code === 'repository_unreachable' || error.status === 0)
-  if (!isUnreachable) return <Failure error={error} retry={retry} />
+  if (!isUnreachable(error)) return <Failure error={error} retry={retry} />
   return (
     <Notice
       tone="warn"

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { SessionLink } from '../../../components/links.tsx'
 import { ManifestIssues } from '../../../components/manifest-issues.tsx'
+import { TypedText } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
 import { paths } from '../../../paths.ts'
@@ -138,15 +139,6 @@ function ReadyToLand({ cr, landing }: Shown) {
               ? refusal.text
               : `Can't merge: ${refusal.text}.`}
         </p>
-        <div className="flex flex-wrap items-center gap-2">
-          {isDraft(cr) && <MarkAsReady cr={cr} />}
-          <CloseOrReopen cr={cr} verb="close" />
-          {makesCommit(preview) && !isEditing && (
-            <Button kind="quiet" onClick={() => setEditing(true)}>
-              Edit message
-            </Button>
-          )}
-        </div>
         {makesCommit(preview) && isEditing && (
           <TextArea
             label="Merge commit message"
@@ -156,6 +148,15 @@ function ReadyToLand({ cr, landing }: Shown) {
             onChange={setMessage}
           />
         )}
+        <div className="flex flex-wrap items-center gap-2">
+          {isDraft(cr) && <MarkAsReady cr={cr} />}
+          <CloseOrReopen cr={cr} verb="close" />
+          {makesCommit(preview) && !isEditing && (
+            <Button kind="quiet" onClick={() => setEditing(true)}>
+              Edit message
+            </Button>
+          )}
+        </div>
         {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
       </div>
     </PanelSection>
@@ -370,12 +371,8 @@ function Task({ cr }: { cr: ChangeRequest }) {
         </SessionLink>
       }
     >
-      <section
-        aria-label="Task"
-        tabIndex={0}
-        className="max-h-60 overflow-auto whitespace-pre-wrap wrap-break-word text-dim"
-      >
-        {data.text}
+      <section aria-label="Task" tabIndex={0} className="max-h-60 overflow-auto wrap-break-word">
+        <TypedText className="text-dim">{data.text}</TypedText>
       </section>
     </PanelSection>
   )

@@ -25,7 +25,10 @@ export function useThreads(
       else if (item.state !== 'resolved' && item.written !== null) loose.push(item)
     }
     const answered = items.filter(isAnswered).length
-    const counted = items.length === 0 ? '' : `, ${answered} of ${items.length} comments answered`
+    const counted =
+      items.length === 0
+        ? ''
+        : `, ${answered} of ${items.length} ${items.length === 1 ? 'comment' : 'comments'} answered`
     const applicable = items.flatMap(({ written }) => (written !== null && canApply(cr, written) ? [written] : []))
     return { items, placed, loose, counted, applicable, reviews: data }
   }, [cr, data, diff, files, range])

@@ -38,6 +38,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
     send.mutate(draft.take())
   }
   const effect = effectOf(session)
+  const note = effect === '' || busy ? '' : `A prompt ${effect}.`
   return (
     <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
@@ -63,9 +64,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
           <AgentAndModel session={session} choice={choice} onChoose={setChoice} refusal={roleRefusal} />
           <AttachButton chosen={chosen} />
-          <span className={`min-w-0 flex-1 text-sm text-faint ${effect === '' ? '' : 'basis-24'}`}>
-            {effect !== '' && sentence(effect)}
-          </span>
+          <span className={`min-w-0 flex-1 text-sm text-faint ${note === '' ? '' : 'basis-24'}`}>{note}</span>
           {busy && (
             <Button action={abort} title="Ends what the agent is doing now. The session goes on.">
               Stop turn
@@ -91,5 +90,3 @@ function effectOf({ status, asleep_since: asleepSince }: Session): string {
   if (status === 'stopped' || status === 'failed') return 'restarts the session'
   return asleepSince == null ? '' : 'wakes the agent'
 }
-
-const sentence = (effect: string) => `A prompt ${effect}.`

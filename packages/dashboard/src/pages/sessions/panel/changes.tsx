@@ -103,7 +103,9 @@ function FileName({ session, file }: { session: Session; file: Changes['files'][
 function summaryOf({ files, files_changed: changed, unpushed_commits: commits }: Changes): string {
   if (changed === 0) return ''
   const unpushed = files.filter(({ is_pushed: isPushed }) => !isPushed).length
-  if (unpushed > 0) return `not pushed: ${unpushed} ${unpushed === 1 ? 'file' : 'files'}`
+  // The list ends somewhere.
+  const least = files.length < changed ? 'at least ' : ''
+  if (unpushed > 0) return `not pushed: ${least}${unpushed} ${unpushed === 1 ? 'file' : 'files'}`
   if (commits > 0) return `not pushed: ${commits} ${commits === 1 ? 'commit' : 'commits'}`
   return 'all pushed'
 }
