@@ -1,5 +1,5 @@
 /** Long enough for a busy machine, and shorter than the limit of a test. */
-const untilMsMax = 45_000
+const untilMsMax = 90_000
 
 /** Waits for a condition and returns its result. `what` completes the error message. */
 export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
