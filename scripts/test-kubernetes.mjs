@@ -38,7 +38,8 @@ await main(async () => {
   if (given === undefined) await ensureCluster()
   else env.SVC_TEST_KUBECONFIG = given
   env.SVC_TEST_KUBERNETES = '1'
-  const args = ['test', '--timeout=300000', './packages/link', './packages/sandbox/src/kubernetes', './test/kubernetes']
+  const folders = ['./packages/link', './packages/sandbox/src/kubernetes', './test/kubernetes']
+  const args = ['test', '--timeout=300000', ...folders, './test/chart.test.ts']
   return spawnSync(findBun(), args, { cwd: root, stdio: 'inherit', env }).status ?? 1
 })
 

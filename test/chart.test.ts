@@ -1,12 +1,16 @@
-/** The files of the chart in deploy/chart, without a cluster and without Helm. test/kubernetes/chart.test.ts installs it. */
+/**
+ * The files of the chart in deploy/chart, and what Helm makes of them where `npm run test:kubernetes` has built it, without a
+ * cluster. test/kubernetes/chart.test.ts installs the chart.
+ */
 import { describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import Ajv from 'ajv'
 
 import manifest from '../package.json' with { type: 'json' }
 import { settings } from '../packages/cli/src/self-host/settings.ts'
+import { helm } from './kubernetes/cluster.ts'
 
 const root = join(import.meta.dir, '..')
 const chart = 'deploy/chart'
@@ -92,19 +96,35 @@ describe('the chart', () => {
     expect(named.filter((name) => !Object.hasOwn(settings, name))).toEqual([])
   })
 
-  test('it takes the settings of the server and of the system, without a typo or those that it sets for each pod', () => {
-    const own = ['DATABASE_URL', 'SVC_BOOTSTRAP_TOKEN', 'SVC_PEER_URL', 'SVC_SERVER_NAME']
+  test('it takes the settings of the server and of the system, without a typo', () => {
     const system = ['HTTPS_PROXY', 'HTTP_PROXY', 'NODE_EXTRA_CA_CERTS', 'NO_PROXY', 'SSL_CERT_FILE', 'TZ']
     const { definitions } = JSON.parse(read(`${chart}/values.schema.json`)) as {
       definitions: { setting: { enum: string[] } }
     }
-    const known = [...Object.keys(settings).filter((name) => !own.includes(name)), ...system].toSorted()
+    const known = [...Object.keys(settings), ...system].toSorted()
     expect(definitions.setting.enum).toEqual(known)
     const isValid = new Ajv({ strict: false }).compile(schema)
     const given = (name: string) => ({ ...values, settings: { [name]: 'x' } })
     expect(['SVC_LLM_MODEL', 'TZ'].filter((name) => !isValid(given(name)))).toEqual([])
-    expect([...own, 'SVC_LLM_MODLE', 'LLM_MODEL'].filter((name) => isValid(given(name)))).toEqual([])
-    expect(isValid({ ...values, secretSettings: { SVC_PEER_URL: { secret: 'a', key: 'b' } } })).toBe(false)
+    expect(['SVC_LLM_MODLE', 'LLM_MODEL'].filter((name) => isValid(given(name)))).toEqual([])
+    expect(isValid({ ...values, secretSettings: { LLM_MODEL: { secret: 'a', key: 'b' } } })).toBe(false)
+  })
+
+  test('it refuses every setting that it sets itself, and names values that exist', () => {
+    const env = read(`${chart}/templates/_env.tpl`)
+    const set = [...env.matchAll(/^ {2}"(SVC_\w+)" |^- name: (\w+)$/gm)].map(([, one, other]) => one ?? other!)
+    const refused = new Map(
+      [...read(`${chart}/templates/_refuse.tpl`).matchAll(/^ {2}"(\w+)" "(.*)"$/gm)].map(([, name, use]) => [
+        name!,
+        use!,
+      ]),
+    )
+    // The format of the log is free.
+    expect([...refused.keys()].toSorted()).toEqual(
+      [...set, 'SVC_PEER_LISTEN'].filter((name) => name !== 'SVC_LOG').toSorted(),
+    )
+    const paths = pathsOf(values)
+    expect([...refused.values()].filter((use) => use !== '' && !paths.includes(use))).toEqual([])
   })
 
   test('the rights of its servers are those of the manual, without what only a server outside of the cluster needs', () => {
@@ -114,5 +134,69 @@ describe('the chart', () => {
       .find((part) => part.includes('kind: Role\n'))!
     const rules = rulesOf(role.slice(role.indexOf('rules:')).replaceAll(/^ *\{\{.*\}\}\n/gm, ''))
     expect(rules).toEqual(rulesOf(manual).filter(({ resources }) => !resources.includes('pods/portforward')))
+  })
+})
+
+const needed = {
+  ...{ publicUrl: 'https://svc.example.com', previewDomain: 'svc-previews.example' },
+  ...{ database: { existingSecret: 'database' }, masterKey: { existingSecret: 'master-key' } },
+  networkPolicy: { ingressFrom: [{ podSelector: {} }] },
+}
+
+interface Rendered {
+  kind: string
+  spec: {
+    template: { spec: { containers: { env: { name: string; value?: string }[] }[] } }
+  }
+}
+
+/** `helm template`. The objects of the chart, or the message of its refusal. */
+function render(more: object): Rendered[] | string {
+  const command = [helm, 'template', 'svc', join(root, chart), '--kube-version', '1.34', '--values', '-']
+  const ran = Bun.spawnSync(command, { stdin: Buffer.from(JSON.stringify({ ...needed, ...more })) })
+  if (ran.exitCode !== 0) return ran.stderr.toString()
+  return (Bun.YAML.parse(ran.stdout.toString()) as (Rendered | null)[]).filter((each) => each !== null)
+}
+
+function rendered(more: object, kind: string): Rendered {
+  const objects = render(more)
+  if (typeof objects === 'string') throw new Error(objects)
+  return objects.find((each) => each.kind === kind)!
+}
+
+const serverOf = (more: object) => rendered(more, 'StatefulSet').spec.template.spec
+const settingOf = (more: object, name: string) => serverOf(more).containers[0]!.env.filter((each) => each.name === name)
+
+describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
+  test('a number reaches the server as it was written', () => {
+    const numbers = { SVC_MIRRORS_MAX_MB: 1_234_567, SVC_CHECKS_AT_ONCE: 0, OTEL_TRACES_SAMPLER_ARG: 0.25 }
+    for (const [name, number] of Object.entries(numbers))
+      expect(settingOf({ settings: numbers }, name)).toEqual([{ name, value: String(number) }])
+    const name = 'SVC_SANDBOX_LEASE_SECONDS'
+    expect(settingOf({ sandboxes: { leaseSeconds: 0 } }, name)).toEqual([{ name, value: '0' }])
+  })
+
+  test('a setting of the chart is refused with the value to use', () => {
+    const from = { secret: 'a', key: 'b' }
+    expect(render({ settings: { SVC_SANDBOX_LEASE_SECONDS: 0 } })).toContain(
+      'settings.SVC_SANDBOX_LEASE_SECONDS: the chart sets it. Use sandboxes.leaseSeconds instead.',
+    )
+    expect(render({ secretSettings: { DATABASE_URL: from } })).toContain(
+      'secretSettings.DATABASE_URL: the chart sets it. Use database.existingSecret instead.',
+    )
+    expect(render({ settings: { SVC_SERVER_NAME: 'a' } })).toContain(
+      'settings.SVC_SERVER_NAME: the chart sets it, and no value changes it.',
+    )
+    expect(render({ settings: { SVC_LLM_MODEL: 'm' }, secretSettings: { SVC_LLM_MODEL: from } })).toContain(
+      'SVC_LLM_MODEL is in settings and in secretSettings: keep one of them.',
+    )
+  })
+
+  test('the format of the log can be changed, and is set once', () => {
+    const name = 'SVC_LOG'
+    expect(settingOf({ settings: { SVC_LOG: 'pretty' } }, name)).toEqual([{ name, value: 'pretty' }])
+    expect(settingOf({ secretSettings: { SVC_LOG: { secret: 'a', key: 'b' } } }, name)).toEqual([
+      { name, valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } } as object as { name: string },
+    ])
   })
 })

@@ -1,5 +1,6 @@
 {{- /* The environment of a server. */ -}}
 {{- define "svc.env" -}}
+{{- include "svc.refuse" . -}}
 - name: SVC_SERVER_NAME
   valueFrom:
     fieldRef: { fieldPath: metadata.name }
@@ -39,10 +40,15 @@
   "SVC_KUBERNETES_NODE_SELECTOR" (join "," $labels)
   "SVC_KUBERNETES_WORKSPACE_STORAGE_CLASS" $sandboxes.workspaceStorageClass
 }}
-{{- range $name, $value := merge (deepCopy .Values.settings) $settings }}
-{{- if ne (toString $value) "" }}
+{{- /* No merge, which takes 0 for a value that is missing. */ -}}
+{{- range $name, $value := .Values.settings }}{{ $_ := set $settings $name $value }}{{ end }}
+{{- range $name, $_ := .Values.secretSettings }}{{ $_ := unset $settings $name }}{{ end }}
+{{- range $name, $value := $settings }}
+{{- /* As JSON, a large number has no exponent. */ -}}
+{{- $text := kindIs "string" $value | ternary $value (toJson $value) }}
+{{- if ne $text "" }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  value: {{ $text | quote }}
 {{- end }}
 {{- end }}
 {{- range $name, $from := .Values.secretSettings }}

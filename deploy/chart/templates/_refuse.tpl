@@ -1,0 +1,40 @@
+{{- /* Refuses settings that would contradict the chart. Without a value to use instead, the chart has to set them. */ -}}
+{{- define "svc.refuse" -}}
+{{- $instead := dict
+  "DATABASE_URL" "database.existingSecret"
+  "SVC_BOOTSTRAP_TOKEN" "bootstrapToken.existingSecret"
+  "SVC_DATA_DIR" ""
+  "SVC_HOST" ""
+  "SVC_KUBERNETES_IMAGE" "sandboxes.image"
+  "SVC_KUBERNETES_NAMESPACE" "sandboxes.namespace"
+  "SVC_KUBERNETES_NODE_SELECTOR" "sandboxes.nodeSelector"
+  "SVC_KUBERNETES_RUNTIME_CLASS" "sandboxes.runtimeClass"
+  "SVC_KUBERNETES_WORKSPACE_STORAGE_CLASS" "sandboxes.workspaceStorageClass"
+  "SVC_MASTER_KEY_FILE" "masterKey.existingSecret"
+  "SVC_PEER_LISTEN" ""
+  "SVC_PEER_URL" ""
+  "SVC_PORT" "service.port"
+  "SVC_PREVIEW_DOMAIN" "previewDomain"
+  "SVC_PUBLIC_URL" "publicUrl"
+  "SVC_SANDBOX_CPU_MAX" "sandboxes.cpuMax"
+  "SVC_SANDBOX_DISK_MAX" "sandboxes.diskMax"
+  "SVC_SANDBOX_DRIVER" ""
+  "SVC_SANDBOX_LEASE_SECONDS" "sandboxes.leaseSeconds"
+  "SVC_SANDBOX_MEMORY_MAX" "sandboxes.memoryMax"
+  "SVC_SERVER_NAME" ""
+  "SVC_TRUSTED_PROXIES" "trustedProxies"
+}}
+{{- range $group, $names := dict "settings" (keys .Values.settings) "secretSettings" (keys .Values.secretSettings) }}
+{{- range $name := $names }}
+{{- if hasKey $instead $name }}
+{{- $value := get $instead $name }}
+{{- fail (printf "%s.%s: the chart sets it%s." $group $name (ternary ", and no value changes it" (printf ". Use %s instead" $value) (eq $value ""))) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $_ := .Values.secretSettings }}
+{{- if hasKey $.Values.settings $name }}
+{{- fail (printf "%s is in settings and in secretSettings: keep one of them." $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
