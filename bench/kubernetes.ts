@@ -58,6 +58,7 @@ async function measure(kubeconfig: string, folder: string, relaySocket: string):
       namespace: null,
       image: stubImage,
       projectImages: [],
+      imagePullSecrets: [],
       runtimeClass: null,
     },
     ...{ nodeSelector: {}, workspaceStorageClass: null, owner: 'bench', seed: Buffer.alloc(32, 5), leaseSeconds: 600 },

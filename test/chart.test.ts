@@ -176,6 +176,11 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
     expect(settingOf({ sandboxes: { leaseSeconds: 0 } }, name)).toEqual([{ name, value: '0' }])
   })
 
+  test('sandboxes get their pull Secrets by a setting', () => {
+    const name = 'SVC_KUBERNETES_PULL_SECRETS'
+    expect(settingOf({ sandboxes: { imagePullSecrets: ['one', 'two'] } }, name)).toEqual([{ name, value: 'one,two' }])
+  })
+
   test('a setting of the chart is refused with the value to use', () => {
     const from = { secret: 'a', key: 'b' }
     expect(render({ settings: { SVC_SANDBOX_LEASE_SECONDS: 0 } })).toContain(

@@ -48,6 +48,7 @@ const makeDriver = (name: string, image = stubImage): SandboxDriver =>
       namespace: null,
       image,
       projectImages: ['svc.test/projects/*'],
+      imagePullSecrets: [],
       runtimeClass: null,
       nodeSelector: {},
       workspaceStorageClass: null,

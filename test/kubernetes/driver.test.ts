@@ -44,7 +44,15 @@ afterAll(async () => {
 const optionsOf = (name: string, leaseSeconds: number, image: string) => ({
   stateDir: join(folder, name),
   access: { kubeconfig, service: null },
-  ...{ namespace: null, image, projectImages: [], runtimeClass: null, nodeSelector: {}, workspaceStorageClass: null },
+  ...{
+    namespace: null,
+    image,
+    projectImages: [],
+    imagePullSecrets: [],
+    runtimeClass: null,
+    nodeSelector: {},
+    workspaceStorageClass: null,
+  },
   owner: name,
   bootMs: 90_000,
   leaseSeconds,

@@ -43,7 +43,14 @@ async function makeAccountFiles(): Promise<void> {
 function scriptInside(): string {
   const options = {
     ...{ stateDir: join(folder, 'state'), namespace: null, image: stubImage, runtimeClass: null, nodeSelector: {} },
-    ...{ workspaceStorageClass: null, projectImages: [], owner: 'inside', bootMs: 90_000, leaseSeconds: 600 },
+    ...{
+      workspaceStorageClass: null,
+      projectImages: [],
+      imagePullSecrets: [],
+      owner: 'inside',
+      bootMs: 90_000,
+      leaseSeconds: 600,
+    },
     access: { kubeconfig: null, service: { host: nodeAddress, port: '6443' }, serviceAccountDir: account },
   }
   return `

@@ -42,6 +42,7 @@ const makeDriver = (name: string, options: Partial<KubernetesOptions>) =>
     ...{ stateDir: join(folder, name), access: { kubeconfig, service: null }, namespace: null, image: stubImage },
     ...{
       projectImages: [],
+      imagePullSecrets: [],
       runtimeClass: null,
       nodeSelector: {},
       workspaceStorageClass: null,

@@ -36,6 +36,7 @@
   "SVC_SANDBOX_LEASE_SECONDS" ($sandboxes.leaseSeconds | int)
   "SVC_KUBERNETES_NAMESPACE" $sandboxes.namespace
   "SVC_KUBERNETES_IMAGE" ($sandboxes.image | default (include "svc.image" .))
+  "SVC_KUBERNETES_PULL_SECRETS" (join "," $sandboxes.imagePullSecrets)
   "SVC_KUBERNETES_RUNTIME_CLASS" $sandboxes.runtimeClass
   "SVC_KUBERNETES_NODE_SELECTOR" (join "," $labels)
   "SVC_KUBERNETES_WORKSPACE_STORAGE_CLASS" $sandboxes.workspaceStorageClass

@@ -8,6 +8,7 @@
   "SVC_KUBERNETES_IMAGE" "sandboxes.image"
   "SVC_KUBERNETES_NAMESPACE" "sandboxes.namespace"
   "SVC_KUBERNETES_NODE_SELECTOR" "sandboxes.nodeSelector"
+  "SVC_KUBERNETES_PULL_SECRETS" "sandboxes.imagePullSecrets"
   "SVC_KUBERNETES_RUNTIME_CLASS" "sandboxes.runtimeClass"
   "SVC_KUBERNETES_WORKSPACE_STORAGE_CLASS" "sandboxes.workspaceStorageClass"
   "SVC_MASTER_KEY_FILE" "masterKey.existingSecret"

@@ -117,6 +117,10 @@ export const settings: Readonly<Record<string, Setting>> = {
     summary: 'Images that projects may name, like registry.example/team/*',
     example: 'registry.example/team/*',
   },
+  SVC_KUBERNETES_PULL_SECRETS: {
+    summary: 'Secrets with which nodes fetch the images of sandboxes, separated by commas',
+    example: 'registry',
+  },
   SVC_KUBERNETES_RUNTIME_CLASS: { summary: 'Runtime class of the sandboxes, such as gvisor', example: 'gvisor' },
   SVC_KUBERNETES_NODE_SELECTOR: {
     summary: 'Labels of the nodes that run sandboxes, like pool=agents',

@@ -1,23 +1,40 @@
 import { afterAll, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 
 import { poolsOf } from './claims.ts'
 import { createClient } from './client.ts'
+import { createKubernetesDriver } from './driver.ts'
+import { podSpec } from './pod.ts'
 
 const removed: string[] = []
-const api = createServer((request, response) => {
-  const name = request.url!.split('/').at(-1)!.split('?')[0]!
-  if (request.method === 'DELETE' && request.url!.includes('sandboxwarmpools')) removed.push(name)
-  request.resume()
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+const sent: { path: string; body: unknown }[] = []
+
+/** An API server that allows and accepts everything, but makes no pods. */
+const api = createServer(async (request, response) => {
+  const path = request.url!.split('?')[0]!
+  if (request.method === 'DELETE' && path.includes('sandboxwarmpools')) removed.push(path.split('/').at(-1)!)
+  if (request.method === 'POST' || request.method === 'PATCH') sent.push({ path, body: await json(request) })
+  else request.resume()
+  const code = path.endsWith('/pods') ? 403 : 200
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ gitVersion: 'v1.34.4', status: { allowed: true } }))
 })
 await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
-afterAll(() => void api.close())
+const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'))
+afterAll(async () => {
+  api.close()
+  await rm(folder, { recursive: true, force: true })
+})
 
 test('a pool whose pod is still waited for stays, however many kinds of limits start', async () => {
   const client = createClient({
-    server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`,
+    server,
     ...{ namespace: 'default', tls: {}, headers: async () => ({}), isInside: false },
   })
   const pools = poolsOf(client, 'default', 'svc-', {})
@@ -29,4 +46,30 @@ test('a pool whose pod is still waited for stays, however many kinds of limits s
   expect(removed).toEqual([ensured[1]!, ensured[0]!])
   for (const pool of ensured.slice(2)) await pools.left(pool)
   expect(removed).toHaveLength(2)
+})
+
+test('pods and the templates of pools name the Secrets with which nodes fetch their images', async () => {
+  const settings = {
+    ...{ image: 'registry.example/svc:1', projectImages: [], imagePullSecrets: ['registry'], runtimeClass: null },
+    ...{ nodeSelector: {}, workspaceStorageClass: null },
+  }
+  const limits = { memoryBytesMax: 1024 ** 3, cpuMax: 1, processesMax: 64, diskBytesMax: 1024 ** 3 }
+  const access = { namespace: 'default', tls: {}, headers: async () => ({}), isInside: false }
+  const pools = poolsOf(createClient({ server, ...access }), 'default', 'svc-', {})
+  await pools.ensure(podSpec(limits, { settings, serverKey: 'KEY', blankSeconds: 0 }), {})
+  const template = sent.findLast(({ path }) => path.includes('/sandboxtemplates/'))!.body
+  const imagePullSecrets = [{ name: 'registry' }]
+  expect(template).toMatchObject({ spec: { podTemplate: { spec: { imagePullSecrets } } } })
+
+  const kubeconfig = join(folder, 'config')
+  const entry = { cluster: { server }, context: { cluster: 'one', user: 'one' }, user: { token: 'token' }, name: 'one' }
+  const one = { clusters: [entry], contexts: [entry], users: [entry], 'current-context': 'one' }
+  await writeFile(kubeconfig, JSON.stringify(one))
+  const driver = createKubernetesDriver({
+    ...{ ...settings, namespace: 'agents', stateDir: folder, access: { kubeconfig, service: null } },
+    ...{ owner: 'x', seed: Buffer.alloc(32), log: () => {} },
+  })
+  await driver.probe()
+  const pod = sent.findLast(({ path }) => path === '/api/v1/namespaces/agents/pods')!.body
+  expect(pod).toMatchObject({ spec: { imagePullSecrets } })
 })

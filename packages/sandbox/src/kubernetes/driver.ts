@@ -44,6 +44,7 @@ export interface KubernetesOptions {
   /** Null: sandboxes cannot start. */
   image: string | null
   projectImages: readonly string[]
+  imagePullSecrets: readonly string[]
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   workspaceStorageClass: string | null

@@ -10,6 +10,7 @@ const settings: PodSettings = {
   ...{
     image: 'registry.example/svc:1',
     projectImages: [],
+    imagePullSecrets: [],
     runtimeClass: null,
     nodeSelector: {},
     workspaceStorageClass: null,
@@ -57,6 +58,13 @@ test('an image of a project gets the programs of the service from its image', ()
 test('a runtime class and labels of nodes are passed on', () => {
   const spec = specOf({ runtimeClass: 'gvisor', nodeSelector: { pool: 'agents' } })
   expect(spec).toMatchObject({ runtimeClassName: 'gvisor', nodeSelector: { pool: 'agents' } })
+})
+
+test('nodes fetch the images of a pod with the Secrets of the settings, or as its service account says', () => {
+  expect(specOf({ imagePullSecrets: ['one', 'two'] })).toMatchObject({
+    imagePullSecrets: [{ name: 'one' }, { name: 'two' }],
+  })
+  expect(specOf()).not.toHaveProperty('imagePullSecrets')
 })
 
 test('a work tree that is larger than memory is on a volume, where there is a storage class', () => {

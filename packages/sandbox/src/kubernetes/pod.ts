@@ -8,6 +8,8 @@ export interface PodSettings {
   image: string
   /** Which images projects may name: names that may end with `*`. */
   projectImages: readonly string[]
+  /** Names of Secrets in the namespace of the sandboxes. None: those of its default service account. */
+  imagePullSecrets: readonly string[]
   runtimeClass: string | null
   nodeSelector: Record<string, string>
   /** For work trees that are larger than the memory of their sandbox. */
@@ -111,6 +113,9 @@ export function podSpec(
     },
     // PID 1 ends at the signal; this is for one that does not.
     terminationGracePeriodSeconds: 1,
+    ...(settings.imagePullSecrets.length === 0
+      ? {}
+      : { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) }),
     ...(settings.runtimeClass === null ? {} : { runtimeClassName: settings.runtimeClass }),
     ...(Object.keys(settings.nodeSelector).length === 0 ? {} : { nodeSelector: settings.nodeSelector }),
     containers: [

@@ -20,6 +20,7 @@ export function readKubernetes(settings: Settings) {
     namespace: optional('SVC_KUBERNETES_NAMESPACE', aName, 'has to be the name of a namespace'),
     image: optional('SVC_KUBERNETES_IMAGE', anImage, 'has to be the name of an image'),
     projectImages: readProjectImages(settings),
+    imagePullSecrets: readPullSecrets(settings),
     runtimeClass: optional('SVC_KUBERNETES_RUNTIME_CLASS', aName, 'has to be the name of a runtime class'),
     nodeSelector: readNodeSelector(settings),
     workspaceStorageClass: optional(
@@ -39,6 +40,13 @@ function readProjectImages(settings: Settings): string[] {
       name,
       'has to be names of images, which may end with a star after a slash or a colon, like "registry.example/team/*"',
     )
+  return names
+}
+
+function readPullSecrets(settings: Settings): string[] {
+  const name = 'SVC_KUBERNETES_PULL_SECRETS'
+  const names = settings.list(name)
+  if (!names.every((each) => aName.test(each))) settings.refuse(name, 'has to be names of Secrets, separated by commas')
   return names
 }
 
