@@ -99,10 +99,12 @@ describe('the chart', () => {
   test('it takes the settings of the server and of the system, without a typo', () => {
     const system = ['HTTPS_PROXY', 'HTTP_PROXY', 'NODE_EXTRA_CA_CERTS', 'NO_PROXY', 'SSL_CERT_FILE', 'TZ']
     const { definitions } = JSON.parse(read(`${chart}/values.schema.json`)) as {
-      definitions: { setting: { enum: string[] } }
+      definitions: Record<'setting' | 'fileSetting', { enum: string[] }>
     }
     const known = [...Object.keys(settings), ...system].toSorted()
     expect(definitions.setting.enum).toEqual(known)
+    const files = known.filter((name) => /_FILE$|_CA_CERTS$/.test(name))
+    expect(definitions.fileSetting.enum).toEqual(files)
     const isValid = new Ajv({ strict: false }).compile(schema)
     const given = (name: string) => ({ ...values, settings: { [name]: 'x' } })
     expect(['SVC_LLM_MODEL', 'TZ'].filter((name) => !isValid(given(name)))).toEqual([])
@@ -143,10 +145,15 @@ const needed = {
   networkPolicy: { ingressFrom: [{ podSelector: {} }] },
 }
 
+interface Container {
+  env: { name: string; value?: string }[]
+  volumeMounts: object[]
+}
+
 interface Rendered {
   kind: string
   spec: {
-    template: { spec: { containers: { env: { name: string; value?: string }[] }[] } }
+    template: { spec: { containers: Container[]; volumes: object[] } }
   }
 }
 
@@ -195,6 +202,18 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
     expect(render({ settings: { SVC_LLM_MODEL: 'm' }, secretSettings: { SVC_LLM_MODEL: from } })).toContain(
       'SVC_LLM_MODEL is in settings and in secretSettings: keep one of them.',
     )
+  })
+
+  test('a file of a Secret is mounted, and its setting names it', () => {
+    const more = { fileSettings: { SVC_LLM_UPSTREAMS_FILE: { secret: 'models', key: 'upstreams.json' } } }
+    const [name, path] = ['SVC_LLM_UPSTREAMS_FILE', '/etc/svc-files/SVC_LLM_UPSTREAMS_FILE']
+    expect(settingOf(more, name)).toEqual([{ name, value: path }])
+    const { containers, volumes } = serverOf(more)
+    expect(containers[0]!.volumeMounts).toContainEqual({ name: 'files', mountPath: '/etc/svc-files', readOnly: true })
+    const sources = [{ secret: { name: 'models', items: [{ key: 'upstreams.json', path: name }] } }]
+    expect(volumes).toContainEqual({ name: 'files', projected: expect.objectContaining({ sources }) })
+    expect(JSON.stringify(serverOf({}))).not.toContain('svc-files')
+    expect(render({ ...more, settings: { [name]: '/x' } })).toContain(`${name} is in settings and in fileSettings`)
   })
 
   test('the format of the log can be changed, and is set once', () => {

@@ -44,6 +44,7 @@
 {{- /* No merge, which takes 0 for a value that is missing. */ -}}
 {{- range $name, $value := .Values.settings }}{{ $_ := set $settings $name $value }}{{ end }}
 {{- range $name, $_ := .Values.secretSettings }}{{ $_ := unset $settings $name }}{{ end }}
+{{- range $name, $_ := .Values.fileSettings }}{{ $_ := set $settings $name (printf "/etc/svc-files/%s" $name) }}{{ end }}
 {{- range $name, $value := $settings }}
 {{- /* As JSON, a large number has no exponent. */ -}}
 {{- $text := kindIs "string" $value | ternary $value (toJson $value) }}

@@ -25,17 +25,17 @@
   "SVC_SERVER_NAME" ""
   "SVC_TRUSTED_PROXIES" "trustedProxies"
 }}
-{{- range $group, $names := dict "settings" (keys .Values.settings) "secretSettings" (keys .Values.secretSettings) }}
-{{- range $name := $names }}
+{{- $groups := dict }}
+{{- range $group := list "settings" "secretSettings" "fileSettings" }}
+{{- range $name, $_ := get $.Values $group }}
 {{- if hasKey $instead $name }}
 {{- $value := get $instead $name }}
 {{- fail (printf "%s.%s: the chart sets it%s." $group $name (ternary ", and no value changes it" (printf ". Use %s instead" $value) (eq $value ""))) }}
 {{- end }}
+{{- with get $groups $name }}
+{{- fail (printf "%s is in %s and in %s: keep one of them." $name . $group) }}
 {{- end }}
-{{- end }}
-{{- range $name, $_ := .Values.secretSettings }}
-{{- if hasKey $.Values.settings $name }}
-{{- fail (printf "%s is in settings and in secretSettings: keep one of them." $name) }}
+{{- $_ := set $groups $name $group }}
 {{- end }}
 {{- end }}
 {{- end }}
