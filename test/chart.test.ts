@@ -3,7 +3,8 @@
  * cluster. test/kubernetes/chart.test.ts installs the chart.
  */
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import Ajv from 'ajv'
@@ -153,14 +154,37 @@ interface Container {
 interface Rendered {
   kind: string
   spec: {
+    tls: object[]
     template: { spec: { containers: Container[]; volumes: object[] } }
   }
 }
 
-/** `helm template`. The objects of the chart, or the message of its refusal. */
+/** Reaches no cluster. */
+function helmTemplate(more: object, folder = join(root, chart)) {
+  const command = [helm, 'template', 'svc', folder, '--kube-version', '1.34', '--values', '-']
+  return Bun.spawnSync(command, { stdin: Buffer.from(JSON.stringify({ ...needed, ...more })) })
+}
+
+/** Only an installation renders the notes, so here they are an object of a copy of the chart. */
+function notes(more: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-chart-'))
+  try {
+    cpSync(join(root, chart), folder, { recursive: true })
+    const object = `{{ define "notes" }}${read(`${chart}/templates/NOTES.txt`)}{{ end }}kind: Notes\ntext: {{ include "notes" . | quote }}`
+    writeFileSync(join(folder, 'templates/notes.yaml'), object)
+    const objects = Bun.YAML.parse(helmTemplate(more, folder).stdout.toString()) as ({
+      kind: string
+      text: string
+    } | null)[]
+    return objects.find((each) => each?.kind === 'Notes')!.text
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The objects of the chart, or the message of its refusal. */
 function render(more: object): Rendered[] | string {
-  const command = [helm, 'template', 'svc', join(root, chart), '--kube-version', '1.34', '--values', '-']
-  const ran = Bun.spawnSync(command, { stdin: Buffer.from(JSON.stringify({ ...needed, ...more })) })
+  const ran = helmTemplate(more)
   if (ran.exitCode !== 0) return ran.stderr.toString()
   return (Bun.YAML.parse(ran.stdout.toString()) as (Rendered | null)[]).filter((each) => each !== null)
 }
@@ -214,6 +238,22 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
     expect(volumes).toContainEqual({ name: 'files', projected: expect.objectContaining({ sources }) })
     expect(JSON.stringify(serverOf({}))).not.toContain('svc-files')
     expect(render({ ...more, settings: { [name]: '/x' } })).toContain(`${name} is in settings and in fileSettings`)
+  })
+
+  test('previews may have a certificate of their own', () => {
+    const tls = (more: object) => rendered({ ingress: { tlsSecret: 'svc-tls', ...more } }, 'Ingress').spec.tls
+    const [host, previews] = ['svc.example.com', '*.svc-previews.example']
+    expect(tls({})).toEqual([{ secretName: 'svc-tls', hosts: [host, previews] }])
+    expect(tls({ previewTlsSecret: 'previews-tls' })).toEqual([
+      { secretName: 'svc-tls', hosts: [host] },
+      { secretName: 'previews-tls', hosts: [previews] },
+    ])
+    expect(render({ ingress: { previewTlsSecret: 'previews-tls' } })).toContain('ingress.tlsSecret is required')
+  })
+
+  test('the notes warn of a missing trusted proxy', () => {
+    expect(notes({})).toContain('Set trustedProxies')
+    expect(notes({ trustedProxies: ['10.0.0.0/16'] })).not.toContain('trustedProxies')
   })
 
   test('the format of the log can be changed, and is set once', () => {
