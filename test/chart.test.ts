@@ -228,6 +228,22 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
     )
   })
 
+  test.each(['kubernetes', 'chart'])('the values in docs/operate/%s.md are valid', (page) => {
+    const blocks = [...read(`docs/operate/${page}.md`).matchAll(/^( *)```yaml\n(.*?)^ *```/gms)]
+      .map(([, indent, text]) => text!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
+      .filter((text) => !text.includes('apiVersion:'))
+    expect(blocks.length).toBeGreaterThan(0)
+    for (const text of blocks) expect(render(Bun.YAML.parse(text) as object)).toBeArray()
+  })
+
+  test('a setting may contain the name of its server', () => {
+    const place = 's3://backups/svc/$(SVC_SERVER_NAME)'
+    const { env } = serverOf({ settings: { SVC_BACKUP_DIR: place } }).containers[0]!
+    expect(env).toContainEqual({ name: 'SVC_BACKUP_DIR', value: place })
+    // Only variables above one count in it.
+    expect(env[0]!.name).toBe('SVC_SERVER_NAME')
+  })
+
   test('a file of a Secret is mounted, and its setting names it', () => {
     const more = { fileSettings: { SVC_LLM_UPSTREAMS_FILE: { secret: 'models', key: 'upstreams.json' } } }
     const [name, path] = ['SVC_LLM_UPSTREAMS_FILE', '/etc/svc-files/SVC_LLM_UPSTREAMS_FILE']
