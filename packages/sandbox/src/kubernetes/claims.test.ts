@@ -14,15 +14,17 @@ import { podSpec } from './pod.ts'
 const removed: string[] = []
 const sent: { path: string; body: unknown }[] = []
 
+let templates: object[] = []
+
 /** An API server that allows and accepts everything, but makes no pods. */
 const api = createServer(async (request, response) => {
   const path = request.url!.split('?')[0]!
   if (request.method === 'DELETE' && path.includes('sandboxwarmpools')) removed.push(path.split('/').at(-1)!)
   if (request.method === 'POST' || request.method === 'PATCH') sent.push({ path, body: await json(request) })
   else request.resume()
-  const code = path.endsWith('/pods') ? 403 : 200
+  const code = path.endsWith('/pods') ? 422 : 200
   response.writeHead(code, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ gitVersion: 'v1.34.4', status: { allowed: true } }))
+  response.end(JSON.stringify({ gitVersion: 'v1.34.4', status: { allowed: true }, items: templates }))
 })
 await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
 const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
@@ -32,11 +34,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+const settings = {
+  ...{ image: 'registry.example/svc:1', projectImages: [], imagePullSecrets: ['registry'], runtimeClass: null },
+  ...{ nodeSelector: {}, workspaceStorageClass: null },
+}
+const limits = { memoryBytesMax: 1024 ** 3, cpuMax: 1, processesMax: 64, diskBytesMax: 1024 ** 3 }
+const access = { namespace: 'default', tls: {}, headers: async () => ({}), isInside: false }
+const client = createClient({ server, ...access })
+
 test('a pool whose pod is still waited for stays, however many kinds of limits start', async () => {
-  const client = createClient({
-    server,
-    ...{ namespace: 'default', tls: {}, headers: async () => ({}), isInside: false },
-  })
   const pools = poolsOf(client, 'default', 'svc-', {})
   const ensured: string[] = []
   for (let limits = 0; limits < 5; limits++) ensured.push(await pools.ensure({ limits }, {}))
@@ -49,13 +55,7 @@ test('a pool whose pod is still waited for stays, however many kinds of limits s
 })
 
 test('pods and the templates of pools name the Secrets with which nodes fetch their images', async () => {
-  const settings = {
-    ...{ image: 'registry.example/svc:1', projectImages: [], imagePullSecrets: ['registry'], runtimeClass: null },
-    ...{ nodeSelector: {}, workspaceStorageClass: null },
-  }
-  const limits = { memoryBytesMax: 1024 ** 3, cpuMax: 1, processesMax: 64, diskBytesMax: 1024 ** 3 }
-  const access = { namespace: 'default', tls: {}, headers: async () => ({}), isInside: false }
-  const pools = poolsOf(createClient({ server, ...access }), 'default', 'svc-', {})
+  const pools = poolsOf(client, 'default', 'svc-', {})
   await pools.ensure(podSpec(limits, { settings, serverKey: 'KEY', blankSeconds: 0 }), {})
   const template = sent.findLast(({ path }) => path.includes('/sandboxtemplates/'))!.body
   const imagePullSecrets = [{ name: 'registry' }]
@@ -72,4 +72,20 @@ test('pods and the templates of pools name the Secrets with which nodes fetch th
   await driver.probe()
   const pod = sent.findLast(({ path }) => path === '/api/v1/namespaces/agents/pods')!.body
   expect(pod).toMatchObject({ spec: { imagePullSecrets } })
+})
+
+test('pools of an earlier server are removed when their pods are made in another way', async () => {
+  const template = (name: string, changed: Partial<typeof settings> = {}) => {
+    const spec = podSpec(limits, { settings: { ...settings, ...changed }, serverKey: 'KEY', blankSeconds: 0 })
+    return { metadata: { name }, spec: { podTemplate: { spec } } }
+  }
+  templates = [
+    template('same'),
+    template('program', { image: 'registry.example/svc:0' }),
+    template('secrets', { imagePullSecrets: [] }),
+    template('nodes', { nodeSelector: { pool: 'agents' } }),
+  ]
+  removed.length = 0
+  await poolsOf(client, 'default', 'svc-', {}).sweep(settings)
+  expect(removed).toEqual(['program', 'secrets', 'nodes'])
 })

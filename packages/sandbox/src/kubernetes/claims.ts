@@ -3,6 +3,7 @@
  * takes a pod that already runs. A pool belongs to one specification, since a pod's limits cannot change.
  */
 import type { ApiObject, Client } from './client.ts'
+import { type Placement, placement, type PodSettings } from './pod.ts'
 
 const group = 'extensions.agents.x-k8s.io'
 const version = `${group}/v1beta1`
@@ -10,7 +11,7 @@ const version = `${group}/v1beta1`
 const poolsMax = 3
 
 interface Template extends ApiObject {
-  spec: { podTemplate: { spec: { containers: { image: string }[]; initContainers?: { image: string }[] } } }
+  spec: { podTemplate: { spec: Placement & { containers: { image: string }[]; initContainers?: { image: string }[] } } }
 }
 
 interface Claim extends ApiObject {
@@ -120,11 +121,13 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     },
     release: (name: string) => client.remove(`${at('sandboxclaims')}/${name}`),
     claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
-    /** Removes the pools of an earlier server whose pods have the programs of another image. */
-    async sweep(image: string): Promise<void> {
+    /** Removes the pools of an earlier server with another image or placement: no start claims their pods any more. */
+    async sweep(settings: PodSettings): Promise<void> {
       for (const { metadata, spec } of await templates()) {
         const { containers, initContainers = containers } = spec.podTemplate.spec
-        if (initContainers[0]?.image !== image) await remove(metadata.name)
+        const { imagePullSecrets, runtimeClassName, nodeSelector } = spec.podTemplate.spec
+        const isPlaced = Bun.deepEquals({ imagePullSecrets, runtimeClassName, nodeSelector }, placement(settings))
+        if (initContainers[0]?.image !== settings.image || !isPlaced) await remove(metadata.name)
       }
     },
     async removeAll(): Promise<void> {

@@ -408,7 +408,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     for (const claim of (await pools?.claims()) ?? []) if (isLeft(claim)) await pools?.release(claim.metadata.name)
     for (const pod of pods.pods.values())
       if (!isBlank(pod) && isLeft(pod)) await cluster.client.remove(`${path}/${pod.metadata.name}`)
-    await pools?.sweep(settings.image)
+    await pools?.sweep(settings)
   }
 
   async function endOf(lost: string): Promise<void> {

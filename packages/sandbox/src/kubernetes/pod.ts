@@ -78,6 +78,19 @@ export const folderModes = (limits: SandboxLimits): Record<string, number> =>
 export const isStored = (limits: SandboxLimits, settings: PodSettings): boolean =>
   settings.workspaceStorageClass !== null && limits.diskBytesMax > limits.memoryBytesMax
 
+export interface Placement {
+  imagePullSecrets?: { name: string }[]
+  runtimeClassName?: string
+  nodeSelector?: Record<string, string>
+}
+
+/** How nodes run a pod, as the settings say. */
+export const placement = ({ imagePullSecrets, runtimeClass, nodeSelector }: PodSettings): Placement => ({
+  ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+  ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
+  ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
+})
+
 interface PodInput {
   settings: PodSettings
   /** The project's own. */
@@ -113,11 +126,7 @@ export function podSpec(
     },
     // PID 1 ends at the signal; this is for one that does not.
     terminationGracePeriodSeconds: 1,
-    ...(settings.imagePullSecrets.length === 0
-      ? {}
-      : { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) }),
-    ...(settings.runtimeClass === null ? {} : { runtimeClassName: settings.runtimeClass }),
-    ...(Object.keys(settings.nodeSelector).length === 0 ? {} : { nodeSelector: settings.nodeSelector }),
+    ...placement(settings),
     containers: [
       {
         name: containerName,
