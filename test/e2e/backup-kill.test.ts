@@ -117,7 +117,7 @@ test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_c
   'a restore killed at %s leaves a folder that says so, and can be repeated',
   async (point) => {
     const place = await placeFor(point.replace(/\W/g, '-'))
-    await killedAt(point, '--restore', { place: backups, backupId: null, keyFile: null }, place)
+    await killedAt(point, '--restore', { places: [backups], backupId: null, keyFiles: [], acceptLoss: false }, place)
     expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(true)
     for (const args of [['check'], ['resume'], ['backup', join(dir, 'of-a-part')], ['start', '--yes']]) {
       const { code, stderr } = await selfHost(args, place)

@@ -27,7 +27,7 @@ import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import { type Place, PlaceError } from './place/place.ts'
-import { findRepository, type FoundRepository, packRepository } from './repositories.ts'
+import { findRepository, type FoundRepository, homeElsewhere, packRepository } from './repositories.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 import { removeOldBackups } from './retention.ts'
 import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snapshot-store.ts'
@@ -269,13 +269,15 @@ async function findWhenMade(
 }
 
 async function note(
-  { db }: Source,
+  { config, db }: Source,
   missing: Manifest['missing'],
-  { project: { project_id, slug }, error }: { project: SnapshotProject; error: Error },
+  { project, error }: { project: SnapshotProject; error: Error },
 ): Promise<void> {
   if (error instanceof PlaceError) throw error
+  const { project_id, slug } = project
   if (await isPurged(db, project_id)) return
-  missing.push({ project_id, slug, reason: error.message })
+  const home = homeElsewhere(config.dataDir, project)
+  missing.push({ project_id, slug, ...(home === null ? {} : { home }), reason: error.message })
 }
 
 async function storeRepositories(

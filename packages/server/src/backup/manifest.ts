@@ -53,8 +53,15 @@ const manifest = z.object({
       packs: z.array(storedFile),
     }),
   ),
-  /** Repositories that could not be read. */
-  missing: z.array(z.object({ project_id: z.string(), slug: z.string().optional(), reason: z.string() })),
+  /** Repositories that could not be read. `home` names the server that has one; unset: the server that was backed up. */
+  missing: z.array(
+    z.object({
+      project_id: z.string(),
+      slug: z.string().optional(),
+      home: z.string().optional(),
+      reason: z.string(),
+    }),
+  ),
   /** What this backup added to the folder. */
   added_bytes: z.number(),
 })

@@ -37,13 +37,29 @@ test('a backup names each managed project of which this machine has no repositor
   const sorted = report.missing.toSorted((a, b) => a.reason.localeCompare(b.reason))
   expect(sorted).toEqual([
     {
-      ...{ project_id: absent.project.project_id, slug: absent.project.slug },
+      ...{ project_id: absent.project.project_id, slug: absent.project.slug, home: 'there' },
       reason: 'This machine does not have its repository. Its home is there.',
     },
     {
-      ...{ project_id: older.project.project_id, slug: older.project.slug },
+      ...{ project_id: older.project.project_id, slug: older.project.slug, home: 'there' },
       reason: 'This machine has an older state of its repository. Its home is there.',
     },
   ])
   expect(report.repositories).toBe(2)
+}, 120_000)
+
+test('a backup names an external project of which this machine lacks the unfinished work', async () => {
+  const { config, db } = app.deps
+  const [unfinished, clean] = [await app.externalProject(), await app.externalProject()]
+  for (const { project } of [unfinished, clean]) {
+    await updateRows(db, 'projects', { project_id: project.project_id }, { home: 'there' })
+    await rm(join(config.dataDir, 'mirrors', `${project.project_id}.git`), { recursive: true, force: true })
+  }
+  const change = { seq: 1, ref: 'refs/svc/wip/one', old_sha: null, new_sha: 'f'.repeat(40), epoch: 1 }
+  await insertRow(db, 'ref_changes', { project_id: unfinished.project.project_id, ...change })
+  const report = await backUp(config, { place: folder, keyFile: null, keep: null }, () => {})
+  const { project_id, slug } = unfinished.project
+  const reason = 'This machine does not have its unfinished work. Its home is there.'
+  expect(report.missing).toContainEqual({ project_id, slug, home: 'there', reason })
+  expect(report.missing.map((one) => one.project_id)).not.toContain(clean.project.project_id)
 }, 120_000)

@@ -34,6 +34,11 @@ const emptyPackBytesMax = 44
 const packsMax = 60
 const growthMax = 2
 
+/** The other server that keeps the repository of a project. Null: this one. */
+export function homeElsewhere(dataDir: string, { home }: Pick<SnapshotProject, 'home'>): string | null {
+  return home === (keptServerName(dataDir) ?? home) ? null : home
+}
+
 /**
  * The refs of a repository right now. Of a mirror only those that no host has. Where the database acknowledged another
  * value of a ref, that one counts. Null: a mirror that was never fetched.
@@ -44,27 +49,25 @@ export async function findRepository(
 ): Promise<FoundRepository | null> {
   const kind: Kind = project.managed ? 'repositories' : 'mirrors'
   const name = `${project.project_id}.git`
-  const isElsewhere = project.home !== null && project.home !== (keptServerName(dataDir) ?? project.home)
+  const home = homeElsewhere(dataDir, project)
   // The copy of a project whose home is another server, which may have left an older repository here when it moved away.
-  const folders = isElsewhere ? ['replicas', kind] : [kind, 'replicas']
+  const folders = home === null ? [kind, 'replicas'] : ['replicas', kind]
   const dir = folders.map((folder) => join(dataDir, folder, name)).find((each) => existsSync(each))
   const copy = dir === undefined ? null : await readCopyManifest(dir)
+  const isOurs = (ref: string) => project.managed || ref.startsWith('refs/svc/')
+  const ours = project.acknowledged.flatMap(({ ref, sha }) => (sha !== null && isOurs(ref) ? [sha] : []))
+  const what = project.managed ? 'repository' : 'unfinished work'
   if (dir === undefined || copy === null) {
-    if (project.managed)
-      throw new Error(`This machine does not have its repository.${isElsewhere ? ` Its home is ${project.home}.` : ''}`)
+    // The host has everything else of an external repository.
+    if (project.managed || (home !== null && ours.length > 0))
+      throw new Error(`This machine does not have its ${what}.${home === null ? '' : ` Its home is ${home}.`}`)
     return null
   }
-  if (isElsewhere && project.managed) await requireAcknowledged(dir, project)
-  const isOurs = (ref: string) => project.managed || ref.startsWith('refs/svc/')
+  // This machine can have an older state of another server's project than the acknowledged one.
+  if (home !== null && (await missingObjects({ dir, remote: null }, ours)).length > 0)
+    throw new Error(`This machine has an older state of its ${what}. Its home is ${home}.`)
   const refs = await acknowledgedRefs(dir, copy, project)
   return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(ref)) } }
-}
-
-/** This machine can have an older state of another server's project than the acknowledged one. */
-async function requireAcknowledged(dir: string, { home, acknowledged }: SnapshotProject): Promise<void> {
-  const wanted = acknowledged.flatMap(({ sha }) => sha ?? [])
-  const gone = wanted.length === 0 ? [] : await missingObjects({ dir, remote: null }, wanted)
-  if (gone.length > 0) throw new Error(`This machine has an older state of its repository. Its home is ${home}.`)
 }
 
 async function acknowledgedRefs(

@@ -10,7 +10,6 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { type CopyManifest, endPooledGit, parseCopyManifest, restoreCopy } from '@svc/git'
 import type { Config } from '../config.ts'
-import { requireKnown } from '../db/migrate.ts'
 import '../failpoint.ts'
 import { keyId } from '../keyring/cipher.ts'
 import { unwrapRootKey } from '../keyring/keyring.ts'
@@ -18,22 +17,11 @@ import { MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { listBackups, noBackupIn, readBackup, readHeader } from './catalog.ts'
-import { readKeyFile } from './key-file.ts'
 import type { Manifest } from './manifest.ts'
-import { openPlace } from './place/open.ts'
-import type { Place } from './place/place.ts'
 import { restoreDatabase } from './restore-database.ts'
 import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
+import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
 import { readStored, verifyStored } from './stored-files.ts'
-
-export interface RestoreInput {
-  /** A folder, s3://bucket/prefix, or a file whose name ends in .tar. */
-  place: string
-  /** Null: the newest. */
-  backupId: string | null
-  keyFile: string | null
-}
 
 export interface RestoreReport {
   backup_id: string
@@ -45,7 +33,14 @@ export interface RestoreReport {
   rows: number
   repositories: number
   stopped_sessions: number
+  /** What came from further places. */
+  others: { place: string; backup_id: string; created_at: string; repositories: number }[]
   missing: Manifest['missing']
+}
+
+/** Nothing was changed: no place has these repositories. */
+export interface RestoreRefused {
+  lacking: Manifest['missing']
 }
 
 export interface RestoreProgress {
@@ -55,35 +50,37 @@ export interface RestoreProgress {
   of: number
 }
 
-export interface Opened {
-  place: Place
-  manifest: Manifest
-  identity: string | null
-}
-
 type OnProgress = (progress: RestoreProgress) => void
 
-export async function restore(config: Config, input: RestoreInput, onProgress: OnProgress): Promise<RestoreReport> {
-  const opened = await openBackup(config, input)
-  const { manifest } = opened
+export async function restore(
+  config: Config,
+  input: RestoreInput,
+  onProgress: OnProgress,
+): Promise<RestoreReport | RestoreRefused> {
+  const { first, others, lacking } = await openParts(config, input)
+  const { manifest } = first
   await requireMasterKey(config, manifest)
+  if (lacking.length > 0 && !input.acceptLoss) return { lacking }
   const { dataDir } = config
   await makeDataDir(dataDir)
   await requireEmptyFolder(dataDir)
-  if (opened.place.isOneFile) await verify(opened, onProgress)
+  const parts = [first, ...others]
+  for (const part of parts) if (part.place.isOneFile) await verify(part, onProgress)
   const folder = lockDataFolder(dataDir, randomUUID)
   try {
     await markRestore(dataDir, manifest.backup_id)
     for (const name of madeByRestore) await rm(join(dataDir, name), { recursive: true, force: true })
-    await restoreRepositories(config, opened, onProgress)
+    for (const part of parts) await restoreRepositories(config, part, onProgress)
     await failpoint('restore.after_repositories')
-    const database = await restoreDatabase(config, opened, onProgress)
+    const database = await restoreDatabase(config, first, onProgress)
     await unmarkRestore(dataDir)
-    const { backup_id, created_at, tables, repositories, missing } = manifest
+    const { backup_id, created_at, tables } = manifest
     return {
       ...{ backup_id, created_at, data_dir: dataDir, ...database },
       ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
-      ...{ repositories: repositories.length, missing },
+      repositories: parts.reduce((sum, { repositories }) => sum + repositories.length, 0),
+      others: others.map(reportOf),
+      missing: lacking,
     }
   } finally {
     await endPooledGit()
@@ -91,39 +88,8 @@ export async function restore(config: Config, input: RestoreInput, onProgress: O
   }
 }
 
-/** Changes nothing. */
-async function openBackup(
-  config: Pick<Config, 'objectStore'>,
-  { place: address, backupId, keyFile }: RestoreInput,
-): Promise<Opened> {
-  const place = await openPlace(address, config)
-  const ids = (await readHeader(place)) === null ? [] : await listBackups(place)
-  const chosen = backupId ?? ids.at(-1)
-  if (chosen === undefined || ids.length === 0)
-    throw new StartupError(`${await noBackupIn(place)} Nothing was changed.`)
-  if (!ids.includes(chosen))
-    throw new StartupError(`${place.address} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
-  const manifest = await readBackup(place, chosen)
-  requireKnown(manifest.migration, manifest.server_version)
-  return { place, manifest, identity: await identityFor(manifest, keyFile) }
-}
-
-async function identityFor({ recipient }: Manifest, keyFile: string | null): Promise<string | null> {
-  if (recipient === null) return null
-  if (keyFile === null)
-    throw new StartupError(
-      `The backup is encrypted for ${recipient}. Give its key file with --key. Nothing was changed.`,
-    )
-  const key = await readKeyFile(keyFile)
-  if (key.identity === null)
-    throw new StartupError(
-      `The key file ${keyFile} has only a recipient, which cannot open a backup. Give the one with the identity (AGE-SECRET-KEY-…). Nothing was changed.`,
-    )
-  if (key.recipient !== recipient)
-    throw new StartupError(
-      `The key file ${keyFile} is for ${key.recipient}, and the backup is encrypted for ${recipient}. Nothing was changed.`,
-    )
-  return key.identity
+function reportOf({ place, manifest: { backup_id, created_at }, repositories }: Part): RestoreReport['others'][number] {
+  return { place: place.address, backup_id, created_at, repositories: repositories.length }
 }
 
 /** Without it no secret of the backup can be opened, and the server would not start. */
@@ -149,8 +115,8 @@ async function requireMasterKey({ masterKeyFile }: Config, { wrapped_keys: wraps
 }
 
 /** One file has often been copied by hand, and reading it twice costs little beside what git does with it. */
-async function verify({ place, manifest }: Opened, onProgress: OnProgress): Promise<void> {
-  const { tables, refs, repositories } = manifest
+async function verify({ place, manifest, repositories }: Part, onProgress: OnProgress): Promise<void> {
+  const { tables, refs } = manifest
   const files = [refs, ...tables.map(({ file }) => file), ...repositories.flatMap(({ packs }) => packs)]
   for (const [done, file] of files.entries()) {
     onProgress({ phase: 'verifying', name: file.name, done, of: files.length })
@@ -170,12 +136,14 @@ async function requireEmptyFolder(dataDir: string): Promise<void> {
   )
 }
 
-async function restoreRepositories({ dataDir }: Config, opened: Opened, onProgress: OnProgress): Promise<void> {
-  const { place, manifest, identity } = opened
-  const all = new Map(manifest.repositories.map((one) => [one.project_id, one]))
+async function restoreRepositories({ dataDir }: Config, part: Part, onProgress: OnProgress): Promise<void> {
+  const { place, identity } = part
+  const all = new Map(part.repositories.map((one) => [one.project_id, one]))
   let done = 0
-  for await (const { project_id, copy } of copiesIn(opened)) {
-    const { kind, packs } = all.get(project_id)!
+  for await (const { project_id, copy } of copiesIn(part)) {
+    const wanted = all.get(project_id)
+    if (wanted === undefined) continue
+    const { kind, packs } = wanted
     onProgress({ phase: 'repositories', name: project_id, done: done++, of: all.size })
     const dir = join(dataDir, kind, `${project_id}.git`)
     await restoreCopy(

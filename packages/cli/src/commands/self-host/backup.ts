@@ -16,6 +16,8 @@ import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 interface Missing {
   project_id: string
   slug?: string
+  /** The other server that has it; unset: this one. */
+  home?: string
   reason: string
 }
 
@@ -42,6 +44,7 @@ export const backup = command({
     'The master key is not part of a backup, and nobody can open its secrets without it: keep a copy of SVC_MASTER_KEY_FILE in another place.',
     'For a bucket of an S3-compatible store, set SVC_BACKUP_S3_ENDPOINT (unset: Amazon S3), SVC_BACKUP_S3_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or SVC_BACKUP_S3_CREDENTIALS_FILE.',
     "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR and DATABASE_URL. Exit code 1 if a repository could not be read; the backup has everything else.",
+    'With several servers, the backup has the repositories at home on this server, and those of which it keeps a copy. It warns of the others: back up on their servers, too, each to a place of its own.',
   ],
   scope: 'nothing',
   args: { place: { summary: 'A folder on another disk, s3://bucket/prefix, or a new .tar file', names: 'file' } },
@@ -101,18 +104,33 @@ export const backup = command({
 })
 
 function refuseMissing({ out }: Context, missing: Missing[]): void {
-  if (missing.length === 0) return
-  if (!out.json)
-    for (const { project_id, slug, reason } of missing) out.line(red('✗ '), `${slug ?? project_id}: ${reason}`)
+  const ours = missing.filter(({ home }) => home === undefined)
+  if (missing.length > ours.length && !out.json) {
+    const elsewhere = missing.filter(({ home }) => home !== undefined)
+    for (const { project_id, slug, reason } of elsewhere) out.line(yellow('! '), `${slug ?? project_id}: ${reason}`)
+    out.warn(
+      `The backup is without ${count(elsewhere.length, 'repository')} at home on other servers. Back up on ${homesOf(elsewhere)}, too: a restore needs those backups as well.`,
+    )
+  }
+  if (ours.length === 0) return
+  if (!out.json) listMissing(out, ours)
   throw new Refusal(
     'not_available',
-    `${count(missing.length, 'repository')} could not be read, so the backup is without them`,
+    `${count(ours.length, 'repository')} could not be read, so the backup is without them`,
     {
       hint: 'The backup has everything else.',
       next: ['svc self-host check'],
-      detail: { missing },
+      detail: { missing: ours },
     },
   )
+}
+
+function homesOf(missing: Missing[]): string {
+  return [...new Set(missing.flatMap(({ home }) => home ?? []))].toSorted().join(', ')
+}
+
+function listMissing(out: Context['out'], missing: Missing[]): void {
+  for (const { project_id, slug, reason } of missing) out.line(red('✗ '), `${slug ?? project_id}: ${reason}`)
 }
 
 interface Listed {
@@ -165,49 +183,64 @@ interface Restored {
   rows: number
   repositories: number
   stopped_sessions: number
+  others: { place: string; backup_id: string; created_at: string; repositories: number }[]
   missing: Missing[]
+}
+
+interface NotRestored {
+  lacking: Missing[]
 }
 
 export const restore = command({
   summary: 'Restore a backup into an empty data folder, and into its embedded database or an empty PostgreSQL',
   about: [
     'SVC_DATA_DIR names the empty folder, DATABASE_URL the empty PostgreSQL (unset: the embedded one), and SVC_MASTER_KEY_FILE the master key, which is not part of the backup. Refuses before it changes anything if one of them does not fit. After an interruption, run the command again: it begins anew.',
+    'The backup of one of several servers has the repositories of that server. To restore the whole installation, give the places of all servers: the first gives the database, the others the repositories that it lacks. Refuses, with exit code 1, if no place has the repository of a project; --accept-loss restores everything else.',
     'Sessions that ran are stopped; their unfinished work is there. The restored server is held: it answers reads only, and no session, trigger, webhook, channel, app or check acts, so that it does nothing beside its original. svc self-host resume ends that.',
   ],
   scope: 'nothing',
-  args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
+  args: {
+    place: {
+      summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup; of several servers one each',
+      names: 'file',
+      many: true,
+    },
+  },
   flags: {
-    backup: { kind: 'text', value: 'id', summary: 'This backup of svc self-host backups (default: the newest)' },
-    key: { kind: 'text', value: 'key-file', summary: 'The age identity that opens an encrypted backup', names: 'file' },
+    backup: {
+      kind: 'text',
+      value: 'id',
+      summary: 'This backup of the first place, of svc self-host backups (default: the newest)',
+    },
+    key: {
+      kind: 'text',
+      value: 'key-file',
+      summary: 'The age identity that opens an encrypted backup; may be repeated',
+      names: 'file',
+      many: true,
+    },
+    'accept-loss': { kind: 'switch', summary: 'Restore without the repositories that no place has' },
   },
   examples: [
     'SVC_DATA_DIR=/srv/svc svc self-host restore /mnt/backups',
     'svc self-host restore svc-2026-11-27.tar',
     'svc self-host restore /mnt/backups --backup 20261126T020000Z-0a1b2c3d --key ~/svc-backups.key',
+    'svc self-host restore s3://backups/server-1 s3://backups/server-2',
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
-    const done = await askWithProgress<Restored>(ctx, '--restore', {
+    const done = await askWithProgress<Restored | NotRestored>(ctx, '--restore', {
       input: {
-        place: placeOf(args.place),
+        places: args.place.map(placeOf),
         backupId: flags.backup ?? null,
-        keyFile: flags.key === undefined ? null : resolve(flags.key),
+        keyFiles: flags.key.map((file) => resolve(file)),
+        acceptLoss: flags['accept-loss'],
       },
       otherwise: 'The restore was interrupted. Run the command again, which begins anew.',
     })
+    if ('lacking' in done) return refuseLacking(ctx, done.lacking)
     if (out.json) return out.document(done)
-    out.line(green('✓ '), 'Restored: ', bold(done.backup_id), dim(`  of ${out.time(done.created_at)}`))
-    out.fields([
-      ['data', done.data_dir],
-      ['database', `${count(done.rows, 'row')} of ${count(done.tables, 'table')} in ${done.database}`],
-      ['repositories', count(done.repositories, 'repository')],
-      [
-        'stopped',
-        done.stopped_sessions === 0 ? null : `${count(done.stopped_sessions, 'session')} that ran in the original`,
-      ],
-    ])
-    for (const { project_id, slug, reason } of done.missing)
-      out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
+    showRestored(ctx, done)
     out.note('The server is held: it answers reads only, and nothing acts.')
     const { next } = ctx
     out.note(`Next: ${next('svc self-host check')}`)
@@ -215,6 +248,40 @@ export const restore = command({
     out.note(`Once its original is off: ${next('svc self-host resume')}`)
   },
 })
+
+function refuseLacking({ out }: Context, lacking: Missing[]): never {
+  if (!out.json) listMissing(out, lacking)
+  const homes = homesOf(lacking)
+  throw new Refusal(
+    'not_available',
+    `Nothing was restored: the backup is without ${count(lacking.length, 'repository')}`,
+    {
+      hint: `${homes === '' ? 'Choose another backup, or add the places with the backups of other servers' : `Add the places with the backups of ${homes}`}: svc self-host restore <place> <place>…. If no backup has them, --accept-loss restores everything else.`,
+      detail: { missing: lacking },
+    },
+  )
+}
+
+function showRestored({ out }: Context, done: Restored): void {
+  out.line(green('✓ '), 'Restored: ', bold(done.backup_id), dim(`  of ${out.time(done.created_at)}`))
+  out.fields([
+    ['data', done.data_dir],
+    ['database', `${count(done.rows, 'row')} of ${count(done.tables, 'table')} in ${done.database}`],
+    ['repositories', count(done.repositories, 'repository')],
+    [
+      'stopped',
+      done.stopped_sessions === 0 ? null : `${count(done.stopped_sessions, 'session')} that ran in the original`,
+    ],
+  ])
+  for (const { place, backup_id, created_at, repositories } of done.others) {
+    const what = `${count(repositories, 'repository')} of ${place}`
+    out.line(green('✓ '), what, dim(`  ${backup_id} of ${out.time(created_at)}`))
+    if (repositories > 0 && Date.parse(created_at) < Date.parse(done.created_at))
+      out.warn(`${what} may lack what happened before the database was backed up: svc self-host check shows that.`)
+  }
+  for (const { project_id, slug, reason } of done.missing)
+    out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
+}
 
 /** The original may run beside it and have the port. */
 async function startCommand(ctx: Context): Promise<string> {

@@ -1,0 +1,190 @@
+/** Each of two servers backs up what it has, and the backups of both restore the whole installation. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
+import { migrate } from '../../packages/server/src/db/migrate.ts'
+import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
+import { document } from './document.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, ServerProcess } from './harness.ts'
+
+setDefaultTimeout(120_000)
+
+class OneOfTwo extends ServerProcess {
+  readonly name: string
+  readonly env: Record<string, string>
+
+  constructor(name: string, env: Record<string, string>) {
+    super(dir)
+    this.name = name
+    this.env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name), HOME: join(dir, `home-${name}`) }
+  }
+
+  async boot(more: Record<string, string> = {}): Promise<void> {
+    const port = String(await freePort())
+    const own = { SVC_PORT: port, SVC_PEER_URL: `http://127.0.0.1:${port}` }
+    if (!(await this.launch([program, 'server'], { ...this.env, ...own, ...more }))) throw new Error(this.output)
+    this.url = own.SVC_PEER_URL
+    this.token = this.env.SVC_BOOTSTRAP_TOKEN!
+  }
+
+  selfHost(args: string[], more: Record<string, string> = {}) {
+    return run([program, 'self-host', ...args], { env: { ...this.env, ...more }, cwd: dir })
+  }
+}
+
+class Restored extends ServerProcess {
+  async boot(env: Record<string, string>): Promise<void> {
+    if (!(await this.launch([program, 'server'], env))) throw new Error(this.output)
+  }
+}
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let dir: string
+let ada: OneOfTwo
+let bob: OneOfTwo
+/** By the name of its home. */
+const projects = new Map<string, string>()
+
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'backups', prepare: migrate })
+  dir = await mkdtemp(join(tmpdir(), 'svc-backups-'))
+  const env = {
+    PATH: process.env.PATH ?? '',
+    DATABASE_URL: database.url,
+    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
+    SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
+    SVC_LOG: 'json',
+    SVC_SANDBOX_DRIVER: 'none',
+    SVC_REPLICA: 'none',
+  }
+  ada = new OneOfTwo('ada', env)
+  bob = new OneOfTwo('bob', env)
+  await ada.boot()
+  await bob.boot()
+})
+afterAll(async () => {
+  for (const server of [ada, bob]) await server?.kill('SIGTERM')
+  await database?.drop()
+  await removeFolder(dir)
+})
+
+interface BackedUp {
+  backup_id: string
+  repositories: number
+  missing: { slug: string; home?: string }[]
+}
+
+const placeOf = (server: OneOfTwo) => join(dir, `backups-${server.name}`)
+const keyOf = (server: OneOfTwo) => join(dir, `${server.name}.key`)
+
+async function homeOf(project: string): Promise<string> {
+  const { projects: placed } = await ada.send<{ projects: { project_id: string; home: string }[] }>(
+    'GET',
+    '/v1/servers?include=projects',
+  )
+  return placed.find(({ project_id }) => project_id === project)!.home
+}
+
+test('the backup of one of two servers has its own repositories, names those of the other, and succeeds', async () => {
+  for (const name of ['one', 'two']) {
+    const { project_id } = await ada.send<{ project_id: string }>('POST', '/v1/projects', { name })
+    await makeFirstCommit(ada, project_id, { 'name.txt': `${name}\n` })
+    projects.set(await homeOf(project_id), project_id)
+  }
+  expect([...projects.keys()].toSorted()).toEqual(['ada', 'bob'])
+  // A repository that is being made may be missing for two minutes.
+  await withClient(database.url, (client) => client.query(`update projects set created_at = now() - interval '1 hour'`))
+  for (const [server, other] of [
+    [ada, bob],
+    [bob, ada],
+  ] as const) {
+    const { code, stdout, stderr } = await server.selfHost([
+      'backup',
+      placeOf(server),
+      '--encrypt',
+      keyOf(server),
+      '--json',
+    ])
+    const done = JSON.parse(stdout) as BackedUp
+    expect([code, stderr, done.repositories]).toEqual([0, '', 1])
+    expect(done.missing).toMatchObject([{ project_id: projects.get(other.name), home: other.name }])
+  }
+  const shown = await bob.selfHost(['backup', placeOf(bob), '--encrypt', keyOf(bob)])
+  expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('Back up on ada, too')])
+})
+
+async function placeFor(name: string): Promise<Record<string, string>> {
+  const place = join(dir, name)
+  await cp(join(dir, 'master.key'), join(place, 'master.key'))
+  return {
+    ...{ PATH: process.env.PATH ?? '', HOME: place, SVC_PORT: '0', SVC_SANDBOX_DRIVER: 'none' },
+    ...{ SVC_DATA_DIR: join(place, 'data'), SVC_MASTER_KEY_FILE: join(place, 'master.key') },
+    SVC_CONFIG_FILE: join(place, 'config.json'),
+  }
+}
+
+const restore = (env: Record<string, string>, ...args: string[]) =>
+  run([program, 'self-host', 'restore', ...args], { env, cwd: dir })
+
+test('restores nothing from the backup of one server alone, unless the loss is accepted', async () => {
+  const env = await placeFor('alone')
+  const refused = await restore(env, placeOf(ada), '--key', keyOf(ada))
+  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('Its home is bob.')])
+  expect(refused.stderr).toContain('Nothing was restored: the backup is without 1 repository')
+  expect(refused.stderr).toContain('Add the places with the backups of bob')
+  const inJson = await restore(env, placeOf(ada), '--key', keyOf(ada), '--json')
+  expect(inJson.code).toBe(1)
+  expect(JSON.parse(inJson.stderr)).toMatchObject({ missing: [{ project_id: projects.get('bob'), home: 'bob' }] })
+
+  const accepted = await restore(env, placeOf(ada), '--key', keyOf(ada), '--accept-loss')
+  expect([accepted.code, accepted.stderr]).toEqual([0, expect.stringContaining('Its home is bob.')])
+  const checked = await run([program, 'self-host', 'check', '--json'], { env, cwd: dir })
+  const { disagreements } = JSON.parse(checked.stdout) as { disagreements: object[] }
+  expect(disagreements).toMatchObject([{ kind: 'missing_repository', project_id: projects.get('bob') }])
+})
+
+test('restores the whole installation from the backups of both servers', async () => {
+  const env = await placeFor('whole')
+  const done = await document<{ repositories: number; missing: object[]; others: object[] }>(
+    restore(env, placeOf(ada), placeOf(bob), '--key', keyOf(ada), '--key', keyOf(bob), '--json'),
+  )
+  expect(done).toMatchObject({ repositories: 2, missing: [], others: [{ place: placeOf(bob), repositories: 1 }] })
+  expect(await document(run([program, 'self-host', 'check', '--json'], { env, cwd: dir }))).toMatchObject({
+    projects: 2,
+    repositories: 2,
+    disagreements: [],
+  })
+  const copy = new Restored(join(dir, 'whole'))
+  copy.token = ada.token
+  try {
+    await copy.boot(env)
+    for (const project_id of projects.values())
+      expect(await git(dir, 'ls-remote', gatewayOf(copy, { project_id }), 'main')).toContain('refs/heads/main')
+  } finally {
+    await copy.kill('SIGTERM')
+  }
+})
+
+test('refuses the backups of another installation beside the first', async () => {
+  const other = join(dir, 'other')
+  await cp(placeOf(bob), other, { recursive: true })
+  for await (const name of new Bun.Glob('backups/*.json').scan(other)) {
+    const manifest = await Bun.file(join(other, name)).json()
+    await Bun.write(join(other, name), JSON.stringify({ ...manifest, installation_id: crypto.randomUUID() }))
+  }
+  const refused = await restore(
+    await placeFor('foreign'),
+    placeOf(ada),
+    other,
+    '--key',
+    keyOf(ada),
+    '--key',
+    keyOf(bob),
+  )
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('another installation')])
+})
