@@ -9,7 +9,7 @@ import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { document } from './document.ts'
-import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, ServerProcess } from './harness.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, ServerProcess, until } from './harness.ts'
 
 setDefaultTimeout(120_000)
 
@@ -118,6 +118,23 @@ test('the backup of one of two servers has its own repositories, names those of 
   expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('Back up on ada, too')])
 })
 
+interface Doctor {
+  groups: { name: string; findings: { name: string; state: string; says: string }[] }[]
+}
+
+async function backupsOf(server: OneOfTwo, settings: Record<string, string>) {
+  const { stdout } = await server.selfHost(['doctor', '--json'], settings)
+  const { groups } = JSON.parse(stdout) as Doctor
+  return groups.find(({ name }) => name === 'data')!.findings.find(({ name }) => name === 'backups')
+}
+
+test('the doctor says what the backups of a server do not include', async () => {
+  expect(await backupsOf(ada, { SVC_BACKUP_DIR: placeOf(ada) })).toMatchObject({
+    state: 'good',
+    says: expect.stringContaining('It does not include 1 project at home on other servers'),
+  })
+})
+
 async function placeFor(name: string): Promise<Record<string, string>> {
   const place = join(dir, name)
   await cp(join(dir, 'master.key'), join(place, 'master.key'))
@@ -187,4 +204,25 @@ test('refuses the backups of another installation beside the first', async () =>
     keyOf(bob),
   )
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('another installation')])
+})
+
+test('a backup without a repository of its server counts neither for the doctor nor for the metric', async () => {
+  const settings = { SVC_BACKUP_DIR: placeOf(ada), SVC_BACKUP_KEY_FILE: keyOf(ada), SVC_BACKUP_EVERY: '6h' }
+  const { backups: before } = await document<{ backups: { created_at: string }[] }>(
+    ada.selfHost(['backups', placeOf(ada), '--json']),
+  )
+  await ada.kill('SIGTERM')
+  await removeFolder(join(dir, `ada/repositories/${projects.get('ada')}.git`))
+  const { code, stdout } = await ada.selfHost(['backup', placeOf(ada), '--encrypt', keyOf(ada)])
+  expect([code, stdout]).toEqual([1, expect.stringContaining('This machine does not have its repository.')])
+  expect(await backupsOf(ada, settings)).toMatchObject({
+    state: 'weak',
+    says: expect.stringContaining('is incomplete, and the last complete one is less than an hour old'),
+  })
+  await ada.boot(settings)
+  const [, complete] = await until('the metric', async () => {
+    const text = await (await ada.api('/metrics', { token: null })).text()
+    return /^svc_backup_incomplete 1$/m.test(text) ? /^svc_backup_last_timestamp_seconds (\S+)$/m.exec(text) : null
+  })
+  expect(Number(complete)).toBe(Math.floor(Date.parse(before[0]!.created_at) / 1000))
 })

@@ -6,7 +6,7 @@ const ids = ['20261101T000000Z-00000001', '20261120T000000Z-00000002', '20261125
 const now = new Date('2026-11-26T00:00:00Z')
 
 test('keeps a count of backups, or those that are young enough, and always the newest', () => {
-  const at = { made: ids[2]!, now }
+  const at = { kept: [ids[2]!], now }
   expect(backupsToRemove(ids, { count: 2 }, at)).toEqual([ids[0]!])
   expect(backupsToRemove(ids, { count: 9 }, at)).toEqual([])
   expect(backupsToRemove(ids, parseKeep('7d')!, at)).toEqual([ids[0]!])
@@ -15,10 +15,14 @@ test('keeps a count of backups, or those that are young enough, and always the n
 })
 
 test('keeps the backup that was made last beside one of a clock that was ahead', () => {
-  const at = { made: ids[2]!, now }
+  const at = { kept: [ids[2]!], now }
   const withLater = [...ids, '20380119T031407Z-00000004']
   expect(backupsToRemove(withLater, { count: 1 }, at)).toEqual([ids[0]!, ids[1]!])
   expect(backupsToRemove(withLater, { count: 3 }, at)).toEqual([ids[0]!])
+})
+
+test('keeps the newest complete backup while later ones are incomplete', () => {
+  expect(backupsToRemove(ids, { count: 1 }, { kept: [ids[2]!, ids[0]!], now })).toEqual([ids[1]!])
 })
 
 test('a retention is a count or a duration', () => {

@@ -1,6 +1,7 @@
 /** Which backups of a place are kept. */
 import type { Keep } from './duration.ts'
 import { listBackups, removeManifests } from './catalog.ts'
+import { newestAmong } from './complete.ts'
 import type { Place } from './place/place.ts'
 
 export function timeOf(backupId: string): number {
@@ -9,20 +10,29 @@ export function timeOf(backupId: string): number {
   return Date.parse(`${parts}T${time?.slice(0, 2)}:${time?.slice(2, 4)}:${time?.slice(4)}Z`)
 }
 
-/** The newest backup always stays, and `made`, which is not the newest if a clock was ahead when that was made. */
+/** The newest backup always stays, and so do `kept`. */
 export function backupsToRemove(
   ids: readonly string[],
   keep: Keep,
-  { made, now }: { made: string; now: Date },
+  { kept, now }: { kept: (string | null)[]; now: Date },
 ): string[] {
-  const older = ids.slice(0, -1).filter((id) => id !== made)
+  const older = ids.slice(0, -1).filter((id) => !kept.includes(id))
   if ('count' in keep) return older.slice(0, Math.max(0, ids.length - keep.count))
   return older.filter((id) => timeOf(id) < now.getTime() - keep.ageMs)
 }
 
-/** Removes their manifests; the files go with what no backup uses. */
-export async function removeOldBackups(place: Place, keep: Keep, at: { made: string; now: Date }): Promise<string[]> {
-  const removed = backupsToRemove(await listBackups(place), keep, at)
+/**
+ * Removes their manifests; the files go with what no backup uses. Keeps `made`, which is not the newest if a clock was
+ * ahead when that was made, and the newest complete one, as those after it may all lack the same repository.
+ */
+export async function removeOldBackups(
+  place: Place,
+  keep: Keep,
+  { made, now }: { made: string; now: Date },
+): Promise<string[]> {
+  const ids = await listBackups(place)
+  const newest = await newestAmong(place, ids)
+  const removed = backupsToRemove(ids, keep, { kept: [made, newest?.complete ?? null], now })
   await removeManifests(place, removed)
   return removed
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { BackupReport } from './back-up.ts'
 import { listBackups } from './catalog.ts'
+import { lackingIn, type Newest, newestAmong } from './complete.ts'
 import { openPlace } from './place/open.ts'
 import { readCredentials } from './place/s3/open-bucket.ts'
 import { timeOf } from './retention.ts'
@@ -21,7 +22,7 @@ export class ScheduledBackups {
   readonly #deps: ScheduleDeps
   #notBefore = 0
   #lookedAt = Number.NEGATIVE_INFINITY
-  #newest: number | null = null
+  #newest: Newest | null = null
 
   constructor(deps: ScheduleDeps) {
     this.#deps = deps
@@ -30,7 +31,13 @@ export class ScheduledBackups {
       'svc_backup_last_timestamp_seconds',
       'When the newest complete backup in SVC_BACKUP_DIR began.',
       [],
-      () => (this.#newest === null ? [] : [[{}, this.#newest / 1000]]),
+      () => (this.#newest?.complete == null ? [] : [[{}, timeOf(this.#newest.complete) / 1000]]),
+    )
+    deps.metrics.gauge(
+      'svc_backup_incomplete',
+      'Whether the newest backup in SVC_BACKUP_DIR lacks repositories at home on this server.',
+      [],
+      () => (this.#newest === null ? [] : [[{}, this.#newest.lacking.length > 0 ? 1 : 0]]),
     )
   }
 
@@ -40,15 +47,18 @@ export class ScheduledBackups {
     if (backups === null) return
     const at = now().getTime()
     if (at >= this.#lookedAt + lookMs) await this.#look(at)
-    if (at < this.#notBefore || (this.#newest !== null && at < this.#newest + backups.everyMs)) return
+    // Also after an incomplete one: what it lacks is rarely back before the next.
+    if (at < this.#notBefore || (this.#newest !== null && at < timeOf(this.#newest.backup_id) + backups.everyMs)) return
     this.#notBefore = at + retryMs
     redaction.learnOperator(await secretsOf(config))
     const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
     const { backup_id, added_bytes, missing, made_key } = await runBackup(JSON.stringify(input), signal)
     await this.#look(now().getTime())
-    log.info({ backup_id, added_bytes }, 'backed up')
+    const lacking = lackingIn(missing)
+    log.info({ backup_id, added_bytes, elsewhere: missing.length - lacking.length }, 'backed up')
     if (made_key) log.warn({ file: backups.keyFile }, 'this key opens the backups: keep a copy of it apart from them')
-    if (missing.length > 0) log.error({ missing }, 'repositories could not be read, so the backup is without them')
+    if (lacking.length > 0)
+      log.error({ missing: lacking }, 'repositories could not be read, so the backup is without them')
   }
 
   async #look(at: number): Promise<void> {
@@ -60,15 +70,18 @@ export class ScheduledBackups {
 /** By so much the clock of another machine may be ahead. */
 const aheadMsMax = 60_000
 
-/** When the newest backup in SVC_BACKUP_DIR began; null without any. One of a clock that was ahead says nothing about that. */
+/** The newest backup in SVC_BACKUP_DIR; null without any. One of a clock that was ahead does not count. */
 export async function newestBackup(
   config: Pick<Config, 'backups' | 'objectStore'>,
   now: number,
-): Promise<number | null> {
+): Promise<Newest | null> {
   if (config.backups === null) return null
   const place = await openPlace(config.backups.place, config, { isHasty: true })
-  const times = (await listBackups(place)).map((id) => timeOf(id))
-  return times.findLast((time) => time <= now + aheadMsMax) ?? null
+  const ids = await listBackups(place)
+  return newestAmong(
+    place,
+    ids.filter((id) => timeOf(id) <= now + aheadMsMax),
+  )
 }
 
 /** The file of the credentials may have others than at the start of the server. */

@@ -16,24 +16,67 @@ afterAll(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** Only the names of backups tell when they began. */
-async function examine(name: string, ids: string[], env: Record<string, string> = {}) {
+type Missing = { project_id: string; slug: string; reason: string; home?: string }[]
+
+/** The backups that `SVC_BACKUP_DIR` has, and what each is without. */
+async function examine(name: string, made: Record<string, Missing>, env: Record<string, string> = {}) {
   await mkdir(join(dir, name, 'backups'), { recursive: true })
-  for (const id of ids) await writeFile(join(dir, name, `backups/${id}.json`), '')
+  for (const [backup_id, missing] of Object.entries(made)) {
+    const manifest = { ...empty, backup_id, missing }
+    await writeFile(join(dir, name, `backups/${backup_id}.json`), JSON.stringify(manifest))
+  }
   return examineBackups(parseConfig({ SVC_BACKUP_DIR: join(dir, name), ...env }), now)
+}
+
+const file = { name: 'data', bytes: 0, sha256: '' }
+const empty = {
+  ...{ format: 1, created_at: '', finished_at: '', installation_id: '', server_version: '', migration: 1 },
+  ...{ wrapped_keys: [], recipient: null, tables: [], sequences: [], refs: file, repositories: [], added_bytes: 0 },
 }
 
 test('a backup of a clock that was ahead does not pass for the newest', async () => {
   const [old, ahead] = ['20261124T120000Z-00000001', '20380119T031407Z-00000002']
-  expect(await examine('ahead', [old, ahead])).toMatchObject({
+  expect(await examine('ahead', { [old]: [], [ahead]: [] })).toMatchObject({
     state: 'missing',
     says: `the last one in ${join(dir, 'ahead')} is 72 h old`,
   })
-  expect(await examine('fine', [old, '20261127T120030Z-00000003'])).toMatchObject({ state: 'good' })
+  expect(await examine('fine', { [old]: [], '20261127T120030Z-00000003': [] })).toMatchObject({ state: 'good' })
 })
 
 test('names the key file of encrypted backups in the command that makes one', async () => {
   const key = join(dir, 'backups.key')
-  const { mend } = await examine('encrypted', [], { SVC_BACKUP_KEY_FILE: key })
+  const { mend } = await examine('encrypted', {}, { SVC_BACKUP_KEY_FILE: key })
   expect(mend).toEndWith(`or run: svc self-host backup ${join(dir, 'encrypted')} --encrypt ${key}`)
+})
+
+const lost = { project_id: 'p1', slug: 'website', reason: 'This machine does not have its repository.' }
+const elsewhere = { project_id: 'p2', slug: 'api', home: 'bob', reason: 'Its home is bob.' }
+
+test('an incomplete backup does not pass for one, and the doctor says what it lacks', async () => {
+  const [complete, incomplete] = ['20261126T120000Z-00000001', '20261127T110000Z-00000002']
+  const late = '20261124T110000Z-00000001'
+  const says = (name: string, last: string) =>
+    `the last one in ${join(dir, name)}, 1 h old, is incomplete, and ${last}. It lacks website: ${lost.reason}`
+  expect(await examine('recent', { [complete]: [], [incomplete]: [lost] })).toMatchObject({
+    state: 'weak',
+    says: says('recent', 'the last complete one is 24 h old'),
+  })
+  expect(await examine('late', { [late]: [], [incomplete]: [lost] })).toMatchObject({ state: 'missing' })
+  expect(await examine('none', { [complete]: [lost], [incomplete]: [lost] })).toMatchObject({
+    state: 'missing',
+    says: says('none', 'there is no complete one'),
+  })
+})
+
+test('a backup without projects at home on other servers is complete, and the doctor names them', async () => {
+  expect(await examine('elsewhere', { '20261127T110000Z-00000001': [elsewhere] })).toMatchObject({
+    state: 'good',
+    says: `the last one in ${join(dir, 'elsewhere')} is 1 h old. It does not include 1 project at home on other servers, which need backups of their own: api (bob)`,
+  })
+})
+
+test('a damaged manifest is no complete backup', async () => {
+  await mkdir(join(dir, 'damaged/backups'), { recursive: true })
+  await writeFile(join(dir, 'damaged/backups/20261127T110000Z-00000001.json'), '{')
+  expect(await examine('damaged', {})).toMatchObject({ state: 'missing', says: expect.stringContaining('is damaged') })
 })

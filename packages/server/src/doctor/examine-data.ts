@@ -1,9 +1,11 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
 import { type Finding, weak } from '@svc/sandbox'
 import { readHeld } from '../backup/hold/store.ts'
+import { timeOf } from '../backup/retention.ts'
 import { newestBackup } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { listOf } from './lost-repositories.ts'
 
 /** A backup may take as long again as the time between two. */
 const lateFactor = 2
@@ -24,10 +26,29 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
   const encrypt = backups.keyFile === null ? '' : ` --encrypt ${backups.keyFile}`
   const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}${encrypt}`
   if (newest === null) return { name, state: 'missing', says: `there is none in ${backups.place} yet`, mend }
-  const hours = Math.floor((now.getTime() - newest) / hourMs)
-  const says = `the last one in ${backups.place} is ${hours < 1 ? 'less than an hour' : `${hours} h`} old`
-  const isLate = now.getTime() - newest > backups.everyMs * lateFactor
+  const age = ageOf(newest.backup_id, now)
+  const isLate = newest.complete === null || now.getTime() - timeOf(newest.complete) > backups.everyMs * lateFactor
+  const others = newest.elsewhere.length === 0 ? '' : `. ${elsewhereText(newest.elsewhere)}`
+  if (newest.lacking.length > 0) {
+    const complete =
+      newest.complete === null
+        ? 'there is no complete one'
+        : `the last complete one is ${ageOf(newest.complete, now)} old`
+    const says = `the last one in ${backups.place}, ${age} old, is incomplete, and ${complete}. It lacks ${listOf(newest.lacking)}${others}`
+    return { name, state: isLate ? 'missing' : 'weak', says, mend: `Run svc self-host check. ${mend}` }
+  }
+  const says = `the last one in ${backups.place} is ${age} old${others}`
   return isLate ? { name, state: 'missing', says, mend } : { name, state: 'good', says, mend: null }
+}
+
+function ageOf(backupId: string, now: Date): string {
+  const hours = Math.floor((now.getTime() - timeOf(backupId)) / hourMs)
+  return hours < 1 ? 'less than an hour' : `${hours} h`
+}
+
+function elsewhereText(elsewhere: string[]): string {
+  const projects = elsewhere.length === 1 ? '1 project' : `${elsewhere.length} projects`
+  return `It does not include ${projects} at home on other servers, which need backups of their own: ${listOf(elsewhere)}`
 }
 
 /** Null: nothing is held. */
