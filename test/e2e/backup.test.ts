@@ -172,7 +172,10 @@ test('backs up while work goes on, also after a backup was killed in the middle'
 })
 
 test('the running server agrees with itself', async () => {
-  expect(await document(selfHost(['check', '--json']))).toEqual({ projects: 2, repositories: 2, disagreements: [] })
+  expect(await document(selfHost(['check', '--json']))).toEqual({
+    ...{ projects: 2, repositories: 2, disagreements: [] },
+    elsewhere: { projects: 0, homes: [] },
+  })
 })
 
 test('refuses to restore without the master key of the backup, and into a folder that is not empty', async () => {

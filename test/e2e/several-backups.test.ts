@@ -1,7 +1,7 @@
 /** Each of two servers backs up what it has, and the backups of both restore the whole installation. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { cp, mkdtemp } from 'node:fs/promises'
+import { cp, mkdtemp, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
@@ -148,6 +148,12 @@ async function placeFor(name: string): Promise<Record<string, string>> {
 const restore = (env: Record<string, string>, ...args: string[]) =>
   run([program, 'self-host', 'restore', ...args], { env, cwd: dir })
 
+test('a check says how many projects are at home on the other server', async () => {
+  const { code, stdout, stderr } = await ada.selfHost(['check'])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('1 project and 1 repository agree')])
+  expect(stderr).toContain('1 project has its home on other servers (bob): run this command there')
+})
+
 test('restores nothing from the backup of one server alone, unless the loss is accepted', async () => {
   const env = await placeFor('alone')
   const refused = await restore(env, placeOf(ada), '--key', keyOf(ada))
@@ -206,6 +212,20 @@ test('refuses the backups of another installation beside the first', async () =>
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('another installation')])
 })
 
+test('a check of a lost repository names the server that has a copy', async () => {
+  const copied = { SVC_REPLICA: 'sync' }
+  for (const server of [ada, bob]) await server.kill('SIGTERM')
+  for (const server of [ada, bob]) await server.boot(copied)
+  await until('the copies', async () => (await ada.send<{ count: number }>('GET', '/v1/copies')).count === 0)
+  await ada.kill('SIGTERM')
+  const repository = join(dir, `ada/repositories/${projects.get('ada')}.git`)
+  await rename(repository, join(dir, 'aside.git'))
+  const { code, stdout } = await ada.selfHost(['check'])
+  expect([code, stdout]).toEqual([1, expect.stringContaining('svc self-host take-over ada')])
+  expect(stdout).toContain('The server bob has a copy.')
+  await rename(join(dir, 'aside.git'), repository)
+})
+
 test('a backup without a repository of its server counts neither for the doctor nor for the metric', async () => {
   const settings = { SVC_BACKUP_DIR: placeOf(ada), SVC_BACKUP_KEY_FILE: keyOf(ada), SVC_BACKUP_EVERY: '6h' }
   const { backups: before } = await document<{ backups: { created_at: string }[] }>(
@@ -225,4 +245,22 @@ test('a backup without a repository of its server counts neither for the doctor 
     return /^svc_backup_incomplete 1$/m.test(text) ? /^svc_backup_last_timestamp_seconds (\S+)$/m.exec(text) : null
   })
   expect(Number(complete)).toBe(Math.floor(Date.parse(before[0]!.created_at) / 1000))
+})
+
+test('the repositories of one server come back from its backup, beside the database of all', async () => {
+  const { backups } = await document<{ backups: { backup_id: string; missing: number }[] }>(
+    ada.selfHost(['backups', placeOf(ada), '--json']),
+  )
+  const { backup_id } = backups.at(-1)!
+  const env = await placeFor('one-disk')
+  const of = ['--backup', backup_id, '--key', keyOf(ada), '--accept-loss']
+  expect((await restore(env, placeOf(ada), ...of)).code).toBe(0)
+  await ada.kill('SIGTERM')
+  const name = `repositories/${projects.get('ada')}.git`
+  await cp(join(env.SVC_DATA_DIR!, name), join(dir, 'ada', name), { recursive: true })
+  const { code, stdout } = await ada.selfHost(['check'])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('1 project and 1 repository agree')])
+  await ada.boot({ SVC_REPLICA: 'sync' })
+  const remote = gatewayOf(bob, { project_id: projects.get('ada')! })
+  expect(await git(dir, 'ls-remote', remote, 'main')).toContain('refs/heads/main')
 })

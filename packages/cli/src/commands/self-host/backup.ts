@@ -332,12 +332,14 @@ interface Checked {
   projects: number
   repositories: number
   disagreements: { kind: string; project_id: string | null; says: string }[]
+  elsewhere: { projects: number; homes: string[] }
 }
 
 export const check = command({
   summary: 'Compare the database, the repositories and the stored work of your server, and show what disagrees',
   about: [
     'Reads rows, refs, receipts, unfinished work, attachments and keys side by side, and lets git check every repository. Changes nothing, and the server may run. Exit code 1 if something disagrees.',
+    'With several servers, run it on each: it reads the repositories of the projects whose home is this server.',
   ],
   scope: 'nothing',
   examples: ['svc self-host check', 'svc self-host check --json'],
@@ -349,13 +351,22 @@ export const check = command({
     })
     if (out.json) out.document(found)
     else for (const { says } of found.disagreements) out.line(red('✗ '), says)
-    const { disagreements, projects, repositories } = found
+    const { disagreements, projects, repositories, elsewhere } = found
+    if (!out.json && elsewhere.projects > 0)
+      out.note(
+        `${count(elsewhere.projects, 'project')} ${elsewhere.projects === 1 ? 'has its' : 'have their'} home on other servers (${elsewhere.homes.join(', ')}): run this command there to check ${elsewhere.projects === 1 ? 'it' : 'them'}.`,
+      )
     const read = `${count(projects, 'project')} and ${count(repositories, 'repository')}`
     if (disagreements.length > 0)
       throw new Refusal('not_available', `${count(disagreements.length, 'disagreement')} in ${read}`, {
         hint: 'docs/operate/backup.md says what to do about each kind.',
       })
-    if (!out.json) out.line(green('✓ '), `${read} agree`)
+    if (out.json) return
+    const isHomeOfNone = projects === 0 && elsewhere.projects > 0
+    out.line(
+      green('✓ '),
+      isHomeOfNone ? 'The database agrees. This server is the home of no project.' : `${read} agree`,
+    )
   },
 })
 

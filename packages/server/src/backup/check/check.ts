@@ -32,6 +32,8 @@ export interface CheckReport {
   projects: number
   repositories: number
   disagreements: Disagreement[]
+  /** Projects at home on other servers, whose disks have their repositories. */
+  elsewhere: { projects: number; homes: string[] }
 }
 
 export interface CheckProgress {
@@ -73,8 +75,9 @@ async function checkAll(config: Config, db: Db, onProgress: OnProgress): Promise
     ...(await checkFolders(config, db)),
   ]
   const serverName = readServerName(config, '')
-  // Those at home on another server are on its disk.
-  const projects = (await checkedProjects(db)).filter(({ home }) => home === null || home === serverName)
+  const all = await checkedProjects(db)
+  const projects = all.filter(({ home }) => home === null || home === serverName)
+  const homes = all.flatMap(({ home }) => (home === null || home === serverName ? [] : home))
   let repositories = 0
   for (const [done, project] of projects.entries()) {
     onProgress({ phase: 'checking', name: project.slug, done, of: projects.length })
@@ -82,7 +85,8 @@ async function checkAll(config: Config, db: Db, onProgress: OnProgress): Promise
     if (isThere) repositories++
     disagreements.push(...found)
   }
-  return { projects: projects.length, repositories, disagreements }
+  const elsewhere = { projects: homes.length, homes: [...new Set(homes)].toSorted() }
+  return { projects: projects.length, repositories, disagreements, elsewhere }
 }
 
 async function checkAttachments(db: Db): Promise<Disagreement[]> {

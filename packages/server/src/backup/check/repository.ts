@@ -4,7 +4,7 @@ import { hasObjects, listAllRefs, missingLinks, missingObjects, notContained, ty
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/schema.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
-import { lastValues } from '../../projects/replicas/store.ts'
+import { findReplica, lastValues } from '../../projects/replicas/store.ts'
 import type { Disagreement } from './check.ts'
 import { type CheckedProject, mergedCommits, openMerges, savedWorkOf } from './store.ts'
 
@@ -29,8 +29,9 @@ export async function checkRepository(
   const of = (found: Found[]) => found.map((one) => ({ ...one, project_id }))
   if (!existsSync(dir)) {
     if (project.is_new) return { isThere: false, found: [] }
-    const says = `${project.slug}: ${dir} is missing, which is its only repository.`
-    const work = managed ? [] : await untilAgreed(() => workWithoutStore(db, project))
+    const rest = await whatIsLeft(db, project)
+    const says = `${project.slug}: ${dir} is missing${rest === null ? ', which is its only repository.' : `. ${rest}`}`
+    const work = managed ? [] : await untilAgreed(() => workWithoutStore(db, project, rest))
     return { isThere: false, found: of(managed ? [{ kind: 'missing_repository', says }] : work) }
   }
   const checked = { db, project, repo: { dir, remote: null } }
@@ -43,6 +44,13 @@ export async function checkRepository(
       ...(await untilAgreed(() => work(checked))),
     ]),
   }
+}
+
+/** Null: no other server has a copy. */
+async function whatIsLeft(db: Db, { project_id, home }: CheckedProject): Promise<string | null> {
+  const copy = await findReplica(db, project_id)
+  if (home === null || copy === null || copy.server === home) return null
+  return `The server ${copy.server} has a copy. If this disk is lost for good, stop this server and run on ${copy.server}: svc self-host take-over ${home}`
 }
 
 async function untilAgreed(read: () => Promise<Found[]>): Promise<Found[]> {
@@ -127,9 +135,9 @@ async function work({ db, project, repo }: Checked): Promise<Found[]> {
   return found
 }
 
-async function workWithoutStore(db: Db, project: CheckedProject): Promise<Found[]> {
+async function workWithoutStore(db: Db, project: CheckedProject, rest: string | null): Promise<Found[]> {
   return (await savedWorkOf(db, project.project_id)).map(({ session_id, sha }) => ({
     kind: 'lost_work',
-    says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and the repository that had it is gone.`,
+    says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and the repository that had it is gone.${rest === null ? '' : ` ${rest}`}`,
   }))
 }
