@@ -54,6 +54,16 @@ test('a restart of the server with the copy delays a push and fails none', async
   await until('the copy to follow', () => mirrored(project, bob))
 }, 120_000)
 
+test('a home that was just started waits for a restart of the server with the copy, too', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await Promise.all([ada, bob].map((each) => each.kill('SIGKILL')))
+  expect((await ada.boot()).url).not.toBeNull()
+  await project.commit('while-away.txt')
+  const pushing = project.push(ada, 'HEAD:refs/heads/topic')
+  expect((await bob.boot()).url).not.toBeNull()
+  expect(await pushing).toMatchObject({ code: 0 })
+}, 120_000)
+
 test('without a server for the copy a merge changes nothing and says why', async () => {
   const project = await FleetProject.make(fleet, ada)
   // The second merge makes a commit, which a copy needs.

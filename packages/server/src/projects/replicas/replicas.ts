@@ -114,19 +114,10 @@ export class Replicas implements RepositoryReplicas {
   async send(project: Homed, store: Store, commits: string[], how: HowToSend = {}): Promise<string | null> {
     if (this.mode !== 'sync') return null
     const until = (how.since ?? performance.now()) + (how.waitMs ?? waitMsMax)
-    for (;;) {
-      try {
-        const copy = await this.#copyBy(project, until)
-        if (copy === null) return null
-        await this.#transfer(copy, store, commits, how.files)
-        return copy.keeper.server_name
-      } catch (error) {
-        if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
-        this.#failed(project.project_id, error)
-        if (performance.now() + retryMs > until) throw noCopy(error)
-        await pause(retryMs, new AbortController().signal)
-      }
-    }
+    return this.#withCopy(project, until, async (copy) => {
+      await this.#transfer(copy, store, commits, how.files)
+      return copy.keeper.server_name
+    })
   }
 
   recorded(project: Homed, store: Store, changes: { ref: string; new: string | null }[], replica: string | null): void {
@@ -154,7 +145,7 @@ export class Replicas implements RepositoryReplicas {
   async missing(project: Homed, store: Store): Promise<{ ref: string; old: string | null }[]> {
     const { project_id, home_epoch } = project
     if (this.mode !== 'sync' || this.#complete.get(project_id) === home_epoch) return []
-    const copy = await this.#copyBy(project, performance.now() + waitMsMax).catch(whenUncopied)
+    const copy = await this.#withCopy(project, performance.now() + waitMsMax, (found) => found)
     if (copy === null) return []
     const refs = new Map((await listAllRefs(store.dir, 'refs/')).map(({ ref, sha }) => [ref, sha]))
     return [...new Set([...refs.keys(), ...copy.tips.keys()])]
@@ -206,6 +197,21 @@ export class Replicas implements RepositoryReplicas {
 
   #failed(projectId: string, error: unknown): void {
     if (hasNoCopy(error)) this.forget(projectId)
+  }
+
+  /** Tries again until then while no server takes the copy. Null: there is no server to wait for. */
+  async #withCopy<T>(project: Homed, until: number, use: (copy: Copy) => T | Promise<T>): Promise<T | null> {
+    for (;;) {
+      try {
+        const copy = await this.#copyBy(project, until)
+        return copy === null ? null : await use(copy)
+      } catch (error) {
+        if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
+        this.#failed(project.project_id, error)
+        if (performance.now() + retryMs > until) throw noCopy(error)
+        await pause(retryMs, new AbortController().signal)
+      }
+    }
   }
 
   /** A copy takes minutes to make. A change waits for the turn of others first, and then still gets one look. */
@@ -428,11 +434,6 @@ function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null 
   for (const { ref, new_sha } of changes)
     if (new_sha === null) tips.delete(ref)
     else tips.set(ref, new_sha)
-}
-
-/** The pusher tries again: whether its branch is recorded cannot be known now. */
-function whenUncopied(error: unknown): never {
-  throw error instanceof PeerFailure || error instanceof Uncopied ? noCopy(error) : error
 }
 
 /** The server has no such copy, or one of another home. */
