@@ -3136,6 +3136,13 @@ export interface components {
             copies: number;
             /** @description Of a draining server: the copies that another server could keep. 0 for others. */
             copies_to_move: number;
+            /** @description Of a draining server: the projects whose last move failed before anything was copied, such as those without a repository on its disk. They are tried again every ten minutes. */
+            unmovable: {
+                /** Format: uuid */
+                project_id: string;
+                project_slug: string;
+                reason: string;
+            }[];
             last_seen: string | null;
             /** @description The active moves of projects away from it. */
             moves: components["schemas"]["ProjectMove"][];

@@ -17,6 +17,7 @@ const aServer = {
     projects: 3,
     copies: 2,
     copies_to_move: 0,
+    unmovable: [],
     last_seen: '2026-03-07T10:00:00.000Z',
     moves: [aMove],
   },

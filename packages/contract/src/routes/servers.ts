@@ -63,6 +63,11 @@ export const server = named('Server', {
     .number()
     .int()
     .describe('Of a draining server: the copies that another server could keep. 0 for others.'),
+  unmovable: z
+    .array(z.object({ project_id: uuid, project_slug: z.string(), reason: z.string() }))
+    .describe(
+      'Of a draining server: the projects whose last move failed before anything was copied, such as those without a repository on its disk. They are tried again every ten minutes.',
+    ),
   last_seen: timestamp.nullable(),
   moves: z.array(projectMove).describe('The active moves of projects away from it.'),
 })

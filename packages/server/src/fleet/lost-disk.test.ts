@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Server } from '@svc/contract'
 import { until } from '../testing-until.ts'
 import { makeFleet } from './testing-fleet.ts'
 import { FleetProject, takeOver, countAsGone } from './testing-work.ts'
@@ -69,6 +70,28 @@ test('a home that comes back without its disk replaces no copy with nothing, and
     const taken = await takeOver(fleet, bob!, 'ada')
     expect(taken.projects).toMatchObject([{ outcome: 'taken', missing: [] }])
     expect(await project.tips(bob!)).toEqual(before)
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
+test('a server that is drained without its disk names the projects that it cannot hand over', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    const other = await FleetProject.make(fleet, ada!)
+    await rm(join(fleet.dir, 'ada/repositories', `${project.id}.git`), { recursive: true })
+    expect((await fleet.request(bob!, 'POST', '/v1/servers/ada/drain', { body: {} })).status).toBe(200)
+    const left = await until('only the lost project', async () => {
+      const answer = await fleet.request(bob!, 'GET', '/v1/servers')
+      const { servers } = (await answer.json()) as { servers: Server[] }
+      const found = servers.find(({ name }) => name === 'ada')!
+      return found.projects === 1 && found.unmovable.length === 1 ? found : null
+    })
+    expect(left.unmovable).toMatchObject([{ project_id: project.id, reason: 'ada has no repository of this project.' }])
+    expect(await other.home()).toMatchObject({ home: 'bob' })
   } finally {
     await fleet.close()
   }

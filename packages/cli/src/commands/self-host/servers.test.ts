@@ -80,6 +80,7 @@ const facts = {
   different_settings: [],
   copies: 0,
   copies_to_move: 0,
+  unmovable: [],
 }
 const draining = {
   ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
@@ -239,6 +240,20 @@ test('self-host drain --wait fails when no other running server can take what is
   expect(await wait({ projects: 1 }, [stopped])).toContain('that could take the 1 project of server-1.')
   // The only other one is the home of the projects, so it cannot have their copies.
   expect(await wait({ copies_to_move: 2 }, others.slice(0, 1))).toContain('that could take the 2 copies of server-1.')
+})
+
+test('self-host drain --wait fails with the reason once only projects are left that cannot move', async () => {
+  const of = (project_slug: string) => ({ project_id: ids.project, project_slug, reason: 'It has no repository.' })
+  let left = 4
+  await using service = startService({
+    listServers: () => ({
+      servers: [{ ...draining, projects: Math.max(2, --left), unmovable: [of('blog'), of('website')] }, ...others],
+    }),
+  })
+  const { code, stdout, stderr } = await svc(['self-host', 'drain', 'server-1', '--wait'], { service })
+  expect([code, stdout, left]).toEqual([1, '', 2])
+  expect(stderr).toContain('server-1 cannot hand over blog, website: It has no repository.')
+  expect(stderr).toContain('svc self-host take-over server-1')
 })
 
 test('self-host drain --wait fails at once when the server does not run', async () => {

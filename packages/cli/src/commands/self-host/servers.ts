@@ -212,12 +212,13 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
     if (server === undefined) return
-    // Servers of earlier versions say nothing of copies.
-    const { projects, copies_to_move: copies = 0 } = server
+    // Servers of earlier versions say nothing of copies, nor of projects that cannot move.
+    const { projects, copies_to_move: copies = 0, unmovable = [] } = server
     // Without the server, its copies are made at others from their homes.
     if (projects === 0 && (copies === 0 || !server.running)) return
     const left = projects > 0 ? count(projects, 'project') : count(copies, 'copy')
     if (!server.draining) throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${left}.`)
+    if (server.running && projects > 0 && unmovable.length >= projects) throw stuck(ctx, server)
     const takers = servers.filter((each) => each.name !== name && each.running && each.keeps_projects && !each.draining)
     // The home of a project cannot keep its copy, too.
     if (server.running && takers.length >= (projects > 0 ? 1 : 2)) ableAt = io.now()
@@ -226,6 +227,18 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     out.passing(`${left} left. ${waits ?? ''}`.trim())
     await io.sleep(lookEveryMs)
   }
+}
+
+const namedMax = 10
+
+function stuck({ next }: Context, { name, unmovable }: Pick<Listed, 'name' | 'unmovable'>): Refusal {
+  const names = unmovable.slice(0, namedMax).map(({ project_slug }) => project_slug)
+  const more = unmovable.length > namedMax ? `, and ${unmovable.length - namedMax} more` : ''
+  const reasons = [...new Set(unmovable.map(({ reason }) => reason))].slice(0, namedMax)
+  return new Refusal('not_available', `${name} cannot hand over ${names.join(', ')}${more}: ${reasons.join(' ')}`, {
+    hint: `Where a repository is missing on its disk, restore it from a backup; or stop ${name} and take it over, which goes on with the copies. ${name} stays drained, and tries again every ten minutes.`,
+    next: [next(`svc self-host take-over ${name}`)],
+  })
 }
 
 function unable(

@@ -10,7 +10,7 @@ import { placedProjects } from '../../projects/replicas/store.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
 import { noSuchServer } from './start-move.ts'
-import { mayKeepProjects, namedMoves } from './store.ts'
+import { mayKeepProjects, namedMoves, unmovableProjects } from './store.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
 
@@ -20,6 +20,7 @@ export async function listServers(
 ) {
   await requireInstanceOwner(deps.db, caller.actor.user_id, 'list the servers')
   const moves = (await namedMoves(deps.db)).map(presentMove)
+  const unmovable = await unmovableProjects(deps.db)
   const rows = await serversWithProjects(deps.db, deps.heartbeat.deadAfterSeconds())
   const servers = await Promise.all(
     rows.map(async (row) => {
@@ -40,6 +41,9 @@ export async function listServers(
         sandboxes,
         sandbox_problem,
         different_settings: differencesAt(row, deps),
+        unmovable: unmovable
+          .filter(({ home }) => home === name)
+          .map(({ project_id, slug, error }) => ({ project_id, project_slug: slug, reason: error })),
         moves: moves.filter(({ from }) => from === name),
       } satisfies Server
     }),

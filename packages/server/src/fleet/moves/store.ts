@@ -39,6 +39,21 @@ export async function namedMoves(db: DbOrTransaction): Promise<NamedMove[]> {
   return rows
 }
 
+const unmovableMax = 5_000
+
+/** Projects of draining servers of which no move got to copy anything. An agent at work makes one fail later. */
+export async function unmovableProjects(db: DbOrTransaction) {
+  const { rows } = await sql<{ home: string; project_id: string; slug: string; error: string }>`
+    select p.home, p.project_id, p.slug, last.error from projects p join servers s on s.server_name = p.home
+    cross join lateral (select * from project_moves m where m.project_id = p.project_id and m.ended_at is not null
+      order by m.requested_at desc limit 1) last
+    where last.phase = 'failed' and last.passes = 0 and last.error is not null and last.from_server = p.home
+      and last.requested_at >= s.draining_since
+      and not exists (select from project_moves m where m.project_id = p.project_id and m.ended_at is null and m.passes > 0)
+    order by p.slug limit ${unmovableMax}`.execute(db)
+  return rows
+}
+
 export function lockMove(trx: DbOrTransaction, moveId: string): Promise<MoveRow | null> {
   return lockRow(trx, 'project_moves', { move_id: moveId })
 }
