@@ -146,6 +146,8 @@ function end(pid: number, signal: NodeJS.Signals): void {
 function phase(said: string): string {
   if (/Preparing the database/.test(said)) return 'creating the database'
   if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the previous database to stop'
+  if (/waiting until an earlier process of this server/.test(said))
+    return 'waiting until its earlier process counts as ended'
   return 'starting the server'
 }
 

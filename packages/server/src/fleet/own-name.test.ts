@@ -57,6 +57,24 @@ test('a paused server that was replaced under its name does nothing when it wake
   expect(Object.keys(await project.tips(bob))).toContain('refs/heads/one')
 })
 
+test('a server on a new disk waits until the killed one of its name counts as ended', async () => {
+  for (const each of [ada, bob]) expect((await each.boot()).url).not.toBeNull()
+  await ada.kill('SIGKILL')
+  const next = await cyd.boot({ ...asAda, SVC_DATA_DIR: folderOf('new') })
+  expect(next.url).not.toBeNull()
+  await cyd.kill('SIGTERM')
+  expect(await next.errors()).toContain('waiting until an earlier process of this server counts as ended')
+})
+
+test('a server with the name of a running one is refused, and is told when to try again', async () => {
+  expect((await ada.boot()).url).not.toBeNull()
+  const same = await cyd.boot({ ...asAda, SVC_DATA_DIR: folderOf('new') })
+  expect(same.url).toBeNull()
+  const errors = await same.errors()
+  expect(errors).toContain('Another server with the name ada is running on this database')
+  expect(errors).toContain('start again in 20 seconds')
+})
+
 test('of two servers that start with one new name, one runs', async () => {
   expect((await ada.boot()).url).not.toBeNull()
   const name = { SVC_SERVER_NAME: 'twin' }

@@ -40,10 +40,22 @@ interface Process {
 
 /** Throws one line for the operator when the name, the folder and the other servers do not fit together. */
 export async function registerServer(deps: RegisterDeps, own: Process): Promise<Registered> {
-  const { config, db, log } = deps
   await untilEarlierEnded(deps, own)
+  // A server of this name that was killed, with another folder, counts as running for some seconds.
+  for (let first: NameInUse | null = null; ; await delay(lookEveryMs))
+    try {
+      return await enterServer(deps, own)
+    } catch (error) {
+      if (!(error instanceof NameInUse) || (first !== null && first.heartbeatAt !== error.heartbeatAt)) throw error
+      if (first === null)
+        deps.log.info({ server_name: error.serverName }, `${waitingForEarlier}, which takes up to ${staleSeconds} s`)
+      first ??= error
+    }
+}
+
+async function enterServer({ config, db, log }: RegisterDeps, own: Process): Promise<Registered> {
   const stored = config.roles.worker
-    ? [...(await storedProjects(deps, 'repositories')), ...(await storedProjects(deps, 'mirrors'))]
+    ? [...(await storedProjects({ config }, 'repositories')), ...(await storedProjects({ config }, 'mirrors'))]
     : []
   return db.transaction().execute(async (trx) => {
     await lockNames(trx)
@@ -95,10 +107,8 @@ async function requireName(deps: NameDeps, { folderId, others }: { folderId: str
     throw new StartupError(
       `The data folder ${config.dataDir} is that of the server ${owned.server_name}, or a copy of it. Set SVC_SERVER_NAME=${owned.server_name}; in a copy, remove server.lock and server-name first.`,
     )
-  if (others.some((other) => other.server_name === serverName))
-    throw new StartupError(
-      `Another server with the name ${serverName} is running on this database. Choose another SVC_SERVER_NAME.`,
-    )
+  const same = others.find((other) => other.server_name === serverName)
+  if (same !== undefined) throw new NameInUse(serverName, same.heartbeat_at)
   if (!config.roles.worker) await refuseWithProjects(deps, serverName)
   if (config.peerUrl === null) await refuseAlone(deps, serverName)
   else {
@@ -109,6 +119,22 @@ async function requireName(deps: NameDeps, { folderId, others }: { folderId: str
 }
 
 const lookEveryMs = 250
+/** `svc self-host start` shows it. */
+const waitingForEarlier = 'waiting until an earlier process of this server counts as ended'
+
+/** It goes on when its heartbeat does. */
+class NameInUse extends StartupError {
+  readonly serverName: string
+  readonly heartbeatAt: string
+
+  constructor(serverName: string, heartbeatAt: string) {
+    super(
+      `Another server with the name ${serverName} is running on this database. Choose another SVC_SERVER_NAME. If that server has just ended, start again in ${staleSeconds} seconds.`,
+    )
+    this.serverName = serverName
+    this.heartbeatAt = heartbeatAt
+  }
+}
 
 /**
  * An earlier process of this folder that was killed has lost its lock, as a rule. After a failure of the database only
@@ -119,7 +145,7 @@ async function untilEarlierEnded({ config, db, log }: RegisterDeps, { folderId }
   if (config.databaseUrl === null) return
   const find = () => livesOnFolder(db, { folderId, deadAfterSeconds })
   const first = await find()
-  if (first !== null) log.info({ server_name: first.server_name }, 'waiting until an earlier process has ended')
+  if (first !== null) log.info({ server_name: first.server_name }, waitingForEarlier)
   for (let found = first; found !== null; found = await find()) {
     if (found.heartbeat_at !== first!.heartbeat_at)
       throw new StartupError(

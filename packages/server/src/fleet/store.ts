@@ -68,9 +68,10 @@ export async function liveOthers(db: DbOrTransaction, input: { folderId: string;
   return db
     .selectFrom('server_instances')
     .leftJoin('servers', 'servers.server_name', 'server_instances.server_name')
-    .select(['server_instances.server_name', 'servers.peer_url'])
+    .select(['server_instances.server_name', 'servers.peer_url', 'heartbeat_at'])
     .where('server_instances.data_folder', '<>', input.folderId)
     .where(isRecent(input.deadAfterSeconds))
+    .orderBy('heartbeat_at', 'desc')
     .execute()
 }
 
