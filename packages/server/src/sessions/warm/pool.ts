@@ -83,6 +83,7 @@ export class WarmPool implements WarmSandboxes {
     if (!this.isOn && rows.length === 0) return null
     const wanted = await projectsInUse(this.#deps.db, {
       instanceId: this.#deps.instanceId,
+      home: this.#deps.home,
       minutes: inUseMinutes,
       limit: this.#inAll,
     })

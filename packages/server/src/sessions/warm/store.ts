@@ -77,10 +77,13 @@ export async function deleteOrphanedWarm(
     and ${isAtHome(sql.ref('w.project_id'), home)}`.execute(db)
 }
 
-/** Projects with recent sessions on this server or warm sandboxes of it, the latest first, with the model of the newest session. */
+/**
+ * Projects at home here with recent sessions on this server or warm sandboxes of it, the latest first, with the model of
+ * the newest session. None while this server is drained.
+ */
 export async function projectsInUse(
   db: DbOrTransaction,
-  input: { instanceId: string; minutes: number; limit: number },
+  input: { instanceId: string; home: string | null; minutes: number; limit: number },
 ): Promise<{ project_id: string; model: string | null }[]> {
   const { rows } = await sql<{ project_id: string; model: string | null }>`
     select used.project_id, newest.model
@@ -93,6 +96,8 @@ export async function projectsInUse(
             where w.project_id = project_sessions.project_id and w.instance_id = ${input.instanceId}))
         and project_sessions.last_active_at > now() - make_interval(mins => ${input.minutes})
         and ${ofLiveProject(sql.ref('project_sessions.project_id'))}
+        and ${isAtHome(sql.ref('project_sessions.project_id'), input.home)}
+        and not exists (select from servers where server_name = ${input.home} and draining_since is not null)
       group by project_sessions.project_id
       order by at desc
       limit ${input.limit}

@@ -5,6 +5,7 @@ import type { Session } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { reconcileSessions } from '../jobs.ts'
+import { insertRow, updateRows } from '../../db/rows.ts'
 import { sha256 } from '../../auth/credentials.ts'
 import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until } from '../testing.ts'
 import { warmOf, type WarmRow } from './store.ts'
@@ -324,6 +325,26 @@ describe('keeping a sandbox warm', () => {
       await first.close()
     }
   })
+
+  test.each(['is drained', 'is the home of the project no more'])(
+    'ends on a server that %s, and none is made',
+    async (how) => {
+      const left = await makeSessionApp({ configure, deps: { serverName: 'ada', home: 'ada' } })
+      const { db } = left.deps
+      try {
+        await insertRow(db, 'servers', { server_name: 'ada', data_folder: randomUUID() })
+        await updateRows(db, 'projects', {}, { home: 'ada' })
+        await left.running()
+        await waiting(left)
+        if (how === 'is drained') await updateRows(db, 'servers', {}, { draining_since: new Date().toISOString() })
+        else await updateRows(db, 'projects', {}, { home: 'bob' })
+        for (let pass = 0; pass < 3; pass++) await left.deps.warm.tend(never)
+        expect([await rows(left), (await left.driver.list()).length]).toEqual([[], 1])
+      } finally {
+        await left.close()
+      }
+    },
+  )
 
   test('retries a failed warm sandbox later, and sessions start meanwhile', async () => {
     const failing = await makeSessionApp({ configure })
