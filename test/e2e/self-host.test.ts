@@ -285,6 +285,13 @@ test('the doctor says without a server what sessions would get and what is missi
   expect(report.drivers.map(({ name }) => name)).toEqual(['local', 'container'])
   expect(report.drivers[0]!.findings.map(({ name }) => name)).toContain('limits')
 
+  const unreachable = { ...env, SVC_SANDBOX_DRIVER: 'local', DATABASE_URL: 'postgresql://svc@127.0.0.1:9/svc' }
+  const halfIll = await run([program, 'self-host', 'doctor'], { env: unreachable, cwd: home })
+  expect(halfIll.code).toBe(1)
+  expect(halfIll.stdout).toContain('✗ database: could not be examined')
+  expect(halfIll.stderr).toContain('Sandboxes can start on this machine, but')
+  expect(halfIll.stderr).not.toContain('Sessions can start here.')
+
   const without = { ...env, SVC_SANDBOX_DRIVER: 'container', DOCKER_HOST: `unix://${home}/nobody.sock` }
   const ill = await run([program, 'self-host', 'doctor'], { env: without, cwd: home })
   expect(ill.code).toBe(1)

@@ -10,6 +10,7 @@ import { writeSettings } from '../../self-host/settings.ts'
 import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
+import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 
 export const configure = command({
@@ -126,7 +127,9 @@ const marks: Record<Finding['state'], Styled> = {
 
 export const doctor = command({
   summary: 'Check this machine: whether sessions can start, how well they are isolated, how to fix problems',
-  about: ["Needs no running server and leaves nothing running. Exit code 1 if sessions can't start."],
+  about: [
+    'Needs no running server and leaves nothing running. Exit code 1 if a check fails (✗), except those of sandboxes that sessions do not use.',
+  ],
   scope: 'nothing',
   examples: ['svc self-host doctor', 'svc self-host doctor --json'],
   async run(ctx) {
@@ -148,11 +151,23 @@ export const doctor = command({
         out.line()
       }
     }
-    if (report.ready) return out.note('Sessions can start here.')
+    const failed = failedIn(report)
+    if (report.ready && failed.length === 0) return out.note('Sessions can start here.')
     const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
-    throw new Refusal('not_available', `Sessions can't start on this machine. ${why}`)
+    throw new Refusal(
+      'not_available',
+      report.ready
+        ? `Sandboxes can start on this machine, but ${count(failed.length, 'check')} failed: ${failed.join(', ')}.`
+        : `Sessions can't start on this machine. ${why}`,
+    )
   },
 })
+
+/** A machine needs only the sandboxes that sessions get. */
+function failedIn({ driver, drivers, groups }: Report): string[] {
+  const parts = [...drivers.filter(({ name }) => name === driver), ...groups]
+  return parts.flatMap(({ findings }) => findings.filter(({ state }) => state === 'missing').map(({ name }) => name))
+}
 
 function showFinding({ out }: Context, { name, state, says, mend }: Finding): void {
   out.line('  ', marks[state], `${name}: ${says}`)
