@@ -21,7 +21,7 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   return weak(
     'copies',
     `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,
-    'Start another server of this database. `svc self-host copies` lists them all.',
+    'Start another server of this database. Meanwhile their changes may be refused, unless SVC_REPLICA is async. `svc self-host copies` lists them all.',
   )
 }
 

@@ -66,7 +66,7 @@ export class Homes {
       const peer = await this.#emptiest()
       if (peer === null && !config.roles.worker)
         throw new ServiceError('unavailable', 'No server that keeps projects is running.', {
-          hint: 'Start one with the role worker (SVC_ROLES), then try again.',
+          hint: 'Try again in a moment. If it fails for minutes, ask the operator of this service.',
         })
       return peer === null || peer.server_name === serverName
         ? here

@@ -59,6 +59,7 @@ test('a server that only answers requests is the home of no project, and others 
   expect(await refused.json()).toMatchObject({
     code: 'unavailable',
     error: 'No server that keeps projects is running.',
+    hint: 'Try again in a moment. If it fails for minutes, ask the operator of this service.',
   })
   expect((await ada!.boot({ SVC_SERVER_NAME: '' })).url).not.toBeNull()
   const made = await fleet.request(bob!, 'POST', '/v1/projects', { body: { name: 'second' } })

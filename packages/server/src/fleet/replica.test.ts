@@ -73,9 +73,10 @@ test('without a server for the copy a merge changes nothing and says why', async
   const before = await project.tips(ada)
   await bob.kill('SIGKILL')
   const refused = await project.request(ada, 'POST', `/change-requests/${cr_id}/merge`)
-  const body = (await refused.json()) as { code: string; error: string }
+  const body = (await refused.json()) as { code: string; error: string; hint: string }
   expect([refused.status, body.code]).toEqual([503, 'unavailable'])
   expect(body.error).toContain('copy of this project')
+  expect(body.hint).toBe('Try again in a moment. If it fails for minutes, ask the operator of this service.')
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(await project.tips(ada)).toEqual(before)
   await project.commit('new.txt')

@@ -100,7 +100,7 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   const standard = defaultModel(catalog)
   if (standard === null)
     throw new ServiceError('model_not_configured', 'No model is configured on this server.', {
-      hint: 'An owner of this server can set one under Settings, Model, or with SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL.',
+      hint: 'An owner of this server can set one under Settings, Model.',
     })
   return {
     spender,

@@ -49,18 +49,14 @@ async function isFolder(dir: string): Promise<boolean> {
   }
 }
 
-/** As after a disk was replaced. git serves a part of an answer before it finds no folder, so this is found before. */
+/**
+ * As after a disk was replaced. git serves a part of an answer before it finds no folder, so this is found before. The
+ * doctor and the start of the server say what an operator does.
+ */
 function lost({ home }: ProjectRow): ServiceError {
-  const restore = 'restores the folder `repositories` of its data folder from a backup'
-  const [which, hint] =
-    home === null
-      ? ['This server', `Its operator ${restore}.`]
-      : [
-          `The server that keeps this project, ${home},`,
-          `Its operator ${restore}, or stops it and runs \`svc self-host take-over ${home}\` on another server, which goes on with the copies. \`svc self-host doctor\` on its machine names the projects concerned.`,
-        ]
+  const which = home === null ? 'This server' : `The server that keeps this project, ${home},`
   return new ServiceError('unavailable', `${which} does not have its repository on its disk.`, {
-    hint,
+    hint: 'Ask the operator of this service to bring it back.',
     detail: { retry_after_seconds: 60 },
   })
 }

@@ -64,8 +64,7 @@ async function moreUseful(one: Outcome, other: Outcome): Promise<Outcome> {
   return kept
 }
 
-const urlHint =
-  'An owner of this server can fix it under Settings, Model, in SVC_LLM_UPSTREAM_URL, or in the URLs of SVC_LLM_UPSTREAMS_FILE.'
+const ownerHint = 'An owner of this server can fix it under Settings, Model.'
 
 /** The client gets the upstream's own rate-limit response. */
 function lastResort(last: Outcome): Response {
@@ -75,11 +74,11 @@ function lastResort(last: Outcome): Response {
       return last.response
     case 'rejected-key':
       throw new ServiceError('model_upstream_failed', 'The model upstream rejected the key of this server.', {
-        hint: 'An owner of this server can fix it under Settings, Model, in SVC_LLM_UPSTREAM_KEY, or in the keys of SVC_LLM_UPSTREAMS_FILE.',
+        hint: ownerHint,
       })
     case 'unavailable':
       throw new ServiceError('model_upstream_failed', 'The model upstream is unavailable.', {
-        hint: urlHint,
+        hint: ownerHint,
         cause: last.cause,
       })
     default:
@@ -116,7 +115,7 @@ async function callOne(upstream: UpstreamConfig, key: string | null, call: Upstr
   if (!response.ok && (response.status < 400 || !isJson)) {
     await response.body?.cancel()
     throw new ServiceError('model_upstream_failed', `The model upstream returned status ${response.status}.`, {
-      hint: urlHint,
+      hint: ownerHint,
     })
   }
   return { kind: 'answered', response }

@@ -466,7 +466,7 @@ function noCopy(cause: Error): ServiceError {
     'unavailable',
     `Nothing was acknowledged: the copy of this project on another server could not be written. ${cause.message}`,
     {
-      hint: 'Try again in a moment. The operator of this service can start another server, or choose SVC_REPLICA=async.',
+      hint: 'Try again in a moment. If it fails for minutes, ask the operator of this service.',
       detail: { retry_after_seconds: 5 },
       cause,
     },
