@@ -13,8 +13,9 @@ const renewDays = 14
 
 export async function examineModel(deps: Pick<Deps, 'config' | 'db'>): Promise<Finding> {
   const { source, url, names } = await modelCatalog(deps)
+  // As after an installation, which is no failure: sessions start, and the tour works.
   if (source === 'none' || url === null)
-    return missing('model', 'none is set, so no agent can work', 'Set one in the dashboard: Model in the account menu.')
+    return weak('model', 'none is set, so no agent can work', 'Set one in the dashboard: Model in the account menu.')
   const listed = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '')
   const failure = await reach(new URL(url))
   // Its other parts may have a credential.
