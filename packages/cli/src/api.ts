@@ -74,9 +74,18 @@ function guided(error: unknown): Error {
   }
 }
 
+/** Those of OpenSSL, and of a certificate for another host. */
+const certificateCodes = /^(UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|ERR_TLS_CERT_ALTNAME_INVALID$)/
+
 function unreachable(message: string, address: string, cause: unknown): Refusal {
   const isLocal = /^https?:\/\/(127\.|localhost|\[::1\])/.test(address)
   const code = String((cause as { code?: unknown }).code ?? '')
+  if (certificateCodes.test(code))
+    return new Refusal('unreachable', `The certificate of ${address} is not trusted: ${(cause as Error).message}`, {
+      hint: 'If it is of a private certificate authority, name the file with that authority: export NODE_EXTRA_CA_CERTS=<file>.pem',
+      detail: { reason: code },
+      cause,
+    })
   return new Refusal('unreachable', message, {
     hint: isLocal
       ? 'Is the server running? A server of your own starts with svc self-host start, or with npm start in its clone.'
