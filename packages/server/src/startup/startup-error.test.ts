@@ -1,4 +1,11 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
+import { migrate } from '../db/migrate.ts'
 import { startupLine } from './startup-error.ts'
 
 test('a database that does not answer during the start is one line for the operator', () => {
@@ -7,4 +14,51 @@ test('a database that does not answer during the start is one line for the opera
     'The database does not answer: timeout exceeded when trying to connect. Start again when it does.',
   )
   expect(startupLine(new Error('a bug'), null)).toBeNull()
+})
+
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-database-tls-'))
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=db.example']
+  execFileSync('openssl', [...request, '-keyout', join(dir, 'key'), '-out', join(dir, 'cert')], { stdio: 'ignore' })
+})
+afterAll(() => rm(dir, { recursive: true }))
+
+/** Answers the request for TLS as PostgreSQL does. */
+async function lineOf(answer: 'S' | 'N', parameters: string): Promise<string | null> {
+  const [key, cert] = await Promise.all([readFile(join(dir, 'key')), readFile(join(dir, 'cert'))])
+  const server: Server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write(answer)
+      if (answer === 'S') new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => socket.destroy())
+    })
+    socket.on('error', () => socket.destroy())
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as { port: number }
+  const databaseUrl = `postgresql://svc:secret@localhost:${port}/svc?${parameters}`
+  try {
+    const error = await migrate(databaseUrl).catch((caught: unknown) => caught)
+    return startupLine(error, { dataDir: dir, databaseUrl })
+  } finally {
+    server.close()
+  }
+}
+
+test('a certificate of PostgreSQL that is not trusted, or is for another host, is one line with the remedy', async () => {
+  const remedy = 'sslmode=verify-full&sslrootcert=/etc/svc/ca.crt'
+  for (const parameters of ['sslmode=require', 'sslmode=verify-full', `sslrootcert=${join(dir, 'cert')}`]) {
+    const line = await lineOf('S', parameters)
+    expect(line).toStartWith('The certificate of the database at DATABASE_URL is not accepted: ')
+    expect(line).toEndWith(remedy)
+  }
+})
+
+test('a PostgreSQL without TLS, and a missing file of its authority, are one line', async () => {
+  expect(await lineOf('N', 'sslmode=verify-full')).toBe(
+    'The database at DATABASE_URL cannot be used: The server does not support SSL connections',
+  )
+  expect(await lineOf('S', `sslmode=verify-full&sslrootcert=${dir}/none`)).toBe(
+    `The file ${dir}/none, which DATABASE_URL names, does not exist.`,
+  )
 })

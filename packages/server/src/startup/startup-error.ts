@@ -14,7 +14,10 @@ export class StartupError extends Error {
 }
 
 /** The line for an expected failure, or null for a bug. */
-export function startupLine(error: unknown, config: { dataDir: string } | null): string | null {
+export function startupLine(
+  error: unknown,
+  config: { dataDir: string; databaseUrl?: string | null } | null,
+): string | null {
   if (
     error instanceof StartupError ||
     error instanceof ConfigError ||
@@ -31,9 +34,29 @@ export function startupLine(error: unknown, config: { dataDir: string } | null):
     return `The disk that holds ${where} is full. Free some space and start again; nothing was lost.`
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
     return `${where} cannot be written: ${(error as Error).message}. Set SVC_DATA_DIR to a folder of your own.`
-  if (code === 'ECONNREFUSED' || code === '28P01' || code === '3D000' || code === 'ENOTFOUND')
+  if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))
     return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
+  if (code !== undefined && certificateCodes.test(code))
+    return `The certificate of the database at DATABASE_URL is not accepted: ${(error as Error).message.trim()}. Name the file of its authority at the end of DATABASE_URL, and the host as the certificate does: ?sslmode=verify-full&sslrootcert=/etc/svc/ca.crt`
+  const { path } = error as { path?: string }
+  if (code === 'ENOENT' && path !== undefined && namesOf(config?.databaseUrl ?? null).includes(path))
+    return `The file ${path}, which DATABASE_URL names, does not exist.`
   if (isDatabaseUnavailable(error))
     return `The database does not answer: ${(error as Error).message}. Start again when it does.`
   return null
+}
+
+const databaseCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', '28000', '28P01', '3D000'])
+
+/** Those of OpenSSL, and of a certificate for another host. Only the connection to the database has one at a start. */
+const certificateCodes = /^(UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|ERR_TLS_CERT_ALTNAME_INVALID$)/
+
+/** Files of certificates. */
+function namesOf(databaseUrl: string | null): string[] {
+  return databaseUrl !== null && URL.canParse(databaseUrl) ? [...new URL(databaseUrl).searchParams.values()] : []
+}
+
+/** `pg` gives this error no code. */
+function withoutTls(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
