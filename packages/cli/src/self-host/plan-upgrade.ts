@@ -1,5 +1,5 @@
 /** Whether this program can take the place of the running server, and what that does. Changes nothing. */
-import type { RunningSandboxes, ServerInfo, UpgradeReport } from '@svc/contract/daemon/owner-socket'
+import type { OtherServer, RunningSandboxes, ServerInfo, UpgradeReport } from '@svc/contract/daemon/owner-socket'
 import { version } from '../config/build-values.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
@@ -21,6 +21,8 @@ export interface UpgradePlan {
   migrations: number | null
   /** The sandboxes of the server; null when it does not report them. */
   sandboxes: RunningSandboxes | null
+  /** The others of the database that run; null when unknown. */
+  other_servers: OtherServer[] | null
   /** Whether the earlier program starts again if this one does not. */
   can_go_back: boolean
   problems: { says: string; mend: string | null }[]
@@ -57,7 +59,11 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
   const sandboxes = info?.sandboxes ?? null
   const common = { is_current: running.isThisOne, from, to, sandboxes, can_go_back: running.isInPlace }
   if (running.isThisOne)
-    return { plan: { ...common, can_upgrade: false, migrations: 0, problems: [] }, running, server }
+    return {
+      plan: { ...common, can_upgrade: false, migrations: 0, other_servers: null, problems: [] },
+      running,
+      server,
+    }
   const problems = server === null ? [await notOurs(found, running)] : []
   const report = await askServerProgram<UpgradeReport>(ctx, '--examine-upgrade', {
     ms: 60_000,
@@ -65,8 +71,12 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
     env: running.env,
   })
   problems.push(...report.problems, ...otherDriver(sandboxes?.driver ?? ready?.sandbox.driver, report))
-  const plan = { ...common, can_upgrade: problems.length === 0, migrations: report.migrations, problems }
-  return { plan, running, server }
+  const { migrations, other_servers } = report
+  return {
+    plan: { ...common, can_upgrade: problems.length === 0, migrations, other_servers, problems },
+    running,
+    server,
+  }
 }
 
 type Problem = UpgradePlan['problems'][number]

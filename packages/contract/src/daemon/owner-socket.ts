@@ -41,12 +41,20 @@ export interface RunningSandboxes {
 }
 
 /** `svc server --examine-upgrade`: whether this program could run on the data of a server that runs. */
+export interface OtherServer {
+  name: string
+  /** Null for a version that does not record it. */
+  version: string | null
+}
+
 export interface UpgradeReport {
   version: string
   /** Null without a driver. */
   driver: string | null
   /** The migrations that its start applies. Null when the database was not readable. */
   migrations: number | null
+  /** The others of the database that run. */
+  other_servers: OtherServer[]
   problems: { name: 'database' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]
 }
 

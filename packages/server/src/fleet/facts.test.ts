@@ -1,6 +1,10 @@
 /** A server that cannot do its part, or is set up unlike the others, is named where its operator looks. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { ProjectHome, Server } from '@svc/contract'
+import { join } from 'node:path'
+import { parseConfig } from '../config.ts'
+import { examineUpgrade } from '../startup/examine-upgrade.ts'
+import { version } from '../version.ts'
 import { TestProjectOfFleet } from './moves/testing-moves.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 
@@ -69,6 +73,20 @@ test('settings that differ between servers are named with both values', async ()
     'settings: SVC_PUBLIC_URL is http://other.test on the server bob, and http://127.0.0.1:8420 here',
   )
   expect(found).toContain('settings: SVC_REPLICA is none on the server bob, and sync here')
+})
+
+test('an upgrade names the other servers that run, with their versions', async () => {
+  const examined = await examineUpgrade(
+    parseConfig({
+      HOME: fleet.dir,
+      DATABASE_URL: fleet.databaseUrl,
+      SVC_DATA_DIR: join(fleet.dir, 'ada'),
+      SVC_PEER_URL: ada.url,
+      SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
+      SVC_SANDBOX_DRIVER: 'none',
+    }),
+  )
+  expect(examined).toMatchObject({ migrations: 0, other_servers: [{ name: 'bob', version }] })
 })
 
 test('a server says at its start that it is still being drained, and where its settings differ', async () => {

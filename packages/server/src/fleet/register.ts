@@ -8,6 +8,7 @@ import { countHomedAtPeers, projectsAt, takeProjects } from '../projects/home-st
 import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { staleSeconds } from '../scheduler/heartbeat.ts'
 import { StartupError } from '../startup/startup-error.ts'
+import { version } from '../version.ts'
 import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
 import { keepServerName, readServerName } from './server-name.ts'
@@ -74,7 +75,7 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       data_folder: own.folderId,
       instance_id: own.instanceId,
       peer_url: config.peerUrl,
-      settings: sharedSettings(config),
+      settings: { ...sharedSettings(config), svc_version: version },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)

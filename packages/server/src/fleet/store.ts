@@ -93,6 +93,20 @@ export function livePeer(
   )
 }
 
+/** The other servers that run, with the version of svc that each recorded at its start. */
+export async function runningVersions(
+  db: DbOrTransaction,
+  { serverName, deadAfterSeconds }: { serverName: string; deadAfterSeconds: number },
+): Promise<{ name: string; version: string | null }[]> {
+  // As JSON, since the tables of an earlier version may lack the column.
+  const { rows } = await sql<{ name: string; version: string | null }>`
+    select distinct s.server_name as name, to_jsonb(s) -> 'settings' ->> 'svc_version' as version
+    from servers s join server_instances i using (server_name)
+    where s.server_name <> ${serverName} and ${isRecent(deadAfterSeconds)}
+    order by name`.execute(db)
+  return rows
+}
+
 /**
  * The live servers that may keep projects, from the fewest projects on; this one first where several have as few. Those
  * whose sandboxes cannot start come last: sessions would fail there.

@@ -11,7 +11,11 @@ import { dataMajor, requireMajor } from '../db/embedded/data.ts'
 import { findPostgresPrograms } from '../db/embedded/programs.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
 import { countPending } from '../db/migrate.ts'
+import { openDatabase } from '../db/pool.ts'
+import { readServerName } from '../fleet/server-name.ts'
+import { runningVersions } from '../fleet/store.ts'
 import { makeLog } from '../log.ts'
+import { staleSeconds } from '../scheduler/heartbeat.ts'
 import { DiskWatch } from '../storage/disk-watch.ts'
 import { version } from '../version.ts'
 import { chooseDriver, findRuntime } from './choose-driver.ts'
@@ -35,9 +39,10 @@ export async function examineUpgrade(config: Config): Promise<UpgradeReport> {
     }
   }
   const migrations = await examine('database', () => examineDatabase(config))
+  const others = migrations === null ? [] : await otherServers(config, log)
   await examine('disk', () => examineDisk(config, log))
   const driver = await examine('sandboxes', () => examineDriver(config, log, problems))
-  return { version, driver, migrations, problems }
+  return { version, driver, migrations, other_servers: others, problems }
 }
 
 /** Resolves with the number of migrations that a start would apply. */
@@ -51,6 +56,18 @@ async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<number
   const url = await runningDatabase(folder)
   if (url === null) throw new StartupError('The database of the running server does not answer.')
   return countPending(url)
+}
+
+/** Empty for a server that runs alone. */
+async function otherServers(config: Config, log: Logger): Promise<UpgradeReport['other_servers']> {
+  if (config.databaseUrl === null || config.peerUrl === null) return []
+  const database = openDatabase(config.databaseUrl, log)
+  try {
+    const serverName = readServerName(config, '')
+    return await runningVersions(database.db, { serverName, deadAfterSeconds: staleSeconds })
+  } finally {
+    await database.close()
+  }
 }
 
 async function examineDisk(config: Config, log: Logger): Promise<void> {

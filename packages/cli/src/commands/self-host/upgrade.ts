@@ -1,4 +1,4 @@
-import type { RunningSandboxes } from '@svc/contract/daemon/owner-socket'
+import type { OtherServer, RunningSandboxes } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
@@ -47,9 +47,15 @@ export const upgrade = command({
     warnOfChanges(ctx, await changedSettings(ctx, { pid: state.pid, state }))
     // A build in the same clone replaces the program where it is.
     if (plan.from.program !== plan.to.program)
-      out.note(`Nothing uses the program of the earlier version any more: ${plan.from.program}`)
+      out.note(`This server no longer uses the program of the earlier version: ${plan.from.program}`)
+    const earlier = (plan.other_servers ?? []).filter(({ version }) => version !== plan.to.version)
+    if (earlier.length > 0)
+      out.note(`Servers of this database that run another version: ${named(earlier)}. Upgrade one after the other.`)
   },
 })
+
+const named = (servers: OtherServer[]) =>
+  servers.map(({ name, version }) => `${name} (${version ?? 'unknown version'})`).join(', ')
 
 function show({ out }: Context, plan: UpgradePlan): void {
   const { from, to, migrations } = plan
@@ -58,7 +64,8 @@ function show({ out }: Context, plan: UpgradePlan): void {
     ['this', [to.version, dim(`  ${to.program}`)]],
     ['data', from.data_dir],
     whatRuns(plan.sandboxes),
-    ['database', migrations === null ? null : afterMigrations(migrations)],
+    ['database', migrations === null ? null : afterMigrations(plan, migrations)],
+    ['others', plan.other_servers === null || plan.other_servers.length === 0 ? null : named(plan.other_servers)],
     ['back', plan.can_go_back ? null : `${from.program} was replaced, so the running version can't be started again`],
   ])
   for (const { says, mend } of plan.problems) {
@@ -67,9 +74,13 @@ function show({ out }: Context, plan: UpgradePlan): void {
   }
 }
 
-function afterMigrations(count: number): string {
+function afterMigrations({ other_servers: others }: UpgradePlan, count: number): string {
   if (count === 0) return 'nothing to migrate'
-  return `${count} ${count === 1 ? 'migration' : 'migrations'}; earlier versions refuse it afterwards`
+  const after =
+    (others ?? []).length === 0
+      ? 'earlier versions refuse it afterwards'
+      : 'servers of earlier versions go on, but do not start on it again'
+  return `${count} ${count === 1 ? 'migration' : 'migrations'}; ${after}`
 }
 
 function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
