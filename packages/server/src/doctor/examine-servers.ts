@@ -2,7 +2,7 @@
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { differenceText, isDraining, unlikeServers } from '../fleet/facts.ts'
+import { differenceText, isDraining, ownAddressMend, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
 import { readServerName } from '../fleet/server-name.ts'
 import { serversWithProjects } from '../fleet/store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
@@ -32,7 +32,9 @@ export async function examineFleet(config: Config, db: DbOrTransaction): Promise
   const servers = await serversWithProjects(db, deadAfterSeconds)
   const unlike = unlikeServers(servers, { config, serverName })
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
+  const runs = servers.some((each) => each.server_name === serverName && each.running)
   return [
+    ...(runs ? [await examineOwnAddress(config.peerUrl)] : []),
     ...(unlike.length === 0
       ? [good('settings', 'the servers agree on SVC_PUBLIC_URL, SVC_PREVIEW_DOMAIN and SVC_REPLICA')]
       : unlike.flatMap(({ name, different }) =>
@@ -61,6 +63,12 @@ export async function examineFleet(config: Config, db: DbOrTransaction): Promise
         ]
       : []),
   ]
+}
+
+async function examineOwnAddress(peerUrl: string): Promise<Finding> {
+  const problem = await ownAddressProblem(peerUrl)
+  if (problem !== null) return weak('address', `from this machine, ${problem}`, ownAddressMend(peerUrl))
+  return good('address', `${peerUrl} accepts connections from this machine`)
 }
 
 /**

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { ProjectHome, Server } from '@svc/contract'
 import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
 import { parseConfig } from '../config.ts'
 import { examineUpgrade } from '../startup/examine-upgrade.ts'
 import { version } from '../version.ts'
@@ -33,8 +34,8 @@ interface Doctor {
   groups: { name: string; findings: { name: string; state: string; says: string }[] }[]
 }
 
-async function findings(): Promise<string[]> {
-  const answer = await fleet.request(ada, 'GET', '/v1/doctor')
+async function findings(server = ada): Promise<string[]> {
+  const answer = await fleet.request(server, 'GET', '/v1/doctor')
   const { groups } = (await answer.json()) as Doctor
   const found = groups.find(({ name }) => name === 'servers')!.findings
   return found.filter(({ state }) => state === 'weak').map(({ name, says }) => `${name}: ${says}`)
@@ -73,6 +74,18 @@ test('settings that differ between servers are named with both values', async ()
     'settings: SVC_PUBLIC_URL is http://other.test on the server bob, and http://127.0.0.1:8420 here',
   )
   expect(found).toContain('settings: SVC_REPLICA is none on the server bob, and sync here')
+})
+
+test('a server at whose SVC_PEER_URL nothing listens says so at its start and in the doctor', async () => {
+  const port = await freePort()
+  await bob.kill('SIGTERM')
+  const again = await bob.boot({ ...unlike, SVC_PEER_URL: `http://127.0.0.1:${port}` })
+  const problem = `nothing accepts connections at http://127.0.0.1:${port}, the SVC_PEER_URL of this server`
+  expect(await findings(bob)).toContain(`address: from this machine, ${problem}`)
+  expect((await findings()).filter((each) => each.startsWith('address'))).toEqual([])
+  await bob.kill('SIGTERM')
+  expect(await again.errors()).toContain(problem)
+  expect((await bob.boot(unlike)).url).not.toBeNull()
 })
 
 test('an upgrade names the other servers that run, with their versions', async () => {

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { withDeadline } from '../deadline.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { isReachable } from './reachable.ts'
 import { findServer, recordSandboxes, type ServerWithProjects, serversWithProjects } from './store.ts'
 
 export type SharedSettings = Record<string, string>
@@ -72,6 +73,17 @@ export function differenceText(server: string, { name, value, here }: DifferentS
   return `${name} is ${value || 'not set'} on the server ${server}, and ${here || 'not set'} here`
 }
 
+/** Null: something accepts connections at the address where other servers reach this one. Sees no firewall in between. */
+export async function ownAddressProblem(peerUrl: string): Promise<string | null> {
+  if (await isReachable(peerUrl)) return null
+  return `nothing accepts connections at ${peerUrl}, the SVC_PEER_URL of this server`
+}
+
+export function ownAddressMend(peerUrl: string): string {
+  const setting = peerUrl.startsWith('https:') ? 'SVC_PEER_LISTEN or SVC_HOST' : 'SVC_HOST'
+  return `Set ${setting} to an address at which the other servers reach this machine, such as 0.0.0.0 for all of its own.`
+}
+
 export async function isDraining(db: DbOrTransaction, serverName: string): Promise<boolean> {
   return (await findServer(db, { server_name: serverName }))?.draining_since != null
 }
@@ -86,6 +98,8 @@ export async function fleetWarnings(
   const warnings = unlikeServers(servers, { config, serverName }).flatMap(({ name, different }) =>
     different.map((each) => `${differenceText(name, each)}. It has to be the same on every server.`),
   )
+  const unheard = config.peerUrl === null ? null : await ownAddressProblem(config.peerUrl)
+  if (unheard !== null) warnings.push(`From this machine, ${unheard}. ${ownAddressMend(config.peerUrl!)}`)
   if (await isDraining(db, serverName))
     warnings.push(
       `This server is being drained: it takes no projects, and those it has move away. To end that: ${command} self-host drain ${serverName} --off`,
