@@ -10,7 +10,9 @@ const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', '
 
 /** From the shell first, then from the settings file. */
 export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
-  const given = Object.entries({ ...(await readSettings(ctx)), ...ctx.io.env })
+  const { DATABASE_URL: url, ...shell } = ctx.io.env
+  // Printed commands begin with DATABASE_URL="$DATABASE_URL", which is empty in a shell that does not have it.
+  const given = Object.entries({ ...(await readSettings(ctx)), ...shell, ...(url ? { DATABASE_URL: url } : {}) })
   return Object.fromEntries(
     given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),
   )

@@ -120,6 +120,10 @@ function sayNext({ out, io, next }: Context, { to, savedIn }: { to: string; save
   if (savedIn !== null) out.note(`Saved in ${savedIn}. Next: ${next('svc self-host start')}`)
   const who = savedIn === null ? 'Before the next start, the server' : 'A server that npm start or a service starts'
   out.note(`${who} needs ${setting} where its settings are: the environment, or the EnvironmentFile of its service.`)
+  if (savedIn === null && !isEmbedded)
+    out.note(
+      `To save it for svc self-host start, which asks for the URL: ${next('svc self-host env set DATABASE_URL=-')}`,
+    )
   if (!isEmbedded)
     out.note(
       'With DATABASE_URL, repositories of this machine and of private addresses need SVC_FILE_REPOSITORY_ROOTS and SVC_ALLOW_PRIVATE_GIT_HOSTS=1.',
