@@ -40,13 +40,13 @@ export interface RunningSandboxes {
   checks: number
 }
 
-/** `svc server --examine-upgrade`: whether this program could run on the data of a server that runs. */
 export interface OtherServer {
   name: string
   /** Null for a version that does not record it. */
   version: string | null
 }
 
+/** `svc server --examine-upgrade`: whether this program could run on the data of a server that runs. */
 export interface UpgradeReport {
   version: string
   /** Null without a driver. */
