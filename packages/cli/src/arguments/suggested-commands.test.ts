@@ -206,6 +206,7 @@ test.each(complete)('the suggested command succeeds: %s', async (line) => {
   await writeFile(config, JSON.stringify({ hosts: { work: { url: service.url } } }), { mode: 0o600 })
   const env = { SVC_PROJECT_ID: ids.project, SVC_BRANCH_NAME: 'work', SVC_CONFIG_FILE: config, SVC_SESSION_ID: null }
   const argv = await answered(words(line).map((word) => exampleId[line.split(' ')[1]!]?.[word] ?? word))
-  const { code, stderr } = await svc(argv, { service, env, cwd: folder.path, stdin: 'a-value-of-sixteen-or-more\n' })
+  const typed = line.endsWith(' DATABASE_URL=-') ? 'postgresql://svc@db.example/svc' : 'a-value-of-sixteen-or-more'
+  const { code, stderr } = await svc(argv, { service, env, cwd: folder.path, stdin: `${typed}\n` })
   expect({ code, stderr }).toMatchObject({ code: 0 })
 })
