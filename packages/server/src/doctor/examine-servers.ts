@@ -73,13 +73,12 @@ async function examineOwnAddress(peerUrl: string): Promise<Finding> {
 
 /**
  * Whether this disk has the repositories of its projects: one that was replaced has none, and every request fails. Null
- * on a server that runs alone.
+ * on a server that runs alone and has all.
  */
 export async function examineRepositories(config: Config, db: DbOrTransaction): Promise<Finding | null> {
-  if (config.peerUrl === null) return null
   // The folder has its name since its first start.
-  const serverName = readServerName(config, '')
+  const serverName = config.peerUrl === null ? null : readServerName(config, '')
   const found = await findLostRepositories(db, { config, serverName, now: new Date() })
   if (found !== null) return missing('repositories', found.says, found.mend)
-  return good('repositories', 'this disk has the repository of every project at home here')
+  return serverName === null ? null : good('repositories', 'this disk has the repository of every project at home here')
 }

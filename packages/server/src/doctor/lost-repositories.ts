@@ -17,10 +17,10 @@ export function listOf(names: string[]): string {
 /** A project that is being made may have no repository yet. */
 const madeMs = 60_000
 
-/** Null: the disk has the repository of every project at home here. */
+/** Null: the disk has the repository of every project at home here. A server that runs alone has no name (null). */
 export async function findLostRepositories(
   db: DbOrTransaction,
-  { config, serverName, now }: { config: Config; serverName: string; now: Date },
+  { config, serverName, now }: { config: Config; serverName: string | null; now: Date },
 ): Promise<(Pick<Finding, 'says'> & { mend: string }) | null> {
   const lost = (await projectsAt(db, serverName)).filter(
     ({ project_id, managed, deleted_at, created_at }) =>
@@ -30,8 +30,12 @@ export async function findLostRepositories(
       !existsSync(managedDir({ config }, project_id)),
   )
   if (lost.length === 0) return null
+  const takeOver =
+    serverName === null
+      ? ''
+      : ` If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`
   return {
     says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
-    mend: `Restore ${join(config.dataDir, 'repositories')} from a backup. If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`,
+    mend: `Restore ${join(config.dataDir, 'repositories')} from a backup.${takeOver}`,
   }
 }

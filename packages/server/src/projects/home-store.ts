@@ -122,9 +122,9 @@ export async function moveHome(trx: DbOrTransaction, { project_id, home_epoch }:
   await updateRows(trx, 'projects', { project_id, home_epoch }, set)
 }
 
-/** Projects whose home has that name, deleted ones included until they are purged. */
-export async function projectsAt(db: DbOrTransaction, home: string): Promise<ProjectRow[]> {
-  return listRows(db, 'projects', { home }, 'created_at', 'project_id')
+/** Projects whose home has that name, deleted ones included until they are purged. Null: of a server that runs alone, all. */
+export async function projectsAt(db: DbOrTransaction, home: string | null): Promise<ProjectRow[]> {
+  return listRows(db, 'projects', home === null ? {} : { home }, 'created_at', 'project_id')
 }
 
 interface AsHome extends Homed {

@@ -73,8 +73,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
 
 /** Every request for these projects fails until the operator acts. */
 async function withoutRepository({ db, config, serverName, home, log, now }: Deps): Promise<string[]> {
-  if (home === null) return []
-  const found = await findLostRepositories(db, { config, serverName, now: now() })
+  const found = await findLostRepositories(db, { config, serverName: home === null ? null : serverName, now: now() })
   if (found === null) return []
   log.warn({ mend: found.mend }, found.says)
   return [`  Warning: ${found.says}.`, `           ${found.mend}`, '']

@@ -13,7 +13,10 @@ export interface CheckedProject {
 
 export async function checkedProjects(db: DbOrTransaction): Promise<CheckedProject[]> {
   const { rows } = await sql<CheckedProject>`
-    select project_id, coalesce(deleted_slug, slug) as slug, managed, home, created_at > now() - interval '2 minutes' as is_new
+    select project_id, coalesce(deleted_slug, slug) as slug, managed, home,
+      created_at > now() - interval '2 minutes'
+        and not exists (select from ref_changes c where c.project_id = projects.project_id)
+        and not exists (select from change_requests c where c.project_id = projects.project_id) as is_new
     from projects order by project_id`.execute(db)
   return rows
 }
