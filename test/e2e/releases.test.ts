@@ -63,7 +63,7 @@ describe('released versions', () => {
     const folder = join(fixtures, release, 'backup')
     await document(selfHost(['restore', folder, '--json'], env))
     expect(await document(selfHost(['check', '--json'], env))).toEqual({
-      ...{ projects: 1, repositories: 1, disagreements: [] },
+      ...{ projects: 1, repositories: 1, disagreements: [], elsewhere: { projects: 0, homes: [] } },
     })
     const server = new Restored(join(dir, release))
     await server.boot(env)
