@@ -226,6 +226,40 @@ test('a check of a lost repository names the server that has a copy', async () =
   await rename(join(dir, 'aside.git'), repository)
 })
 
+test('a repository from a later backup comes back as of the moment of the database', async () => {
+  await ada.boot({ SVC_REPLICA: 'sync' })
+  const untilCopied = () =>
+    until('the copies', async () => (await ada.send<{ count: number }>('GET', '/v1/copies')).count === 0)
+  await untilCopied()
+  const project = { project_id: projects.get('bob')! }
+  const clone = join(dir, 'moments')
+  await git(dir, 'clone', '--quiet', gatewayOf(ada, project), clone)
+  const push = async (text: string) => {
+    await Bun.write(join(clone, 'name.txt'), text)
+    await git(clone, 'commit', '--quiet', '--all', '-m', text)
+    await git(clone, 'push', '--quiet', 'origin', 'HEAD:refs/heads/topic')
+    return (await git(clone, 'rev-parse', 'HEAD')).trim()
+  }
+  const first = await push('first')
+  // Ada has no copy of it, as with three servers.
+  await removeFolder(join(dir, `ada/replicas/${project.project_id}.git`))
+  const [early, late] = [join(dir, 'early'), join(dir, 'late')]
+  expect((await document<BackedUp>(ada.selfHost(['backup', early, '--json']))).missing).toHaveLength(1)
+  await untilCopied()
+  await push('second')
+  await document(bob.selfHost(['backup', late, '--json']))
+  await ada.kill('SIGTERM')
+
+  const env = await placeFor('moments')
+  await document(restore(env, early, late, '--json'))
+  expect(await document(run([program, 'self-host', 'check', '--json'], { env, cwd: dir }))).toMatchObject({
+    repositories: 2,
+    disagreements: [],
+  })
+  const repository = join(env.SVC_DATA_DIR!, `repositories/${project.project_id}.git`)
+  expect((await git(repository, 'rev-parse', 'topic')).trim()).toBe(first)
+})
+
 test('a backup without a repository of its server counts neither for the doctor nor for the metric', async () => {
   const settings = { SVC_BACKUP_DIR: placeOf(ada), SVC_BACKUP_KEY_FILE: keyOf(ada), SVC_BACKUP_EVERY: '6h' }
   const { backups: before } = await document<{ backups: { created_at: string }[] }>(

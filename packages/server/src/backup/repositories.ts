@@ -70,10 +70,10 @@ export async function findRepository(
   return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(ref)) } }
 }
 
-async function acknowledgedRefs(
+export async function acknowledgedRefs(
   dir: string,
   { refs }: CopyManifest,
-  { acknowledged }: SnapshotProject,
+  { acknowledged }: Pick<SnapshotProject, 'acknowledged'>,
 ): Promise<CopyManifest['refs']> {
   const listed = new Map(refs.map((one) => [one.ref, one]))
   const others = acknowledged.filter(({ ref, sha }) => {

@@ -13,27 +13,43 @@ import { writeMove } from '../db/move/state.ts'
 import { writeRows } from '../db/move/table-stream.ts'
 import { listTables, quoted } from '../db/move/tables.ts'
 import { openDatabase } from '../db/pool.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import '../failpoint.ts'
 import { makeLog } from '../log.ts'
 import { startIn } from '../startup/embedded-end.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { insertHeld } from './hold/store.ts'
 import type { Manifest } from './manifest.ts'
-import type { Opened } from './restore-parts.ts'
+import { putRefsOfDatabase } from './refs-of-database.ts'
+import type { Opened, Part } from './restore-parts.ts'
 import type { RestoreProgress } from './restore.ts'
 import { stopSessions } from './stop-sessions.ts'
 import { readStored } from './stored-files.ts'
 
 type OnProgress = (progress: RestoreProgress) => void
 
+const otherDatabase = 'A restore needs an empty database of its own: set DATABASE_URL to one.'
+
+/** Before anything is made. The embedded database is new. */
+export async function requireEmptyDatabase({ databaseUrl }: Config): Promise<void> {
+  if (databaseUrl === null) return
+  const end = await connect(databaseUrl)
+  try {
+    await lockTarget(end, otherDatabase)
+    await examineTarget(end)
+  } finally {
+    await end.close()
+  }
+}
+
 export async function restoreDatabase(
   { databaseUrl, dataDir }: Config,
-  opened: Opened,
+  { opened, others }: { opened: Opened; others: Part[] },
   onProgress: OnProgress,
 ): Promise<{ database: string; stopped_sessions: number }> {
   const end = databaseUrl === null ? await startIn(join(dataDir, 'postgres')) : await connect(databaseUrl)
   try {
-    await lockTarget(end)
+    await lockTarget(end, otherDatabase)
     await examineTarget(end)
     const { client } = end
     const { manifest } = opened
@@ -46,7 +62,10 @@ export async function restoreDatabase(
     await fill(end, opened, onProgress)
     await failpoint('restore.after_rows')
     await layTables(client)
-    const stopped = await hold(urlOf(end, databaseUrl), manifest)
+    const repositories = others.flatMap((other) => other.repositories)
+    const stopped = await hold(urlOf(end, databaseUrl), manifest, (trx) =>
+      putRefsOfDatabase(trx, { dataDir, repositories }),
+    )
     await leaveOriginal(client)
     await writeMove(client, { move_id: moveId, state: 'arrived', other })
     for (const { name } of await listTables(client)) await client.query(`analyze ${quoted(name)}`)
@@ -94,13 +113,18 @@ function requireSameTables(tables: { name: string }[], manifest: Manifest): void
 }
 
 /** Whatever ran in the original has ended here, and nothing acts. */
-async function hold(url: string, { backup_id, created_at }: Manifest): Promise<number> {
+async function hold(
+  url: string,
+  { backup_id, created_at }: Manifest,
+  putRefs: (trx: DbOrTransaction) => Promise<void>,
+): Promise<number> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
   const database = openDatabase(url, log)
   try {
     return await database.db.transaction().execute(async (trx) => {
       const reason = `The server was restored from a backup of ${created_at}. The session ran on the original, and its unfinished work is as of that time.`
+      await putRefs(trx)
       const stopped = await stopSessions(trx, { reason, at: new Date() })
       await insertHeld(trx, { backup_id, backup_created_at: created_at })
       await recordOperatorAudit(trx, {

@@ -18,7 +18,7 @@ import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import type { Manifest } from './manifest.ts'
-import { restoreDatabase } from './restore-database.ts'
+import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
 import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
 import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
 import { readStored, verifyStored } from './stored-files.ts'
@@ -62,6 +62,7 @@ export async function restore(
   await requireMasterKey(config, manifest)
   if (lacking.length > 0 && !input.acceptLoss) return { lacking }
   const { dataDir } = config
+  await requireEmptyDatabase(config)
   await makeDataDir(dataDir)
   await requireEmptyFolder(dataDir)
   const parts = [first, ...others]
@@ -72,7 +73,7 @@ export async function restore(
     for (const name of madeByRestore) await rm(join(dataDir, name), { recursive: true, force: true })
     for (const part of parts) await restoreRepositories(config, part, onProgress)
     await failpoint('restore.after_repositories')
-    const database = await restoreDatabase(config, first, onProgress)
+    const database = await restoreDatabase(config, { opened: first, others }, onProgress)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {

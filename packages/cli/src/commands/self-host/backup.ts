@@ -283,13 +283,18 @@ function showRestored({ out }: Context, done: Restored): void {
     out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
 }
 
+const addresses = ['SVC_PUBLIC_URL', 'SVC_PEER_URL', 'SVC_PEER_LISTEN', 'SVC_REPLICA']
+
 /** The original may run beside it and have the port. */
 async function startCommand(ctx: Context): Promise<string> {
   const command = ctx.next('svc self-host start')
-  const { SVC_PORT: port = '8420', SVC_HOST: host = '127.0.0.1' } = await serverEnvironment(ctx)
+  const environment = await serverEnvironment(ctx)
+  const { SVC_PORT: port = '8420', SVC_HOST: host = '127.0.0.1' } = environment
   const free = await freePortFrom(Number(port), host)
   if (free === Number(port)) return command
-  return `SVC_PORT=${free} ${command.replace(/SVC_PORT=\S+ /, '')}`
+  // They are those of the original, whose addresses are taken.
+  const alone = addresses.flatMap((name) => (environment[name] ? [`${name}= `] : [])).join('')
+  return `SVC_PORT=${free} ${alone}${command.replace(/SVC_PORT=\S+ /, '')}`
 }
 
 interface Resumed {

@@ -11,9 +11,11 @@ const versionMin = 150_000
 /** A server's pools, with one more for migrations. */
 const connectionsMin = 33
 
+const stopServers = 'Stop every server of that database first, on its machine: svc self-host stop.'
+
 /** No server starts on the target, and no other move of it begins, until the connection ends. */
-export async function lockTarget(to: End): Promise<void> {
-  if (await tryMigrationLock(to.client)) return requireNoServer(to)
+export async function lockTarget(to: End, mend = stopServers): Promise<void> {
+  if (await tryMigrationLock(to.client)) return requireNoServer(to, mend)
   throw new StartupError(
     `${to.address} is the database that the data are in, or another move or a start of a server uses it. Nothing was changed.`,
   )
@@ -25,11 +27,11 @@ export async function lockSource(end: End): Promise<void> {
     throw new StartupError(
       `Another move of the data in ${end.address} is running, or a server is starting on it. Nothing was changed.`,
     )
-  await requireNoServer(end)
+  await requireNoServer(end, stopServers)
 }
 
 /** Servers name their connections, and everyone may read the names. */
-async function requireNoServer({ client, address }: End): Promise<void> {
+async function requireNoServer({ client, address }: End, mend: string): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(distinct application_name)::int as count from pg_stat_activity
       where datname = current_database() and application_name ~ '^svc [0-9a-f-]{36}$'`,
@@ -37,9 +39,7 @@ async function requireNoServer({ client, address }: End): Promise<void> {
   const { count } = rows[0]!
   if (count === 0) return
   const who = count === 1 ? 'A server is' : `${count} servers are`
-  throw new StartupError(
-    `${who} connected to ${address}. Stop every server of that database first, on its machine: svc self-host stop. Nothing was changed.`,
-  )
+  throw new StartupError(`${who} connected to ${address}. ${mend} Nothing was changed.`)
 }
 
 /** The mark of the source, which may have been made by a move that was interrupted after it. */
