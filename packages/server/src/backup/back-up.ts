@@ -3,7 +3,6 @@
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
 import { randomUUID } from 'node:crypto'
-import { getPriority, setPriority } from 'node:os'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -66,13 +65,9 @@ export interface BackupProgress {
 
 type OnProgress = (progress: BackupProgress) => void
 
-/** The server and its sessions come first. */
-const niceness = 10
-
 export async function backUp(config: Config, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
-  setPriority(Math.max(getPriority(), niceness))
   refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, log)
   if (reached === null)

@@ -2,9 +2,12 @@
  * What `svc self-host` runs this program for, because it needs the server's settings and data. Each prints one JSON
  * document. Imported when used: a server needs none of them.
  */
+import { getPriority, setPriority } from 'node:os'
 import type { Config } from '../config.ts'
 
 type Command = (config: Config, more: string[]) => Promise<unknown>
+
+const backupNiceness = 10
 
 export const commands: Record<string, Command> = {
   '--doctor': async (config) => (await import('../doctor/examine-machine.ts')).examineMachine(config),
@@ -14,8 +17,11 @@ export const commands: Record<string, Command> = {
   '--move-database': async (config) =>
     (await import('./move-database.ts')).moveDatabase(config, (await input()).trim(), progress),
   '--sandbox-image': async (config, more) => (await import('./sandbox-image.ts')).writeSandboxImage(config, more),
-  '--backup': async (config) =>
-    (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await input()), progress),
+  '--backup': async (config) => {
+    // The server and its sessions come first.
+    setPriority(Math.max(getPriority(), backupNiceness))
+    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await input()), progress)
+  },
   '--restore': async (config) =>
     (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
   '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
