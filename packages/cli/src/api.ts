@@ -1,4 +1,5 @@
 /** The client's use of the SDK: its requests stop with the terminal, and its failures say what to do next. */
+import { isCertificateCode } from '@svc/contract/certificates'
 import * as sdk from '@svc/sdk'
 import { version } from './config/build-values.ts'
 import { Refusal } from './errors.ts'
@@ -74,13 +75,10 @@ function guided(error: unknown): Error {
   }
 }
 
-/** Those of OpenSSL, and of a certificate for another host. */
-const certificateCodes = /^(UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|ERR_TLS_CERT_ALTNAME_INVALID$)/
-
 function unreachable(message: string, address: string, cause: unknown): Refusal {
   const isLocal = /^https?:\/\/(127\.|localhost|\[::1\])/.test(address)
   const code = String((cause as { code?: unknown }).code ?? '')
-  if (certificateCodes.test(code))
+  if (isCertificateCode(code))
     return new Refusal('unreachable', `The certificate of ${address} is not trusted: ${(cause as Error).message}`, {
       hint: 'If it is of a private certificate authority, name the file with that authority: export NODE_EXTRA_CA_CERTS=<file>.pem',
       detail: { reason: code },

@@ -1,3 +1,4 @@
+import { isCertificateCode } from '@svc/contract/certificates'
 import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
@@ -36,7 +37,8 @@ export function startupLine(
     return `${where} cannot be written: ${(error as Error).message}. Set SVC_DATA_DIR to a folder of your own.`
   if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))
     return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
-  if (code !== undefined && certificateCodes.test(code))
+  // Only the connection to the database has a certificate at a start.
+  if (code !== undefined && isCertificateCode(code))
     return `The certificate of the database at DATABASE_URL is not accepted: ${(error as Error).message.trim()}. Name the file of its authority at the end of DATABASE_URL, and the host as the certificate does: ?sslmode=verify-full&sslrootcert=/etc/svc/ca.crt`
   const { path } = error as { path?: string }
   if (code === 'ENOENT' && path !== undefined && namesOf(config?.databaseUrl ?? null).includes(path))
@@ -47,9 +49,6 @@ export function startupLine(
 }
 
 const databaseCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', '28000', '28P01', '3D000'])
-
-/** Those of OpenSSL, and of a certificate for another host. Only the connection to the database has one at a start. */
-const certificateCodes = /^(UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|ERR_TLS_CERT_ALTNAME_INVALID$)/
 
 /** Files of certificates. */
 function namesOf(databaseUrl: string | null): string[] {
