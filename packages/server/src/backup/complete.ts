@@ -7,14 +7,14 @@ import { readBackup } from './catalog.ts'
 import type { Manifest } from './manifest.ts'
 import { type Place, PlaceError } from './place/place.ts'
 
-/** What the server that made the backup should have had. */
+/** Repositories at home on the server that made the backup, which could not read them. */
 export function lackingIn(missing: Manifest['missing']): Manifest['missing'] {
   return missing.filter(({ home }) => home === undefined)
 }
 
 export interface Newest {
   backup_id: string
-  /** What it lacks, with the reason. Empty: it is complete. */
+  /** The projects whose repository it lacks, with the reason. Empty: it is complete. */
   lacking: string[]
   /** Projects at home on another server, with its name. */
   elsewhere: string[]
@@ -25,7 +25,7 @@ export interface Newest {
 /** A store charges for each read. */
 const readMax = 30
 
-/** Of these backups, earliest first. Null without any. */
+/** Reads the newest of these backups (earliest first) and looks for the newest complete one. Null: there are none. */
 export async function newestAmong(place: Place, ids: readonly string[]): Promise<Newest | null> {
   let newest: Newest | null = null
   for (const backup_id of ids.slice(-readMax).toReversed()) {

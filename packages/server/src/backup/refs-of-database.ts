@@ -1,10 +1,10 @@
 /** Brings the refs of restored repositories to the moment of the database. */
 import { join } from 'node:path'
-import { putRefs, readCopyManifest } from '@svc/git'
+import { putRefs, readCopyManifest, zeroSha } from '@svc/git'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { lastValues } from '../projects/replicas/store.ts'
 import type { Manifest } from './manifest.ts'
-import { acknowledgedRefs } from './repositories.ts'
+import { acknowledgedRefs, isOurs } from './repositories.ts'
 
 /**
  * A repository from the backup of another server is as of a later moment: its refs go back to what the database
@@ -19,8 +19,7 @@ export async function putRefsOfDatabase(
     const dir = join(dataDir, kind, `${project_id}.git`)
     const copy = await readCopyManifest(dir)
     if (copy === null) throw new Error(`The repository ${project_id} was not restored.`)
-    const isOurs = (ref: string) => kind === 'repositories' || ref.startsWith('refs/svc/')
-    const recorded = (await lastValues(db, project_id)).filter(({ ref }) => isOurs(ref))
+    const recorded = (await lastValues(db, project_id)).filter(({ ref }) => isOurs(kind, ref))
     const wanted = await acknowledgedRefs(dir, copy, {
       acknowledged: recorded.map(({ ref, new_sha: sha }) => ({ ref, sha })),
     })
@@ -29,7 +28,7 @@ export async function putRefsOfDatabase(
     const gone = copy.refs.filter(({ ref }) => !kept.has(ref))
     await putRefs({ dir, remote: null }, [
       ...wanted.filter(({ ref, sha, target }) => target === null && now.get(ref) !== sha),
-      ...gone.map(({ ref, sha }) => ({ ref, sha: sha.replace(/./g, '0') })),
+      ...gone.map(({ ref, sha }) => ({ ref, sha: zeroSha(sha) })),
     ])
   }
 }

@@ -34,6 +34,9 @@ const emptyPackBytesMax = 44
 const packsMax = 60
 const growthMax = 2
 
+/** A mirror has refs of its host, too, which need no backup. */
+export const isOurs = (kind: Kind, ref: string): boolean => kind === 'repositories' || ref.startsWith('refs/svc/')
+
 /** The other server that keeps the repository of a project. Null: this one. */
 export function homeElsewhere(dataDir: string, { home }: Pick<SnapshotProject, 'home'>): string | null {
   return home === (keptServerName(dataDir) ?? home) ? null : home
@@ -54,8 +57,7 @@ export async function findRepository(
   const folders = home === null ? [kind, 'replicas'] : ['replicas', kind]
   const dir = folders.map((folder) => join(dataDir, folder, name)).find((each) => existsSync(each))
   const copy = dir === undefined ? null : await readCopyManifest(dir)
-  const isOurs = (ref: string) => project.managed || ref.startsWith('refs/svc/')
-  const ours = project.acknowledged.flatMap(({ ref, sha }) => (sha !== null && isOurs(ref) ? [sha] : []))
+  const ours = project.acknowledged.flatMap(({ ref, sha }) => (sha !== null && isOurs(kind, ref) ? [sha] : []))
   const what = project.managed ? 'repository' : 'unfinished work'
   if (dir === undefined || copy === null) {
     // The host has everything else of an external repository.
@@ -67,7 +69,7 @@ export async function findRepository(
   if (home !== null && (await missingObjects({ dir, remote: null }, ours)).length > 0)
     throw new Error(`This machine has an older state of its ${what}. Its home is ${home}.`)
   const refs = await acknowledgedRefs(dir, copy, project)
-  return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(ref)) } }
+  return { project, kind, dir, copy: { ...copy, refs: refs.filter(({ ref }) => isOurs(kind, ref)) } }
 }
 
 export async function acknowledgedRefs(

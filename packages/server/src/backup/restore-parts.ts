@@ -1,6 +1,6 @@
 /**
- * What a restore takes from which place. Each of several servers backs up the repositories that it has, so the first
- * place gives the database and what it has of the repositories, and further places the rest.
+ * Chooses which place gives what to a restore. Each of several servers backs up the repositories that it has, so the
+ * first place gives the database and its repositories, and further places give the rest.
  */
 import type { Config } from '../config.ts'
 import { requireKnown } from '../db/migrate.ts'
@@ -14,7 +14,7 @@ import type { Place } from './place/place.ts'
 export interface RestoreInput {
   /** Folders, s3://bucket/prefix, or files whose names end in .tar. The first gives the database. */
   places: [string, ...string[]]
-  /** Of the first place. Null: the newest. */
+  /** A backup of the first place. Null: the newest. */
   backupId: string | null
   keyFiles: string[]
   /** Restore without the repositories that no place has. */
@@ -35,7 +35,7 @@ export interface Part extends Opened {
 export interface Parts {
   first: Part
   others: Part[]
-  /** What none of the places has. */
+  /** No place has these repositories. */
   lacking: Manifest['missing']
 }
 
@@ -44,7 +44,7 @@ export async function openParts(config: Pick<Config, 'objectStore'>, input: Rest
   const [address, ...further] = input.places
   const first = await openBackup(config, { address, keyFiles: input.keyFiles }, (ids) => input.backupId ?? ids.at(-1))
   const { backup_id, installation_id, missing } = first.manifest
-  // What the database acknowledged is in every backup that began later.
+  // Every backup that began later has everything that this database acknowledged.
   const choose = (ids: string[]) => ids.find((id) => id >= backup_id) ?? ids.at(-1)
   const others: Opened[] = []
   for (const other of further) others.push(await openBackup(config, { address: other, ...input }, choose))

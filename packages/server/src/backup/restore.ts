@@ -33,7 +33,7 @@ export interface RestoreReport {
   rows: number
   repositories: number
   stopped_sessions: number
-  /** What came from further places. */
+  /** Further places gave these. */
   others: { place: string; backup_id: string; created_at: string; repositories: number }[]
   missing: Manifest['missing']
 }

@@ -105,9 +105,9 @@ export const backup = command({
 
 function refuseMissing({ out }: Context, missing: Missing[]): void {
   const ours = missing.filter(({ home }) => home === undefined)
-  if (missing.length > ours.length && !out.json) {
-    const elsewhere = missing.filter(({ home }) => home !== undefined)
-    for (const { project_id, slug, reason } of elsewhere) out.line(yellow('! '), `${slug ?? project_id}: ${reason}`)
+  const elsewhere = missing.filter(({ home }) => home !== undefined)
+  if (elsewhere.length > 0 && !out.json) {
+    listMissing(out, elsewhere, yellow('! '))
     out.warn(
       `The backup is without ${count(elsewhere.length, 'repository')} at home on other servers. Back up on ${homesOf(elsewhere)}, too: a restore needs those backups as well.`,
     )
@@ -129,8 +129,8 @@ function homesOf(missing: Missing[]): string {
   return [...new Set(missing.flatMap(({ home }) => home ?? []))].toSorted().join(', ')
 }
 
-function listMissing(out: Context['out'], missing: Missing[]): void {
-  for (const { project_id, slug, reason } of missing) out.line(red('✗ '), `${slug ?? project_id}: ${reason}`)
+function listMissing(out: Context['out'], missing: Missing[], mark = red('✗ ')): void {
+  for (const { project_id, slug, reason } of missing) out.line(mark, `${slug ?? project_id}: ${reason}`)
 }
 
 interface Listed {

@@ -76,8 +76,9 @@ async function checkAll(config: Config, db: Db, onProgress: OnProgress): Promise
   ]
   const serverName = readServerName(config, '')
   const all = await checkedProjects(db)
-  const projects = all.filter(({ home }) => home === null || home === serverName)
-  const homes = all.flatMap(({ home }) => (home === null || home === serverName ? [] : home))
+  const isHere = ({ home }: { home: string | null }) => home === null || home === serverName
+  const projects = all.filter(isHere)
+  const homes = all.flatMap((each) => (isHere(each) ? [] : (each.home ?? [])))
   let repositories = 0
   for (const [done, project] of projects.entries()) {
     onProgress({ phase: 'checking', name: project.slug, done, of: projects.length })

@@ -16,7 +16,7 @@ export type FileOrder = NonNullable<ReviewState['file_order']>
 
 const none: ReviewState = { viewed: {}, drafts: [], visit: null, earlier_visit: null, file_order: null }
 
-/** What a person does in a change request happens one after the other, so that a review has all drafts before it. */
+/** Edits of one person apply in their order, and a review waits for the drafts before it. */
 export const reviewScope = (cr: ChangeRequest) => ({ id: `review state ${cr.cr_id}` })
 
 export function useReviewState(cr: ChangeRequest) {
