@@ -75,6 +75,8 @@ export {
   listAllRefs,
   markReplica,
   packForReplica,
+  packPaths,
+  packUnpacked,
   readReplicaMark,
   removeReplicaMark,
   setHead,

@@ -100,6 +100,8 @@ export async function dropRoots(dir: string): Promise<void> {
   await putRefs({ dir, remote: null }, gone)
 }
 
+type PackOptions = CallOptions & { isUrgent?: boolean }
+
 /**
  * The objects that these commits need beyond those that the replica has, as a thin pack. `has` may name commits that
  * this repository lacks only after `missingObjects` was asked.
@@ -107,9 +109,27 @@ export async function dropRoots(dir: string): Promise<void> {
 export async function packForReplica(
   repo: Repository,
   { wants, has }: { wants: Sha[]; has: Sha[] },
-  { signal, isUrgent = false }: CallOptions & { isUrgent?: boolean } = {},
+  options?: PackOptions,
 ): Promise<ReadableStream<Uint8Array>> {
-  const args = ['pack-objects', '--revs', '--thin', '--stdout', '--quiet', '--delta-base-offset']
+  return packObjects(repo, { wants, has, how: '--thin' }, options)
+}
+
+/** The objects that these commits need and that are in no pack of this repository. */
+export async function packUnpacked(
+  repo: Repository,
+  wants: Sha[],
+  options?: PackOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  // --unpacked would leave out a loose file of a commit that is packed.
+  return packObjects(repo, { wants, has: [], how: '--incremental' }, options)
+}
+
+async function packObjects(
+  repo: Repository,
+  { wants, has, how }: { wants: Sha[]; has: Sha[]; how: '--thin' | '--incremental' },
+  { signal, isUrgent = false }: PackOptions = {},
+): Promise<ReadableStream<Uint8Array>> {
+  const args = ['pack-objects', '--revs', how, '--stdout', '--quiet', '--delta-base-offset']
   const child = await startGit(repo.dir, args, {
     lane: 'serve',
     group: repo.group,
@@ -118,6 +138,17 @@ export async function packForReplica(
   })
   child.stdin.end([...wants.map(requireSha), ...has.map((sha) => `^${requireSha(sha)}`), ''].join('\n'))
   return streamChild(child, { args })
+}
+
+const packFile = /^pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack$/
+
+/** The paths of the packs of a repository. */
+export async function packPaths(dir: string): Promise<string[]> {
+  const folder = join(dir, 'objects/pack')
+  const names = new Set(await readdir(folder).catch(orIfAbsent<string[]>([])))
+  // Without its index no git reads a pack.
+  const whole = [...names].filter((name) => packFile.test(name) && names.has(name.replace(/pack$/, 'idx')))
+  return whole.map((name) => join(folder, name))
 }
 
 /** Stores a pack of `packForReplica`. Resolves once it is on the disk. */

@@ -9,7 +9,12 @@ import { type Place, PlaceError, type PlaceLock, readText, writeText } from './p
 const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
 
 /** The packs of a repository in the place. It is written after each pack, so that an interrupted backup is continued. */
-const packedState = z.object({ packs: z.array(storedFile), tips: z.array(z.string()) })
+const packedState = z.object({
+  packs: z.array(storedFile),
+  /** How many of the packs, from the first on, have everything that the repository had then. */
+  full: z.number().default(1),
+  tips: z.array(z.string()),
+})
 export type PackedState = z.infer<typeof packedState>
 
 const header = z.object({ format: z.number(), installation_id: z.string(), recipient: z.string().nullable() })
@@ -121,7 +126,7 @@ export async function removeManifests(place: Place, ids: readonly string[]): Pro
   await place.remove(ids.map((id) => manifestName(id)))
 }
 
-const emptyState: PackedState = { packs: [], tips: [] }
+export const emptyState: PackedState = { packs: [], full: 0, tips: [] }
 
 /** A pack that is gone or was cut off makes everything that builds on it useless. */
 export async function readState(

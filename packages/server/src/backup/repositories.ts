@@ -8,14 +8,17 @@ import {
   incompleteCommits,
   missingObjects,
   packForReplica,
+  packUnpacked,
   readCopyManifest,
   type Repository,
 } from '@svc/git'
 import type { Config } from '../config.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
-import { type PackedState, readState, type WritablePlace, writeState } from './catalog.ts'
-import type { Manifest } from './manifest.ts'
+import { emptyState, type PackedState, readState, type WritablePlace, writeState } from './catalog.ts'
+import { type CopiedPacks, copyPacks, type StorePack } from './copy-packs.ts'
+import type { Manifest, StoredFile } from './manifest.ts'
+import type { Chunks } from './place/place.ts'
 import type { SnapshotProject } from './snapshot-store.ts'
 import { writeStored } from './stored-files.ts'
 
@@ -97,7 +100,7 @@ export interface PackedRepository {
   addedBytes: number
 }
 
-/** One pack with what the earlier ones lack. */
+/** What the earlier packs lack, as one pack. Without earlier ones: everything. */
 export async function packRepository(
   to: Pick<WritablePlace, 'place' | 'packed'>,
   { project, dir, copy, kind }: FoundRepository,
@@ -110,27 +113,41 @@ export async function packRepository(
   const known = new Set(state.tips)
   if ([...tips, ...roots].every((sha) => known.has(sha)))
     return { copy: { ...copy, roots }, packs: state.packs, addedBytes: 0 }
-  const has = await present(repo, state.tips)
-  const name = `packs/${project.project_id}/${randomUUID()}.pack${recipient === null ? '' : '.age'}`
-  const write = async (wants: string[]) => {
-    const pack = (await packForReplica(repo, { wants, has })) as unknown as AsyncIterable<Uint8Array>
-    return { ...(await writeStored(to.place, name, pack, { recipient, isCompressed: false })), wants }
+  const store: StorePack = async (pack) => {
+    const name = `packs/${project.project_id}/${randomUUID()}.pack${recipient === null ? '' : '.age'}`
+    const { sourceBytes, ...written } = await writeStored(to.place, name, pack, { recipient, isCompressed: false })
+    if (sourceBytes > emptyPackBytesMax) return written
+    await to.place.remove([name])
+    return null
   }
-  const { sourceBytes, wants, ...written } = await write([...tips, ...roots]).catch(async (error: unknown) =>
+  const whole = state.packs.length === 0 && kind === 'repositories' ? await copyPacks(dir, store) : null
+  const write = async (wants: string[]) => ({ wants, added: await writeMissing(repo, { wants, whole, state }, store) })
+  const { wants, added } = await write([...tips, ...roots]).catch(async (error: unknown) =>
     write([...tips, ...(await wholeRoots(repo, roots, error))]),
   )
   await failpoint('backup.after_pack')
-  const isEmpty = sourceBytes <= emptyPackBytesMax
-  if (isEmpty) await to.place.remove([name])
-  const packs = isEmpty ? state.packs : [...state.packs, written]
-  await writeState(to.place, project.project_id, { packs, tips: wants })
+  const packs = [...state.packs, ...added]
+  const full = state.packs.length === 0 ? packs.length : state.full
+  await writeState(to.place, project.project_id, { packs, full, tips: wants })
   await failpoint('backup.after_state')
-  const whole = new Set(wants)
+  const complete = new Set(wants)
   return {
-    copy: { ...copy, roots: roots.filter((sha) => whole.has(sha)) },
+    copy: { ...copy, roots: roots.filter((sha) => complete.has(sha)) },
     packs,
-    addedBytes: isEmpty ? 0 : written.bytes,
+    addedBytes: added.reduce((sum, { bytes }) => sum + bytes, 0),
   }
+}
+
+/** `whole`: the packs of the repository, which are in the place as they are. */
+async function writeMissing(
+  repo: Repository,
+  { wants, whole, state }: { wants: string[]; whole: CopiedPacks | null; state: PackedState },
+  store: StorePack,
+): Promise<StoredFile[]> {
+  if (whole !== null) return whole.complete(await packUnpacked(repo, wants))
+  const has = await present(repo, state.tips)
+  const pack = await store((await packForReplica(repo, { wants, has })) as unknown as Chunks)
+  return pack === null ? [] : [pack]
 }
 
 async function present(repo: Repository, shas: string[]): Promise<string[]> {
@@ -139,10 +156,12 @@ async function present(repo: Repository, shas: string[]): Promise<string[]> {
 }
 
 function startingFrom(state: PackedState): PackedState {
-  const [first, ...rest] = state.packs.map(({ bytes }) => bytes)
-  const added = rest.reduce((sum, bytes) => sum + bytes, 0)
-  const isFull = state.packs.length >= packsMax || added > Math.max((first ?? 0) * growthMax, 64 * 1024 ** 2)
-  return isFull ? { packs: [], tips: [] } : state
+  const bytesOf = (packs: PackedState['packs']) => packs.reduce((sum, { bytes }) => sum + bytes, 0)
+  const added = state.packs.slice(state.full)
+  const isFull =
+    added.length >= packsMax ||
+    bytesOf(added) > Math.max(bytesOf(state.packs.slice(0, state.full)) * growthMax, 64 * 1024 ** 2)
+  return isFull ? emptyState : state
 }
 
 /** Rows may refer to commits whose history this store does not have as a whole. Throws if that is not why git failed. */
