@@ -258,7 +258,7 @@ test('restores the newest backup to the embedded database: held until resume, th
     gatewayOf(copy, { project_id: ids.busy }),
     'HEAD:refs/heads/late',
   )
-  await expect(pushing).rejects.toThrow(/503/)
+  await expect(pushing).rejects.toThrow(/remote: This server was restored from a backup and is held\./)
 
   await resume(copy)
   await works(copy)

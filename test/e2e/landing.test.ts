@@ -123,6 +123,15 @@ test.skipIf(!browserPath)(
     await mergeButton().click()
     await page.getByText(/^Owner merged this into main as/).waitFor(slow)
     await look('landing-merged')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.getByRole('heading', { name: 'What the merge changed' }).waitFor(slow)
+    await page.getByText(sentence, { exact: true }).waitFor()
+    await page.getByRole('tab', { name: 'Commits' }).click()
+    await page
+      .getByRole('link', { name: /^[0-9a-f]{10}$/ })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: /^Commit [0-9a-f]{10}$/ }).waitFor(slow)
     expect(
       await server.json<{ status: string }>(['cr', 'show', String(number), '--project', project.project_id]),
     ).toMatchObject({

@@ -56,7 +56,7 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/settings/model`)
     await page.getByRole('button', { name: 'Remove the model server' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
-    await page.getByRole('heading', { name: 'Set a model' }).waitFor()
+    await page.getByRole('heading', { name: 'Model server' }).waitFor()
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)
     await page.getByText('No model is configured').waitFor()
     expect(complaints).toEqual([])

@@ -39,6 +39,12 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   expect(Number(seconds)).toBe(Math.floor(Date.parse(backups[0]!.created_at) / 1000))
   const doctor = await run([program, 'self-host', 'doctor', '--json'], { env: server.env, cwd: server.dir })
   expect(dataFindings(doctor.stdout)).toMatchObject([{ name: 'backups', state: 'good' }])
+  const other = await run([program, 'self-host', 'doctor'], {
+    env: { ...server.env, SVC_BACKUP_KEEP: '3' },
+    cwd: server.dir,
+  })
+  expect(other.stderr).toContain('The next svc self-host start would change settings of the running server:')
+  expect(other.stderr).toContain('SVC_BACKUP_KEEP:')
 })
 
 function dataFindings(document: string): object[] {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFile, cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Session } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import { Screen } from '../../packages/cli/src/testing/screen.ts'
@@ -201,7 +201,8 @@ test('a version that fails after a migration says how to go on, as the earlier o
 
 test('a server in the foreground of a terminal is left to its terminal', async () => {
   const own = { HOME: join(home, 'own'), SVC_PORT: String(await freePort()), SVC_SANDBOX_DRIVER: 'none' }
-  await using screen = await Screen.run([programIn('earlier'), 'server'], { env: own, columns: 160 })
+  const path = `${dirname(programIn('earlier'))}:${process.env.PATH}`
+  await using screen = await Screen.run(['sh', '-c', 'exec svc server'], { env: { ...own, PATH: path }, columns: 160 })
   await screen.waitFor('svc is ready.')
   const refused = await run([program, 'self-host', 'upgrade', '--yes'], {
     env: { ...env, ...own },
@@ -209,4 +210,6 @@ test('a server in the foreground of a terminal is left to its terminal', async (
   })
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('in the foreground of a terminal')])
   expect(refused.stdout).toContain('Press Ctrl-C there')
+  expect(refused.stdout).toContain(`${programIn('earlier')} (process`)
+  expect(refused.stdout).not.toContain('was replaced')
 })

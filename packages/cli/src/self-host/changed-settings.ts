@@ -48,7 +48,7 @@ function changeText({ name, now, next, only_in_shell }: ChangedSetting): string 
   return `${name}: ${before} now, ${after} after the next start${only_in_shell ? ' (only set in a shell)' : ''}`
 }
 
-/** Shown by `status`, `start` and `upgrade`. */
+/** Shown by `status`, `start`, `upgrade` and `doctor`. */
 export function warnOfChanges({ out }: Pick<Context, 'out'>, changes: readonly ChangedSetting[]): void {
   if (changes.length === 0) return
   out.warn('The next svc self-host start would change settings of the running server:')

@@ -1,5 +1,6 @@
 /** Reads from the kernel the program and the settings of a server's process, and finds the process that manages it. */
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, readlink, stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
 import { serverCommand } from './launch.ts'
 import { statOf } from './state.ts'
 
@@ -17,9 +18,11 @@ export async function programOf(pid: number): Promise<RunningProgram | null> {
   const read = async (name: string) => (await readFile(`/proc/${pid}/${name}`, 'utf8')).split('\0').slice(0, -1)
   try {
     const [command, environ] = await Promise.all([read('cmdline'), read('environ')])
-    const [program = '', ...args] = command
+    const [name = '', ...args] = command
     const [mine, ...myArgs] = serverCommand()
     const file = `/proc/${pid}/exe`
+    // A shell that found it in the PATH started it by its name alone.
+    const program = isAbsolute(name) ? name : (await readlink(file)).replace(/ \(deleted\)$/, '')
     return {
       command: [program, ...args],
       env: Object.fromEntries(environ.map((line) => splitAt(line, line.indexOf('=')))),

@@ -224,7 +224,8 @@ export function challenge(response: Response): Response {
 
 export const isGitClient = (agent: string | undefined): boolean => agent?.startsWith('git/') === true
 
-async function inLines(answer: Response): Promise<Response> {
+/** An answer with an error in JSON, for git. */
+export async function inLines(answer: Response): Promise<Response> {
   const { error, hint } = (await answer.json()) as ErrorBody
   return gitLines(hint === undefined ? [error] : [error, hint], answer)
 }

@@ -151,6 +151,7 @@ export const doctor = command({
         out.line()
       }
     }
+    await warnOfRunningServer(ctx)
     const failed = failedIn(report)
     if (report.ready && failed.length === 0) return out.note('Sessions can start here.')
     const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
@@ -162,6 +163,13 @@ export const doctor = command({
     )
   },
 })
+
+/** The check used the settings of the next start. */
+async function warnOfRunningServer(ctx: Context): Promise<void> {
+  const state = await runningServer(ctx)
+  const server = state ?? (await askServer(ctx))
+  if (server !== null) warnOfChanges(ctx, await changedSettings(ctx, { pid: server.pid, state }))
+}
 
 /** A machine needs only the sandboxes that sessions get. */
 function failedIn({ driver, drivers, groups }: Report): string[] {

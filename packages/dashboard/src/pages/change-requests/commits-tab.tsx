@@ -1,9 +1,13 @@
+import { Link } from '@tanstack/react-router'
 import { Read } from '../../components/requests.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { paths } from '../../paths.ts'
 import { type ChangeRequest, commitsOf } from './queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
 
 export function CommitsTab({ cr }: { cr: ChangeRequest }) {
+  const { slug } = useProject()
   return (
     <Read query={commitsOf(cr)} what="the commits">
       {({ commits, ahead, behind }) => (
@@ -20,7 +24,13 @@ export function CommitsTab({ cr }: { cr: ChangeRequest }) {
           <Rows label="Commits" empty={<Empty>No commits yet. Push to {cr.head_ref} to add some.</Empty>}>
             {commits.map((commit) => (
               <Row key={commit.sha}>
-                <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
+                <Link
+                  to={paths.commit}
+                  params={{ project: slug, sha: commit.sha }}
+                  className="font-mono text-sm text-accent hover:underline"
+                >
+                  {commit.sha.slice(0, 10)}
+                </Link>
                 <span className="min-w-0 grow basis-56">
                   {commit.subject}
                   {commit.body !== '' && (

@@ -60,7 +60,7 @@ export function ModelEditor({ of: upstream }: { of: ModelUpstream }) {
   const isSaved = upstream.source === 'saved'
   return (
     <>
-      <Card title={isSaved ? 'Model server' : 'Set a model'}>
+      <Card title="Model server">
         <SendForm
           of={save}
           submit="Test and save"

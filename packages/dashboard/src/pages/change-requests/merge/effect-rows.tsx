@@ -73,7 +73,7 @@ function Fields({ of: { name, change, fields } }: { of: Shown }) {
         <div key={field} className="wrap-break-word">
           <dt className={field === name ? 'sr-only' : 'inline text-dim'}>{field}: </dt>
           <dd className="inline">
-            {before !== null && <del className="text-dim">{before}</del>}
+            {before !== null && <del className={`text-dim ${after === null ? '' : 'no-underline'}`}>{before}</del>}
             {before !== null && after !== null && ' → '}
             {after !== null && <ins className={`no-underline ${change === 'added' ? '' : 'font-medium'}`}>{after}</ins>}
           </dd>
