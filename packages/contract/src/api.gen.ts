@@ -3252,7 +3252,7 @@ export interface components {
             action: string;
             object_type: string;
             object_id: string;
-            /** @description The title of a change request or the name of a session as it is now. Null: deleted, or of another type. */
+            /** @description The title of a change request, the name of a session or the host of a webhook as it is now. Null: deleted, or of another type. */
             object_name?: string | null;
             /** @description The number of a change request. */
             object_number?: number | null;

@@ -132,7 +132,7 @@ export const auditEvent = named('AuditEvent', {
     .nullable()
     .optional()
     .describe(
-      'The title of a change request or the name of a session as it is now. Null: deleted, or of another type.',
+      'The title of a change request, the name of a session or the host of a webhook as it is now. Null: deleted, or of another type.',
     ),
   object_number: z.number().int().nullable().optional().describe('The number of a change request.'),
   session_name: z

@@ -44,7 +44,7 @@ describe('the audit log of an account', () => {
     expect((await audit(`?actor_user_id=${user_id}`)).body).toEqual([])
   })
 
-  test('names the change requests and sessions of its rows as they are called now', async () => {
+  test('names the change requests, sessions and webhooks of its rows as they are called now', async () => {
     const row = async (action: string) =>
       (await audit(`?action=${action}&limit=1`)).body.map((each) => [each.object_number, each.object_name])[0]
     const { account_id } = app.owner
@@ -67,18 +67,24 @@ describe('the audit log of an account', () => {
         ...{ agent_name: 'build', status: 'stopped', desired: 'stopped' },
       })
       .execute()
+    const { body: webhook } = await app.request<{ webhook_id: string }>('POST', `/v1/projects/${project_id}/webhooks`, {
+      body: { url: 'http://127.0.0.1:9/services/canary-value', events: ['*'] },
+    })
+    const { webhook_id } = webhook
     await db
       .insertInto('audit_events')
       .values([
         { ...event, action: 'named.change_request', object_type: 'change_request', object_id: cr_id, session_id },
         { ...event, action: 'named.session', object_type: 'session', object_id: session_id },
         { ...event, action: 'named.gone', object_type: 'session', object_id: randomUUID() },
+        { ...event, action: 'named.webhook', object_type: 'webhook', object_id: webhook_id },
         { ...event, action: 'named.odd', object_type: 'session', object_id: 'no id' },
       ])
       .execute()
     expect(await row('named.change_request')).toEqual([7, 'Say it better'])
     expect((await audit('?action=named.change_request')).body[0]?.session_name).toBe('Release')
     expect(await row('named.session')).toEqual([null, 'Release'])
+    expect(await row('named.webhook')).toEqual([null, '127.0.0.1:9'])
     expect(await row('named.gone')).toEqual([null, null])
     expect(await row('named.odd')).toEqual([null, null])
   })

@@ -27,7 +27,10 @@ const idOf = (type: string) =>
 const names = [
   sql<number | null>`(select number from change_requests where cr_id = ${idOf('change_request')})`.as('object_number'),
   sql<string | null>`coalesce((select title from change_requests where cr_id = ${idOf('change_request')}),
-    (select name from project_sessions s where s.session_id = ${idOf('session')}))`.as('object_name'),
+    (select name from project_sessions s where s.session_id = ${idOf('session')}),
+    -- Its path may be a secret, as those of chats are.
+    (select substring(url from '^[a-z]+://([^/?#]+)') from webhooks
+      where webhook_id = ${idOf('webhook')}))`.as('object_name'),
   sql<string | null>`(select name from project_sessions s where s.session_id = audit_events.session_id)`.as(
     'session_name',
   ),

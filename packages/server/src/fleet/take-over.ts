@@ -47,7 +47,7 @@ export async function takeOverServer(deps: Deps, input: TakeOver) {
     )
   const taken = projects.filter(({ outcome }) => outcome === 'taken').length
   await recordAudit(deps.db, caller, {
-    ...auditEvent({ account_id }, 'server.take_over', 'server', account_id),
+    ...auditEvent({ account_id }, 'server.take_over', 'server', serverName),
     after: { server: serverName, projects: taken, accept_loss },
   })
   await deleteReplicasOn(deps.db, serverName)

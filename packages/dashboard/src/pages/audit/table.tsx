@@ -157,7 +157,7 @@ function ObjectLink({
   if (page === undefined) return plain
   return (
     <Link to={page} params={{ project: slug }} className={`font-mono ${linkClass}`} title={id}>
-      {short}
+      {name ?? short}
     </Link>
   )
 }
