@@ -6,7 +6,8 @@ import { dirname } from 'node:path'
 export const partialSuffix = '.partial'
 
 const writeBytes = 1024 ** 2
-const syncBytes = 16 * 1024 ** 2
+/** The disk is never farther behind: with gigabytes to write, each small write of other processes would wait for a part of them. */
+export const syncBytes = 16 * 1024 ** 2
 
 /** Returns once the file is on the disk under its name. */
 export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Array> | string): Promise<void> {
@@ -22,10 +23,7 @@ export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Ar
   }
 }
 
-/**
- * Writes a chunk while the next one is read. The disk is never far behind: with gigabytes to write, each small write of
- * other processes would wait for a part of them.
- */
+/** Writes a chunk while the next one is read. */
 async function writeSynced(path: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
   const file = await open(path, 'w', 0o600)
   let [writing, syncing, behind] = [Promise.resolve(), Promise.resolve(), 0]

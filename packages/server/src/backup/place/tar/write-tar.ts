@@ -2,6 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { invariant } from '@svc/contract/errors'
 import type { Chunks } from '../place.ts'
+import { syncBytes } from '../write-file.ts'
 import { endBytes, headBytes, headOf, padded } from './entries.ts'
 
 type OnFailure = (error: NodeJS.ErrnoException) => never
@@ -11,6 +12,7 @@ export class TarWriter {
   /** Of the archive, as opposed to one of the chunks. */
   readonly #onFailure: OnFailure
   #end = 0
+  #behind = 0
   #last: { name: string; start: number } | null = null
 
   private constructor(file: FileHandle, onFailure: OnFailure) {
@@ -34,6 +36,7 @@ export class TarWriter {
       for await (const chunk of chunks) {
         await this.#write(chunk, content + bytes)
         bytes += chunk.length
+        await this.#syncSome(chunk.length)
       }
       await this.#write(headOf(name, bytes, new Date()), start)
     } catch (error) {
@@ -65,6 +68,13 @@ export class TarWriter {
 
   async #cut(bytes: number): Promise<void> {
     await this.#file.truncate(bytes).catch(this.#onFailure)
+  }
+
+  async #syncSome(written: number): Promise<void> {
+    this.#behind += written
+    if (this.#behind < syncBytes) return
+    this.#behind = 0
+    await this.#file.datasync().catch(this.#onFailure)
   }
 
   async #write(chunk: Uint8Array, at: number): Promise<void> {
