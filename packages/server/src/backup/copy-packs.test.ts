@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { packUnpacked } from '@svc/git'
+import { packPaths, packUnpacked } from '@svc/git'
 import { tempDir } from '@svc/git/testing'
 import { $ } from 'bun'
 import { copyPacks, type StorePack } from './copy-packs.ts'
@@ -94,4 +94,21 @@ test('packs that git joins meanwhile are complete', async () => {
   await packs.unpack(join(folder, 'joined-copy'), all)
   const log = await $`git -C ${join(folder, 'joined-copy')} rev-list --objects ${last}`.text()
   expect(log.trim().split('\n')).toHaveLength(15)
+})
+
+test('a pack that is damaged is refused', async () => {
+  for (const format of ['sha1', 'sha256']) {
+    const dir = join(folder, `damaged-${format}`)
+    await $`git init --quiet --bare --object-format=${format} ${dir}`
+    const head = await commit(dir, 'a.txt', 'one\n')
+    await $`git -C ${dir} update-ref refs/heads/main ${head}`
+    await $`git -C ${dir} repack --quiet -a -d`.quiet()
+    expect(await copyPacks(dir, new Packs().store)).not.toBeNull()
+    const path = (await packPaths(dir))[0]!
+    const bytes = await readFile(path)
+    bytes[20]! ^= 1
+    await chmod(path, 0o600)
+    await writeFile(path, bytes)
+    await expect(copyPacks(dir, new Packs().store)).rejects.toThrow(`${path} is damaged`)
+  }
 })
