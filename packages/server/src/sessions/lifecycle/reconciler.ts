@@ -144,6 +144,7 @@ export class SessionReconciler implements SessionRunner {
     this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
     setTimeout(() => this.#deliveriesOver.abort(), deliverMsOnStop).unref()
     for (const [sessionId] of this.#starting) this.interrupt(sessionId)
+    for (const wip of this.#ending.values()) wip.hurry()
     // Beside the rest, which waits for requests to these daemons.
     const givenUp = Promise.all([...this.#attached.values()].map((attached) => attached.giveUpIfSilent()))
     await Promise.all([givenUp, ...this.#running])
@@ -448,6 +449,7 @@ export class SessionReconciler implements SessionRunner {
     this.#attached.delete(sessionId)
     if (attached === undefined) return
     this.#ending.set(sessionId, attached.wip)
+    if (this.#closed) attached.wip.hurry()
     try {
       await endAttached(this.#deps, attached)
     } finally {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Session } from '@svc/contract'
 import { makeSessionApp, type SessionApp, until } from '../testing.ts'
 import { WipWatch } from './watch.ts'
 
@@ -21,43 +22,90 @@ const nothingUnfinished = {
   ...{ state: 'clean', commit: null, base: null, files: 0, paths: [], unpushed: 0, notes: [], pack: false },
 }
 
-test('saves a sandbox once more when its runtime sleeps, and again when it is awake', async () => {
-  const session = await app.running()
-  const seen = { saves: 0, healths: 0 }
-  let asleepSince: number | null = null
-  const socket = join(dir, 'd.sock')
+interface Answers {
+  wip: () => typeof nothingUnfinished | Promise<typeof nothingUnfinished>
+  asleepMs: () => number | null
+}
+
+/** The watch of a running session, whose daemon gives these answers. */
+async function watched({ wip, asleepMs }: Answers) {
+  const { session_id: sessionId } = await app.running()
+  const socket = join(dir, `${sessionId.slice(0, 8)}.sock`)
   const sandbox = Bun.serve({
     unix: socket,
-    fetch(request) {
-      if (new URL(request.url).pathname === '/svc/wip') {
-        seen.saves++
-        return new Response(`${JSON.stringify(nothingUnfinished)}\n`)
-      }
-      seen.healths++
+    async fetch(request) {
+      if (new URL(request.url).pathname === '/svc/wip') return new Response(`${JSON.stringify(await wip())}\n`)
       return Response.json({
         ...{ daemon: 'ok', status: 'ready', runtime: 'ready', repository: '', branch: '', commit: null, generation: 1 },
         ...{ uptime_ms: 1, boot: [], runtime_session_id: null, error: null, runtime_starts: 1 },
-        runtime_asleep_ms: asleepSince === null ? null : Math.round(performance.now() - asleepSince),
+        runtime_asleep_ms: asleepMs(),
       })
     },
   })
-  const daemon = { socket, sandboxKey: 'key', sessionId: session.session_id, generation: 1 }
   const config = { ...app.deps.config, saveWorkEveryMs: 5 }
+  const daemon = { socket, sandboxKey: 'key', sessionId, generation: 1 }
   const watch = new WipWatch({ ...app.deps, config }, daemon, { spaceChanged() {}, sleepSeen() {} })
-  try {
-    await until('it was saved a few times', () => seen.saves > 2)
-    asleepSince = performance.now()
-    const [{ saves, healths }] = [{ ...seen }]
-    await until('its health was read a few times', () => seen.healths > healths + 5)
-    // One save may have been under way.
-    expect(seen.saves - saves).toBeWithin(0, 3)
-    const whileAsleep = seen.saves
-    await until('its health was read again', () => seen.healths > healths + 10)
-    expect(seen.saves).toBe(whileAsleep)
-    asleepSince = null
-    await until('it was saved again', () => seen.saves > whileAsleep)
-  } finally {
-    await watch.end()
-    await sandbox.stop(true)
-  }
+  return { watch, sessionId, [Symbol.asyncDispose]: () => sandbox.stop(true) }
+}
+
+test('saves a sandbox once more when its runtime sleeps, and again when it is awake', async () => {
+  const seen = { saves: 0, healths: 0 }
+  let asleepSince: number | null = null
+  await using daemon = await watched({
+    wip: () => {
+      seen.saves++
+      return nothingUnfinished
+    },
+    asleepMs: () => {
+      seen.healths++
+      return asleepSince === null ? null : Math.round(performance.now() - asleepSince)
+    },
+  })
+  await until('it was saved a few times', () => seen.saves > 2)
+  asleepSince = performance.now()
+  const [{ saves, healths }] = [{ ...seen }]
+  await until('its health was read a few times', () => seen.healths > healths + 5)
+  // One save may have been under way.
+  expect(seen.saves - saves).toBeWithin(0, 3)
+  const whileAsleep = seen.saves
+  await until('its health was read again', () => seen.healths > healths + 10)
+  expect(seen.saves).toBe(whileAsleep)
+  asleepSince = null
+  await until('it was saved again', () => seen.saves > whileAsleep)
+  await daemon.watch.end()
+}, 60_000)
+
+const unsavedOf = async (sessionId: string) => (await app.request<Session>('GET', app.path(sessionId))).body.error
+
+test('the last save of a sandbox that is slow and answers is waited for', async () => {
+  const asked = Promise.withResolvers<void>()
+  await using daemon = await watched({
+    wip: async () => {
+      await asked.promise
+      return nothingUnfinished
+    },
+    asleepMs: () => {
+      asked.resolve()
+      return null
+    },
+  })
+  await daemon.watch.end()
+  expect(await unsavedOf(daemon.sessionId)).toBeNull()
+}, 60_000)
+
+test('a server that ends waits a moment for a last save, also where one was waited for before', async () => {
+  const { promise: never } = Promise.withResolvers<typeof nothingUnfinished>()
+  const asked = Promise.withResolvers<void>()
+  await using daemon = await watched({
+    wip: () => never,
+    asleepMs: () => {
+      asked.resolve()
+      return null
+    },
+  })
+  const ending = daemon.watch.end()
+  await asked.promise
+  daemon.watch.hurry()
+  await ending
+  expect(await unsavedOf(daemon.sessionId)).toContain('may not be saved. It took longer than a stop may wait.')
 }, 60_000)

@@ -20,8 +20,9 @@ const afterToolMs = 5_000
 const saveMsMax = 120_000
 /** A save of a large work tree takes seconds, so the pause after it is this many times as long. */
 const restFactor = 20
-/** SIGTERM leaves ten seconds for everything. */
-const lastSaveMs = 6_000
+/** SIGTERM leaves ten seconds for everything. A daemon that answers by then is busy, and gets longer unless its server ends. */
+const hurriedSaveMs = 6_000
+const lastSaveMs = 30_000
 const lookMs = 20
 /** A stop that leaves sandboxes at work is quick. The next server saves what this one did not. */
 const handOverMs = 3_000
@@ -62,6 +63,7 @@ export class WipWatch {
   #tools = new Map<string, number>()
   readonly #rest = new RestBetweenTurns()
   #ended = false
+  readonly #hurried = Promise.withResolvers<void>()
   #hadSpace = true
   readonly #on: WatchEvents
 
@@ -154,18 +156,32 @@ export class WipWatch {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
+  /** The server ends: the last save gets no more than a moment. */
+  hurry(): void {
+    setTimeout(() => this.#hurried.resolve(), hurriedSaveMs).unref()
+  }
+
   /** Runs the last save. */
   async end(): Promise<void> {
     if (this.#ended) return
     this.release()
-    const late: SaveOutcome = { kind: 'failed', reason: 'It took longer than a stop may wait.' }
-    const outcome = await withDeadline(this.saveNow(lastSaveMs, true), lastSaveMs + 500, () => late)
+    const outcome = await this.#saveLast()
     if (outcome.kind !== 'failed') return
     this.#deps.log.warn(
       { session_id: this.#daemon.sessionId, reason: outcome.reason },
       'a sandbox ends although its last changes may not be saved',
     )
     await this.#recordUnsaved(outcome.reason)
+  }
+
+  async #saveLast(): Promise<SaveOutcome> {
+    const late: SaveOutcome = { kind: 'failed', reason: 'It took longer than a stop may wait.' }
+    const save = this.saveNow(lastSaveMs, true)
+    const inTime = Promise.race([save, this.#hurried.promise.then(() => late)])
+    const outcome = await withDeadline(inTime, hurriedSaveMs, () => null)
+    if (outcome !== null) return outcome
+    const health = readHealth(this.#daemon.socket).then(({ kind }) => (kind === 'ok' ? inTime : late))
+    return withDeadline(Promise.race([inTime, health]), lastSaveMs - hurriedSaveMs, () => late)
   }
 
   /** The session shows it, so that its end does not look as if everything had been saved. */
