@@ -140,15 +140,14 @@ async function packObjects(
   return streamChild(child, { args })
 }
 
-const packFile = /^pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack$/
-
-/** The paths of the packs of a repository. */
-export async function packPaths(dir: string): Promise<string[]> {
+/** The paths of the packs that git reads. Null: it also reads those of another repository. */
+export async function packPaths(dir: string): Promise<string[] | null> {
+  const borrowed = await readFile(join(dir, 'objects/info/alternates'), 'utf8').catch(orIfAbsent(''))
+  if (borrowed !== '') return null
   const folder = join(dir, 'objects/pack')
   const names = new Set(await readdir(folder).catch(orIfAbsent<string[]>([])))
-  // Without its index no git reads a pack.
-  const whole = [...names].filter((name) => packFile.test(name) && names.has(name.replace(/pack$/, 'idx')))
-  return whole.map((name) => join(folder, name))
+  const packs = [...names].filter((name) => name.endsWith('.pack') && names.has(name.replace(/pack$/, 'idx')))
+  return packs.map((name) => join(folder, name))
 }
 
 /** Stores a pack of `packForReplica`. Resolves once it is on the disk. */

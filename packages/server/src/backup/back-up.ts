@@ -217,7 +217,7 @@ async function storeTables(client: pg.Client, backupId: string, { place, key, on
     onProgress({ phase: 'database', name: table.name, done, of: tables.length })
     let rows = 0
     const name = `data/${backupId}/tables/${table.name}.gz${key === null ? '' : '.age'}`
-    const { sourceBytes: _, ...file } = await writeStored(
+    const file = await writeStored(
       place,
       name,
       readRows(client, table, () => rows++),
@@ -298,7 +298,7 @@ async function storeRepositories(
   }
   const name = `data/${backupId}/refs.gz${key === null ? '' : '.age'}`
   const how = { recipient, isCompressed: true }
-  const { sourceBytes: _, ...refs } = await writeStored(to.place, name, bytesOf(lines), how)
+  const refs = await writeStored(to.place, name, bytesOf(lines), how)
   return { packed, missing, refs, bytes: bytes + refs.bytes }
 }
 

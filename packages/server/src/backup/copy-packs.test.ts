@@ -1,12 +1,14 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packPaths, packUnpacked } from '@svc/git'
 import { tempDir } from '@svc/git/testing'
 import { $ } from 'bun'
 import { copyPacks, type StorePack } from './copy-packs.ts'
 import type { StoredFile } from './manifest.ts'
+import { FolderPlace } from './place/folder.ts'
+import { type FoundRepository, packRepository } from './repositories.ts'
 
 const { path: folder } = await tempDir('svc-packs')
 
@@ -104,11 +106,49 @@ test('a pack that is damaged is refused', async () => {
     await $`git -C ${dir} update-ref refs/heads/main ${head}`
     await $`git -C ${dir} repack --quiet -a -d`.quiet()
     expect(await copyPacks(dir, new Packs().store)).not.toBeNull()
-    const path = (await packPaths(dir))[0]!
+    const path = (await packPaths(dir))![0]!
     const bytes = await readFile(path)
     bytes[20]! ^= 1
     await chmod(path, 0o600)
     await writeFile(path, bytes)
     await expect(copyPacks(dir, new Packs().store)).rejects.toThrow(`${path} is damaged`)
   }
+})
+
+test('packs of any name are copied, and none where git reads those of another repository, too', async () => {
+  const dir = await makeRepository('named')
+  const head = await commit(dir, 'a.txt', 'one\n')
+  await $`git -C ${dir} update-ref refs/heads/main ${head}`
+  // git calls these `loose-<hash>.pack`.
+  await $`git -C ${dir} maintenance run --task=loose-objects --quiet`.quiet()
+  await $`git -C ${dir} prune-packed`.quiet()
+  const packs = new Packs()
+  const copied = await copyPacks(dir, packs.store)
+  const all = await copied!.complete(await packUnpacked({ dir, remote: null }, [head]))
+  await packs.unpack(join(folder, 'named-copy'), all)
+  expect(await $`git -C ${join(folder, 'named-copy')} show ${head}:a.txt`.text()).toBe('one\n')
+  await writeFile(join(dir, 'objects/info/alternates'), `${join(folder, 'joined/objects')}\n`)
+  expect(await copyPacks(dir, packs.store)).toBeNull()
+})
+
+test('a pack that is listed and cannot be opened is an error', async () => {
+  const dir = await makeRepository('dangling')
+  await writeFile(join(dir, `objects/pack/pack-${'1'.repeat(40)}.idx`), '')
+  await symlink('/nowhere', join(dir, `objects/pack/pack-${'1'.repeat(40)}.pack`))
+  await expect(copyPacks(dir, new Packs().store)).rejects.toThrow('cannot be opened')
+})
+
+test('an object of no bytes is in the backup', async () => {
+  const dir = await makeRepository('tiny')
+  const sha = (await $`git -C ${dir} hash-object -w --stdin < ${Buffer.from('')}`.text()).trim()
+  const place = new FolderPlace(join(folder, 'tiny-place'))
+  const project = { project_id: 'tiny', roots: [], acknowledged: [] } as unknown as FoundRepository['project']
+  const copy = { refs: [{ ref: 'refs/tags/empty', sha, target: null }] } as unknown as FoundRepository['copy']
+  const found: FoundRepository = { project, kind: 'repositories', dir, copy }
+  const { packs } = await packRepository({ place, packed: new Map() }, found, null)
+  expect(packs).toHaveLength(1)
+  const unpacked = join(folder, 'tiny-copy')
+  await $`git init --quiet --bare ${unpacked}`
+  await $`git -C ${unpacked} index-pack --stdin < ${Bun.file(join(place.address, packs[0]!.name))}`.quiet()
+  expect((await $`git -C ${unpacked} cat-file -s ${sha}`.text()).trim()).toBe('0')
 })

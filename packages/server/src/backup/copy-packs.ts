@@ -1,8 +1,7 @@
 /** Copies the packs of a repository to the place of backups as they are, which is as fast as a copy of files. */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { orIfAbsent, packPaths } from '@svc/git'
+import { objectFormat, type ObjectFormat, orIfAbsent, packPaths } from '@svc/git'
 import type { StoredFile } from './manifest.ts'
 import type { Chunks } from './place/place.ts'
 
@@ -17,21 +16,26 @@ export interface CopiedPacks {
 /** git joins them when it tidies, long before there are more. */
 const packsMax = 60
 const readBytes = 1024 ** 2
-const sha1NameMax = 'pack-.pack'.length + 40
 
-/** Null: there are too many. Each would be a file of its own in the place. */
+/** Null: git had better write one, since each would be a file of its own in the place, or they are not here alone. */
 export async function copyPacks(dir: string, store: StorePack): Promise<CopiedPacks | null> {
+  const format = await objectFormat(dir)
   const copied = new Map<string, StoredFile | null>()
   const copyAll = async () => {
+    let gone = ''
     for (;;) {
-      const path = (await packPaths(dir)).find((each) => !copied.has(each))
+      const path = (await requirePacks(dir)).find((each) => !copied.has(each))
       if (path === undefined) return
       // Once it is open, git may join it with others. If that comes before, the next list has the joined one.
       const file = await open(path).catch(orIfAbsent(null))
-      if (file !== null) copied.set(path, await store(intact(path, file)))
+      if (file !== null) copied.set(path, await store(intact({ path, file, format })))
+      else if (path === gone)
+        throw new Error(`${path} cannot be opened. It may be a link to a disk that is not mounted.`)
+      else gone = path
     }
   }
-  if ((await packPaths(dir)).length > packsMax) return null
+  const packs = await packPaths(dir)
+  if (packs === null || packs.length > packsMax) return null
   await copyAll()
   return {
     async complete(unpacked) {
@@ -43,9 +47,30 @@ export async function copyPacks(dir: string, store: StorePack): Promise<CopiedPa
   }
 }
 
+async function requirePacks(dir: string): Promise<string[]> {
+  const paths = await packPaths(dir)
+  if (paths === null) throw new Error(`${dir} began to borrow objects of another repository.`)
+  return paths
+}
+
+const countAt = 8
+const headBytes = countAt + 4
+
+/** Of a pack, once its chunks were read. One small object makes a pack as small as one without any. */
+export function countObjects(pack: Chunks): { chunks: Chunks; objects: () => number } {
+  let head = Buffer.alloc(0)
+  async function* read(): Chunks {
+    for await (const chunk of pack) {
+      if (head.length < headBytes) head = Buffer.concat([head, chunk.subarray(0, headBytes - head.length)])
+      yield chunk
+    }
+  }
+  return { chunks: read(), objects: () => head.readUInt32BE(countAt) }
+}
+
 /** Throws at the end if the pack differs from its checksum: a damaged one would be found when it is needed. */
-async function* intact(path: string, file: FileHandle): Chunks {
-  const hash = createHash(basename(path).length > sha1NameMax ? 'sha256' : 'sha1')
+async function* intact({ path, file, format }: { path: string; file: FileHandle; format: ObjectFormat }): Chunks {
+  const hash = createHash(format)
   const checked = (await file.stat()).size - hash.copy().digest().length
   const checksum: Uint8Array[] = []
   let read = 0

@@ -16,7 +16,7 @@ import type { Config } from '../config.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { emptyState, type PackedState, readState, type WritablePlace, writeState } from './catalog.ts'
-import { type CopiedPacks, copyPacks, type StorePack } from './copy-packs.ts'
+import { type CopiedPacks, copyPacks, countObjects, type StorePack } from './copy-packs.ts'
 import type { Manifest, StoredFile } from './manifest.ts'
 import type { Chunks } from './place/place.ts'
 import type { SnapshotProject } from './snapshot-store.ts'
@@ -31,8 +31,6 @@ export interface FoundRepository {
   copy: CopyManifest
 }
 
-/** A pack without objects: a header and a checksum. */
-const emptyPackBytesMax = 44
 /** From here on a new pack has everything, so that the packs before it can go with the last backup that needs them. */
 const packsMax = 60
 const growthMax = 2
@@ -115,8 +113,9 @@ export async function packRepository(
     return { copy: { ...copy, roots }, packs: state.packs, addedBytes: 0 }
   const store: StorePack = async (pack) => {
     const name = `packs/${project.project_id}/${randomUUID()}.pack${recipient === null ? '' : '.age'}`
-    const { sourceBytes, ...written } = await writeStored(to.place, name, pack, { recipient, isCompressed: false })
-    if (sourceBytes > emptyPackBytesMax) return written
+    const counted = countObjects(pack)
+    const written = await writeStored(to.place, name, counted.chunks, { recipient, isCompressed: false })
+    if (counted.objects() > 0) return written
     await to.place.remove([name])
     return null
   }

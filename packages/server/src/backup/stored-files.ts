@@ -7,11 +7,6 @@ import { StartupError } from '../startup/startup-error.ts'
 import type { StoredFile } from './manifest.ts'
 import { AbsentFileError, type Chunks, type Place } from './place/place.ts'
 
-interface Written extends StoredFile {
-  /** Before compression and encryption. */
-  sourceBytes: number
-}
-
 /** Fast, and most of what it can save. */
 const gzipLevel = 1
 
@@ -20,15 +15,9 @@ export async function writeStored(
   name: string,
   source: Chunks,
   { recipient, isCompressed }: { recipient: string | null; isCompressed: boolean },
-): Promise<Written> {
+): Promise<StoredFile> {
   const hash = createHash('sha256')
-  let [bytes, sourceBytes] = [0, 0]
-  async function* counted(chunks: Chunks): Chunks {
-    for await (const chunk of chunks) {
-      sourceBytes += chunk.length
-      yield chunk
-    }
-  }
+  let bytes = 0
   async function* hashed(chunks: Chunks): Chunks {
     for await (const chunk of chunks) {
       hash.update(chunk)
@@ -36,12 +25,11 @@ export async function writeStored(
       yield chunk
     }
   }
-  const plain = counted(source)
   const packed: Chunks = isCompressed
-    ? Readable.from(plain, { objectMode: false }).compose(createGzip({ level: gzipLevel }))
-    : plain
+    ? Readable.from(source, { objectMode: false }).compose(createGzip({ level: gzipLevel }))
+    : source
   await place.write(name, hashed(recipient === null ? packed : seal(packed, recipient)))
-  return { name, bytes, sha256: hash.digest('hex'), sourceBytes }
+  return { name, bytes, sha256: hash.digest('hex') }
 }
 
 /** Throws at the end unless the file is what was written. */
