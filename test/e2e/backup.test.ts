@@ -1,6 +1,6 @@
 /** A server at work is backed up, a backup is killed in the middle, and each backup is restored elsewhere and goes on. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase, type OwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
@@ -334,4 +334,25 @@ test('says what disagrees', async () => {
     'rewound_branch',
     'unknown_repository',
   ])
+})
+
+test('a repository that is damaged in the backup is named, and everything else can be restored', async () => {
+  const copied = join(dir, 'damaged-backups')
+  await cp(backups, copied, { recursive: true })
+  const pack = (await filesIn(join(copied, 'packs', ids.busy))).find((path) => path.endsWith('.pack'))!
+  const bytes = await readFile(pack)
+  bytes[bytes.length - 1]! ^= 1
+  await writeFile(pack, bytes)
+  const env = await placeFor('without-damaged')
+  const refused = await selfHost(['restore', copied], env)
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain(`The repository of the project ${ids.busy} cannot be restored. The file packs/`)
+  expect(refused.stderr).toContain('--accept-loss')
+  const rest = await selfHost(['restore', copied, '--accept-loss', '--json'], env)
+  expect(JSON.parse(rest.stdout)).toMatchObject({
+    missing: [{ project_id: ids.busy, reason: expect.stringContaining('is damaged') }],
+  })
+  const { stdout } = await selfHost(['check', '--json'], env)
+  const { disagreements } = JSON.parse(stdout) as { disagreements: object[] }
+  expect(disagreements).toMatchObject([{ kind: 'missing_repository', project_id: ids.busy }])
 })

@@ -269,7 +269,7 @@ export async function incompleteCommits(dir: string, shas: Sha[]): Promise<Sha[]
   return incomplete
 }
 
-async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
+export async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
   // 128: an object is missing.
   const walked = await git(dir, ['rev-list', '--objects', '--quiet', '--stdin'], {
     input: `${shas.map(requireSha).join('\n')}\n`,

@@ -3,12 +3,11 @@
  * that was interrupted. Everything that acts is held afterwards. Progress is lines on stderr.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
-import { type CopyManifest, endPooledGit, parseCopyManifest, restoreCopy } from '@svc/git'
+import { type CopyManifest, endPooledGit, isDiskFull, parseCopyManifest, restoreCopy } from '@svc/git'
 import type { Config } from '../config.ts'
 import '../failpoint.ts'
 import { keyId } from '../keyring/cipher.ts'
@@ -18,6 +17,7 @@ import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import type { Manifest } from './manifest.ts'
+import { PlaceError } from './place/place.ts'
 import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
 import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
 import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
@@ -71,17 +71,24 @@ export async function restore(
   try {
     await markRestore(dataDir, manifest.backup_id)
     for (const name of madeByRestore) await rm(join(dataDir, name), { recursive: true, force: true })
-    for (const part of parts) await restoreRepositories(config, part, onProgress)
+    const lost: Manifest['missing'] = []
+    for (const part of parts)
+      lost.push(...(await restoreRepositories(config, { part, acceptLoss: input.acceptLoss }, onProgress)))
     await failpoint('restore.after_repositories')
-    const database = await restoreDatabase(config, { opened: first, others }, onProgress)
+    const gone = new Set(lost.map(({ project_id }) => project_id))
+    const whole = others.map((part) => ({
+      ...part,
+      repositories: part.repositories.filter(({ project_id }) => !gone.has(project_id)),
+    }))
+    const database = await restoreDatabase(config, { opened: first, others: whole }, onProgress)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
       ...{ backup_id, created_at, data_dir: dataDir, ...database },
       ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
-      repositories: parts.reduce((sum, { repositories }) => sum + repositories.length, 0),
+      repositories: parts.reduce((sum, { repositories }) => sum + repositories.length, 0) - lost.length,
       others: others.map(reportOf),
-      missing: lacking,
+      missing: [...lacking, ...lost],
     }
   } finally {
     await endPooledGit()
@@ -137,9 +144,15 @@ async function requireEmptyFolder(dataDir: string): Promise<void> {
   )
 }
 
-async function restoreRepositories({ dataDir }: Config, part: Part, onProgress: OnProgress): Promise<void> {
+/** Returns what could not be restored. */
+async function restoreRepositories(
+  { dataDir }: Config,
+  { part, acceptLoss }: { part: Part; acceptLoss: boolean },
+  onProgress: OnProgress,
+): Promise<Manifest['missing']> {
   const { place, identity } = part
   const all = new Map(part.repositories.map((one) => [one.project_id, one]))
+  const lost: Manifest['missing'] = []
   let done = 0
   for await (const { project_id, copy } of copiesIn(part)) {
     const wanted = all.get(project_id)
@@ -147,13 +160,27 @@ async function restoreRepositories({ dataDir }: Config, part: Part, onProgress: 
     const { kind, packs } = wanted
     onProgress({ phase: 'repositories', name: project_id, done: done++, of: all.size })
     const dir = join(dataDir, kind, `${project_id}.git`)
-    await restoreCopy(
-      dir,
-      copy,
-      packs.map((pack) => () => readStored(place, pack, { identity, isCompressed: false })),
-    )
-    if (!existsSync(dir)) throw new Error(`The repository ${project_id} was not restored.`)
+    const open = packs.map((pack) => () => readStored(place, pack, { identity, isCompressed: false }))
+    try {
+      await restoreCopy(dir, copy, open)
+    } catch (error) {
+      const reason = whyLost(error as Error)
+      if (reason === null) throw error
+      if (!acceptLoss)
+        throw new StartupError(
+          `The repository of the project ${project_id} cannot be restored. ${reason} Restore an earlier backup (--backup), or everything else (--accept-loss): run the command again, which begins anew.`,
+        )
+      await rm(dir, { recursive: true, force: true })
+      lost.push({ project_id, reason })
+    }
   }
+  return lost
+}
+
+/** Null: the place or this machine failed, as opposed to what was backed up. */
+function whyLost(error: Error): string | null {
+  if (error instanceof PlaceError || isDiskFull(error)) return null
+  return /[.!]$/.test(error.message) ? error.message : `${error.message}.`
 }
 
 async function* copiesIn({

@@ -219,7 +219,10 @@ export const restore = command({
       names: 'file',
       many: true,
     },
-    'accept-loss': { kind: 'switch', summary: 'Restore without the repositories that no place has' },
+    'accept-loss': {
+      kind: 'switch',
+      summary: 'Restore without the repositories that no place has, or that are damaged there',
+    },
   },
   examples: [
     'SVC_DATA_DIR=/srv/svc svc self-host restore /mnt/backups',

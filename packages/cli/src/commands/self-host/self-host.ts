@@ -4,7 +4,7 @@ import { Refusal, UsageError } from '../../errors.ts'
 import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
-import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
+import { type ChangedSetting, changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
@@ -138,7 +138,8 @@ export const doctor = command({
       ms: doctorMs,
       otherwise: 'The check of this machine failed.',
     })
-    if (out.json) out.document(report)
+    const changed = await changesOfRunningServer(ctx)
+    if (out.json) out.document({ ...report, setting_changes: changed })
     else {
       for (const { name, findings } of report.drivers) {
         out.line(bold(name), name === report.driver ? dim('  what sessions get') : '')
@@ -150,8 +151,8 @@ export const doctor = command({
         for (const finding of findings) showFinding(ctx, finding)
         out.line()
       }
+      warnOfChanges(ctx, changed)
     }
-    await warnOfRunningServer(ctx)
     const failed = failedIn(report)
     if (report.ready && failed.length === 0) return out.note('Sessions can start here.')
     const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
@@ -165,10 +166,10 @@ export const doctor = command({
 })
 
 /** The check used the settings of the next start. */
-async function warnOfRunningServer(ctx: Context): Promise<void> {
+async function changesOfRunningServer(ctx: Context): Promise<ChangedSetting[]> {
   const state = await runningServer(ctx)
   const server = state ?? (await askServer(ctx))
-  if (server !== null) warnOfChanges(ctx, await changedSettings(ctx, { pid: server.pid, state }))
+  return server === null ? [] : changedSettings(ctx, { pid: server.pid, state })
 }
 
 /** A machine needs only the sandboxes that sessions get. */

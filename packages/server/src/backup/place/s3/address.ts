@@ -7,7 +7,8 @@ const prefixPattern = /^[A-Za-z0-9._~/-]*$/
 /** The rule that an address breaks, or null. */
 export function refuseAddress(address: string): string | null {
   const { name, prefix } = addressParts(address)
-  if (!bucketPattern.test(name)) return 'must be s3://bucket/prefix'
+  if (!bucketPattern.test(name))
+    return 'must be s3://bucket/prefix, with a bucket name of three or more letters, digits, hyphens and dots'
   if (!prefixPattern.test(prefix) || prefix.split('/').some((part) => part === '.' || part === '..'))
     return 'must have a prefix of letters, digits, and the characters . _ ~ - and /'
   return null
