@@ -1,6 +1,7 @@
 /** A local file that appears whole or not at all, also after a crash. */
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { handledElsewhere } from '../../deadline.ts'
 
 /** The end of the name of a file while it is written. */
 export const partialSuffix = '.partial'
@@ -45,9 +46,8 @@ async function writeSynced(path: string, chunks: Iterable<Uint8Array> | AsyncIte
   }
 }
 
-/** A failure that comes before it is awaited is not an unhandled one. */
 function awaitedLater(work: Promise<void>): Promise<void> {
-  work.catch(() => {})
+  work.catch(handledElsewhere)
   return work
 }
 
