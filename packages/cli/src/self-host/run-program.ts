@@ -1,5 +1,5 @@
 /** Runs the server's own program, which knows its settings and its data, for one JSON document. */
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { Refusal } from '../errors.ts'
@@ -42,8 +42,10 @@ export async function runServerProgram<T>(
   { ms, otherwise, env, more = [], input, onLine }: Asked,
 ): Promise<T> {
   const [program, ...args] = serverCommand()
+  let passOn: Disposable | null = null
   try {
     const running = run(program, [...args, flag, ...more], { env, timeout: ms, maxBuffer: outputBytesMax })
+    passOn = passSignals(running.child)
     running.child.stdin?.end(input)
     if (onLine !== undefined && running.child.stderr !== null) followLines(running.child.stderr, onLine)
     return JSON.parse((await running).stdout) as T
@@ -52,6 +54,20 @@ export async function runServerProgram<T>(
     // Lines that were followed are progress.
     const why = onLine === undefined ? said || otherwise : otherwise
     throw new Refusal('not_available', reasonIn(said) ?? why, { cause: error })
+  } finally {
+    passOn?.[Symbol.dispose]()
+  }
+}
+
+/** The program ends with this command, and with it the database that it may have started. */
+function passSignals(child: ChildProcess): Disposable {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal)
+  for (const signal of signals) process.on(signal, pass)
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.off(signal, pass)
+    },
   }
 }
 

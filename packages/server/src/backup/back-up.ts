@@ -2,7 +2,6 @@
  * `svc server --backup`: writes one backup of the running or stopped server to a folder, a bucket or one file. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
-import { randomUUID } from 'node:crypto'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -16,7 +15,7 @@ import { openDatabase } from '../db/pool.ts'
 import type { Db } from '../db/schema.ts'
 import '../failpoint.ts'
 import { makeLog } from '../log.ts'
-import { lockDataFolder } from '../startup/folder-lock.ts'
+import { lockStoppedData } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
@@ -69,14 +68,12 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
   refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, log)
+  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached === null)
     throw new StartupError(
       `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
     )
   try {
-    // No server starts on a database that this command has started.
-    const folder = reached.isOurs ? lockDataFolder(config.dataDir, randomUUID) : null
     const database = openDatabase(reached.url, log)
     const end = await connect(reached.url)
     try {
@@ -85,7 +82,6 @@ export async function backUp(config: Config, input: BackupInput, onProgress: OnP
       await end.close()
       await database.close()
       await endPooledGit()
-      folder?.release()
     }
   } finally {
     await reached.end()

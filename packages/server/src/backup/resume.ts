@@ -1,5 +1,4 @@
 /** `svc server --resume`: lets a restored installation act again, whether a server runs on it or not. */
-import { randomUUID } from 'node:crypto'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
 import type { Config } from '../config.ts'
@@ -7,7 +6,7 @@ import { reachDatabase } from '../db/embedded/reach.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
-import { lockDataFolder } from '../startup/folder-lock.ts'
+import { lockStoppedData } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { deleteHeld, type Held, readHeld } from './hold/store.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
@@ -22,12 +21,11 @@ export async function resume(config: Config): Promise<ResumeReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
   refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, log)
+  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached === null)
     throw new StartupError(
       `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server.`,
     )
-  const folder = reached.isOurs ? lockDataFolder(config.dataDir, randomUUID) : null
   try {
     await migrate(reached.url)
     const database = openDatabase(reached.url, log)
@@ -51,6 +49,5 @@ export async function resume(config: Config): Promise<ResumeReport> {
     }
   } finally {
     await reached.end()
-    folder?.release()
   }
 }

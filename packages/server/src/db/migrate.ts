@@ -82,11 +82,12 @@ async function refuseDuringMove(client: pg.Client): Promise<void> {
     )
 }
 
-/** How many migrations `migrate` would apply. Changes nothing; throws NewerDatabaseError as it does. */
+/** How many migrations `migrate` would apply. Changes nothing, and throws what `migrate` throws before it begins. */
 export async function countPending(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
+    await requireDataHere(client)
     const found = await requireKnownTables(client)
     return migrations.filter(({ version }) => version > found).length
   } finally {

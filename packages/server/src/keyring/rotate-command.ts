@@ -7,6 +7,7 @@ import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
+import { lockStoppedData } from '../startup/folder-lock.ts'
 import { MasterKeyError } from './master-key.ts'
 import { rotateMasterKey, type Rotation } from './rotate.ts'
 
@@ -30,7 +31,7 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
 
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
   refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, log)
+  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached !== null) return reached
   throw new MasterKeyError(
     `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server.`,

@@ -2,6 +2,7 @@
 import { dlopen, FFIType, type Pointer, read as readMemory } from 'bun:ffi'
 import { closeSync, constants, existsSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { constants as system } from 'node:os'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { StartupError } from './startup-error.ts'
 
@@ -18,16 +19,13 @@ export interface FolderLock {
   release(): void
 }
 
-/** Locks the data folder for this server. Throws when another server holds the lock. */
-export function lockDataFolder(dataDir: string, newId: () => string): FolderLock {
+/** Locks the data folder for this server. Throws when another server holds the lock, with the reason of `whenHeld`. */
+export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: WhenHeld = inUse): FolderLock {
   const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
   const outcome = tryLock(file)
   const found = read(file)
   if (outcome !== 'locked') closeSync(file)
-  if (outcome === 'held')
-    throw new StartupError(
-      `The data folder ${dataDir} is in use by another server${found === null ? '' : ` (process ${found.pid})`}. Stop that server first, or set SVC_DATA_DIR to another folder.`,
-    )
+  if (outcome === 'held') throw new StartupError(whenHeld(dataDir, found === null ? '' : ` (process ${found.pid})`))
   if (outcome !== 'locked')
     throw new StartupError(
       `The data folder ${dataDir} cannot be locked: its file system refuses file locks (${outcome.refused}). Without them, two servers could change it at once. Set SVC_DATA_DIR to a folder on a local disk, or mount this file system with locks.`,
@@ -36,6 +34,21 @@ export function lockDataFolder(dataDir: string, newId: () => string): FolderLock
   ftruncateSync(file)
   writeSync(file, `${process.pid} ${folderId}\n`, 0)
   return { folderId, release: () => closeSync(file) }
+}
+
+type WhenHeld = (dataDir: string, holder: string) => string
+
+const inUse: WhenHeld = (dataDir, holder) =>
+  `The data folder ${dataDir} is in use by another server${holder}. Stop that server first, or set SVC_DATA_DIR to another folder.`
+
+/** For a command that reads the data of a server, running or not, and found its embedded database stopped. */
+export function lockStoppedData(dataDir: string): FolderLock {
+  return lockDataFolder(
+    dataDir,
+    randomUUID,
+    (_, holder) =>
+      `The server of the data folder ${dataDir}${holder} runs, and its database is not the one in that folder. Set DATABASE_URL for this command as for that server. If the server starts or stops right now, wait until it has. Nothing was changed.`,
+  )
 }
 
 /** Locks a file of a backup, which it makes. Null: another process holds the lock. */

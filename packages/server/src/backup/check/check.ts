@@ -2,7 +2,6 @@
  * `svc server --check`: reads the database, the repositories and what they say of each other side by side, of a running
  * or a stopped server, and changes nothing. What differs only because the server works right now is read again.
  */
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import type { Config } from '../../config.ts'
@@ -14,7 +13,7 @@ import { readServerName } from '../../fleet/server-name.ts'
 import { makeLog } from '../../log.ts'
 import { storedRepositories } from '../../projects/mirrors/stored-repositories.ts'
 import { purgedAmong } from '../../projects/store.ts'
-import { lockDataFolder } from '../../startup/folder-lock.ts'
+import { lockStoppedData } from '../../startup/folder-lock.ts'
 import { StartupError } from '../../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from '../restore-mark.ts'
 import { checkKeys } from './keys.ts'
@@ -49,22 +48,20 @@ export async function check(config: Config, onProgress: OnProgress): Promise<Che
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
   refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, log)
+  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached === null)
     throw new StartupError(
       `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server.`,
     )
-  const folder = reached.isOurs ? lockDataFolder(config.dataDir, randomUUID) : null
   const database = openDatabase(reached.url, log)
   try {
-    // Refuses the tables of a newer version, which it could not read.
+    // Refuses the tables of a newer version, which it could not read, and a database that the data have left.
     await countPending(reached.url)
     return await checkAll(config, database.db, onProgress)
   } finally {
     await database.close()
     await endPooledGit()
     await reached.end()
-    folder?.release()
   }
 }
 

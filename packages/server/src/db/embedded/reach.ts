@@ -6,21 +6,29 @@ import { runningDatabase } from './running.ts'
 
 export interface ReachedDatabase {
   url: string
-  /** The command started it, so no server runs on it. */
-  isOurs: boolean
   end(): Promise<void>
 }
 
-/** Null: the data folder has no database. */
+/**
+ * `lock` locks the data folder before its database is started, so that no server starts on it. It throws when a server
+ * runs there on another database. Null: the data folder has no database.
+ */
 export async function reachDatabase(
   { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
-  log: EmbeddedLog,
+  { log, lock }: { log: EmbeddedLog; lock: () => { release(): void } },
 ): Promise<ReachedDatabase | null> {
-  if (databaseUrl !== null) return { url: databaseUrl, isOurs: false, end: async () => {} }
+  if (databaseUrl !== null) return { url: databaseUrl, end: async () => {} }
   const folder = join(dataDir, 'postgres')
   if ((await dataMajor(folder)) === null) return null
   const running = await runningDatabase(folder)
-  if (running !== null) return { url: running, isOurs: false, end: async () => {} }
-  const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
-  return { url: embedded.connectionString, isOurs: true, end: () => embedded.stop() }
+  if (running !== null) return { url: running, end: async () => {} }
+  const locked = lock()
+  try {
+    const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
+    const end = () => embedded.stop().finally(() => locked.release())
+    return { url: embedded.connectionString, end }
+  } catch (error) {
+    locked.release()
+    throw error
+  }
 }
