@@ -5,7 +5,7 @@ import { copyFile, mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { document } from './document.ts'
-import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server } from './harness.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server, until } from './harness.ts'
 
 setDefaultTimeout(400_000)
 
@@ -136,3 +136,36 @@ test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_c
     expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(false)
   },
 )
+
+test('a restore that was killed while it made its database, or its mark, can be repeated', async () => {
+  const place = await placeFor('made-halves')
+  const data = place.SVC_DATA_DIR!
+  await mkdir(data, { recursive: true })
+  // Before the mark there is only its file under another name.
+  await Bun.write(join(data, 'restore-unfinished.partial'), '')
+  const restoring = Bun.spawn([program, 'server', '--restore'], {
+    env: place,
+    stdin: new TextEncoder().encode(
+      JSON.stringify({ places: [backups], backupId: null, keyFiles: [], acceptLoss: false }),
+    ),
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  const halves = () => readdir(data).then((names) => names.filter((name) => name.startsWith('postgres.new-')))
+  await until('initdb to run', async () => (await halves()).length > 0)
+  restoring.kill('SIGKILL')
+  await restoring.exited
+  expect(await halves()).toHaveLength(1)
+  // A start that was killed while it copied the programs.
+  await mkdir(join(data, 'postgres-programs.new-1'))
+
+  await document(selfHost(['restore', backups, '--json'], place))
+  expect(await document(selfHost(['check', '--json'], place))).toMatchObject({ repositories: 1, disagreements: [] })
+  expect((await readdir(data)).filter((name) => /\.(new-|partial)/.test(name))).toEqual([])
+
+  // Where no restore began, a start may have.
+  const other = await placeFor('of-a-start')
+  await mkdir(join(other.SVC_DATA_DIR!, 'postgres.new-1-ab'), { recursive: true })
+  const { code, stderr } = await selfHost(['restore', backups], other)
+  expect([code, stderr]).toEqual([1, expect.stringContaining('is not empty (it has postgres.new-1-ab)')])
+})

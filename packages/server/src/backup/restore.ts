@@ -70,7 +70,8 @@ export async function restore(
   const folder = lockDataFolder(dataDir, randomUUID)
   try {
     await markRestore(dataDir, manifest.backup_id)
-    for (const name of madeByRestore) await rm(join(dataDir, name), { recursive: true, force: true })
+    for (const name of await readdir(dataDir))
+      if (isMadeByRestore(name)) await rm(join(dataDir, name), { recursive: true, force: true })
     const lost: Manifest['missing'] = []
     for (const part of parts)
       lost.push(...(await restoreRepositories(config, { part, acceptLoss: input.acceptLoss }, onProgress)))
@@ -135,9 +136,13 @@ async function verify({ place, manifest, repositories }: Part, onProgress: OnPro
 const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs']
 const besideData = ['server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
 
+/** Files and folders get their names once they are whole. A kill leaves those before. */
+const finalName = (name: string) => name.replace(/\.(new-[\w-]+|partial)$/, '')
+const isMadeByRestore = (name: string) => madeByRestore.includes(finalName(name))
+
 async function requireEmptyFolder(dataDir: string): Promise<void> {
-  const names = (await readdir(dataDir)).filter((name) => !besideData.includes(name))
-  const foreign = hasRestoreMark(dataDir) ? names.filter((name) => !madeByRestore.includes(name)) : names
+  const names = (await readdir(dataDir)).filter((name) => !besideData.includes(finalName(name)))
+  const foreign = hasRestoreMark(dataDir) ? names.filter((name) => !isMadeByRestore(name)) : names
   if (foreign.length === 0) return
   throw new StartupError(
     `The data folder ${dataDir} is not empty (it has ${foreign[0]}). Set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
