@@ -11,7 +11,7 @@ import { connect, type End } from '../db/move/connect.ts'
 import { requireDataHere } from '../db/move/state.ts'
 import { readRows } from '../db/move/table-stream.ts'
 import { listTables, readSequences } from '../db/move/tables.ts'
-import { openDatabase } from '../db/pool.ts'
+import { onConnection, openDatabase } from '../db/pool.ts'
 import type { Db } from '../db/schema.ts'
 import '../failpoint.ts'
 import { makeLog } from '../log.ts'
@@ -153,8 +153,8 @@ interface Target extends WritablePlace {
 /** Everything but the manifest, which makes it a backup. */
 async function storeAll(source: Source, to: Target): Promise<Manifest> {
   const { client } = source.end
-  const { snapshot, ...facts } = await beginSnapshot(client)
-  const projects = await projectsIn(source.db, snapshot)
+  const facts = await beginSnapshot(client)
+  const projects = await projectsIn(onConnection(client))
   const found = await findRepositories(source, projects)
   const backupId = newBackupId(new Date(facts.created_at))
   const stored = await storeTables(client, backupId, to)
@@ -186,18 +186,21 @@ async function installationOf(client: pg.Client): Promise<string> {
   return first.installation_id
 }
 
-/** From here on the connection sees the database as it is now. */
+/**
+ * From here on the connection sees the database as it is now. It is the only one that does: another would need an exported
+ * snapshot, which PostgreSQL writes to a disk that may be full.
+ */
 async function beginSnapshot(client: pg.Client) {
   await client.query('begin transaction isolation level repeatable read read only')
-  const { rows } = await client.query<{ snapshot: string; installation_id: string; created_at: Date }>(
-    'select pg_export_snapshot() as snapshot, installation_id, clock_timestamp() as created_at from installation',
+  const { rows } = await client.query<{ installation_id: string; created_at: Date }>(
+    'select installation_id, clock_timestamp() as created_at from installation',
   )
   const first = rows[0]!
   const keys = await client.query<{ root_key_id: string; master_key_id: string; wrapped: Buffer }>(
     'select root_key_id, master_key_id, wrapped from root_keys order by position',
   )
   return {
-    ...{ snapshot: first.snapshot, installation_id: first.installation_id },
+    installation_id: first.installation_id,
     created_at: first.created_at.toISOString(),
     migration: await requireKnownTables(client),
     wrapped_keys: keys.rows.map((row) => ({ ...row, wrapped: row.wrapped.toString('base64') })),

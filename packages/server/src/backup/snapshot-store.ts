@@ -1,7 +1,7 @@
 /** Reads of the database as of one snapshot. */
 import { sql } from 'kysely'
 import { listRows } from '../db/rows.ts'
-import type { Db, DbOrTransaction } from '../db/schema.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import { lastValues } from '../projects/replicas/store.ts'
 import { rootsOf } from '../storage/root-queries.ts'
 
@@ -16,33 +16,20 @@ export interface SnapshotProject {
   acknowledged: { ref: string; sha: string | null }[]
 }
 
-/** Every project, those included that were deleted and can be restored. `snapshotId` is that of another connection. */
-export async function projectsIn(db: Db, snapshotId: string): Promise<SnapshotProject[]> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      await sql`set transaction snapshot ${sql.lit(snapshotId)}`.execute(trx)
-      const work = await savedWork(trx)
-      const projects: SnapshotProject[] = []
-      for (const { project_id, slug, deleted_slug, managed, home } of await listRows(
-        trx,
-        'projects',
-        {},
-        'project_id',
-      )) {
-        const receipts = await lastValues(trx, project_id)
-        projects.push({
-          ...{ project_id, slug: deleted_slug ?? slug, managed, home },
-          roots: await rootsOf(trx, project_id),
-          acknowledged: [
-            ...receipts.map(({ ref, new_sha }) => ({ ref, sha: new_sha })),
-            ...(work.get(project_id) ?? []),
-          ],
-        })
-      }
-      return projects
+/** Every project, those included that were deleted and can be restored. */
+export async function projectsIn(snapshot: DbOrTransaction): Promise<SnapshotProject[]> {
+  const work = await savedWork(snapshot)
+  const projects: SnapshotProject[] = []
+  const rows = await listRows(snapshot, 'projects', {}, 'project_id')
+  for (const { project_id, slug, deleted_slug, managed, home } of rows) {
+    const receipts = await lastValues(snapshot, project_id)
+    projects.push({
+      ...{ project_id, slug: deleted_slug ?? slug, managed, home },
+      roots: await rootsOf(snapshot, project_id),
+      acknowledged: [...receipts.map(({ ref, new_sha }) => ({ ref, sha: new_sha })), ...(work.get(project_id) ?? [])],
     })
+  }
+  return projects
 }
 
 /** The ref of each session's unfinished work. */

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
 import { callbackify } from 'node:util'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -105,4 +105,13 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
 /** Throws when the database does not answer. */
 export async function pingDatabase(db: Db): Promise<void> {
   await sql`select 1`.execute(db)
+}
+
+/** The statements of one connection, such as one with a snapshot. */
+export function onConnection(client: pg.Client): Db {
+  const query = (text: string, values: readonly unknown[]) => client.query({ text, values: [...values], types })
+  const connection = { query, release: () => {} } as unknown as PostgresPoolClient
+  return new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool: { options: {}, connect: async () => connection, end: async () => {} } }),
+  })
 }

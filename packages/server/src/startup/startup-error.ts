@@ -2,6 +2,7 @@ import { isCertificateCode } from '@svc/contract/certificates'
 import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
+import { diskFullCode } from '../db/embedded/error.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 import { MovedDatabaseError } from '../db/move/state.ts'
@@ -33,6 +34,8 @@ export function startupLine(
   const where = config === null ? 'the data folder' : config.dataDir
   if (code === 'ENOSPC')
     return `The disk that holds ${where} is full. Free some space and start again; nothing was lost.`
+  if (code === diskFullCode)
+    return `The disk of the database${config?.databaseUrl == null ? ` in ${where}` : ''} is full: ${(error as Error).message}. Free some space and run this again; nothing was lost.`
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
     return `${where} cannot be written: ${(error as Error).message}. Set SVC_DATA_DIR to a folder of your own.`
   if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))

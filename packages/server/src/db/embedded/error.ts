@@ -46,6 +46,9 @@ export function inUse(dir: string, pid: number | null): EmbeddedPostgresError {
   return new EmbeddedPostgresError('in-use', `The data folder ${dir} is in use by ${who}: stop that one first.`)
 }
 
+/** PostgreSQL's. */
+export const diskFullCode = '53100'
+
 function diskFull(dir: string, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'disk-full',

@@ -2,6 +2,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { diskFullCode, EmbeddedPostgresError } from './error.ts'
 
 /**
  * The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds, and in a copy of the
@@ -17,12 +18,22 @@ export async function runningDatabase(folder: string): Promise<string | null> {
   try {
     await client.connect()
     return url
-  } catch {
+  } catch (error) {
+    // PostgreSQL writes a file of caches for a new connection when it lacks one.
+    if ((error as NodeJS.ErrnoException).code === diskFullCode) throw takesNoConnection(folder, error)
     // Nothing listens: the file is stale, or its server is starting or stopping.
     return null
   } finally {
     await client.end().catch(ignoreFailedDisconnect)
   }
+}
+
+function takesNoConnection(folder: string, cause: unknown): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'disk-full',
+    `The disk that holds ${folder} is full, so the database of the running server takes no new connection. Free some space and repeat the command; nothing was lost.`,
+    cause,
+  )
 }
 
 /** The connection failed or served its purpose, so an error on closing it does not matter. */

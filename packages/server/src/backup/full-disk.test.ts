@@ -1,0 +1,64 @@
+/** A backup of a server whose data disk has no byte left, to another disk. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { parseConfig } from '../config.ts'
+import { runningDatabase } from '../db/embedded/running.ts'
+import { fillWithServer } from '../startup/testing-move.ts'
+import { bootServer } from '../startup/testing-server.ts'
+import { backUp } from './back-up.ts'
+
+setDefaultTimeout(120_000)
+
+let dir: string
+let data: string
+let isMounted = false
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-full-'))
+  data = join(dir, 'data')
+  await mkdir(data)
+  isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=150m,mode=700', 'tmpfs', data]).exitCode === 0
+  if (!isMounted) console.log('not run: this user cannot mount a small file system')
+})
+afterAll(async () => {
+  if (isMounted) Bun.spawnSync(['umount', '--lazy', data])
+  await rm(dir, { recursive: true, force: true })
+})
+
+async function fill(): Promise<void> {
+  for (const bytes of [1024 ** 2, 4096])
+    for (;;) {
+      const added = await writeFile(join(data, 'filler'), new Uint8Array(bytes), { flag: 'a' }).catch(() => 'full')
+      if (added === 'full') break
+    }
+}
+
+test('a backup of a server with a full disk is made, or says that the disk is full', async () => {
+  if (!isMounted) return
+  const { token } = await fillWithServer('', dir)
+  const { child } = await bootServer({ dir, databaseUrl: '', token }, () => {})
+  try {
+    const config = parseConfig({
+      ...{ HOME: dir, SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(dir, 'master.key'), SVC_SANDBOX_DRIVER: 'none' },
+    })
+    const backUpTo = (name: string) => backUp(config, { place: join(dir, name), keyFile: null, keep: null }, () => {})
+    const url = await runningDatabase(join(data, 'postgres'))
+    const client = new pg.Client({ connectionString: url! })
+    await client.connect()
+    await fill()
+    expect(await backUpTo('while-full')).toMatchObject({ repositories: 1, missing: [] })
+
+    // A vacuum removes PostgreSQL's file of caches, and the next connection writes it.
+    await client.end()
+    await rm(join(data, 'postgres/base/5/pg_internal.init'), { force: true })
+    await fill()
+    await expect(backUpTo('without-caches')).rejects.toThrow(
+      /^The disk that holds .* is full, so the database of the running server takes no new/,
+    )
+  } finally {
+    child.kill('SIGTERM')
+    await child.exited
+  }
+})
