@@ -29,6 +29,9 @@ export async function changedSettings(
   const kept = (await readSettings(ctx)) ?? {}
   const env = await serverEnvironment(ctx)
   const [next, inFile, ofProcess] = [fingerprints(env), fingerprints(kept), fingerprints(found)]
+  // One that was removed from the file is in no shell.
+  const isOnlyInShell = (name: string) =>
+    next[name] !== inFile[name] || (next[name] === undefined && state?.from_file?.includes(name) !== true)
   const names = [...new Set([...Object.keys(ran), ...Object.keys(next)])].toSorted()
   return names
     .filter((name) => ran[name] !== next[name])
@@ -36,7 +39,7 @@ export async function changedSettings(
       name,
       ...(ran[name] === ofProcess[name] ? { now: shown(name, found[name]) } : {}),
       next: shown(name, env[name]),
-      only_in_shell: next[name] === inFile[name] ? inFile[name] === undefined : true,
+      only_in_shell: isOnlyInShell(name),
     }))
 }
 

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { askServerIn } from './ask-owner-link.ts'
 import { dataDirOf, logOf, serverEnvironment } from './environment.ts'
-import { fingerprints } from './settings.ts'
+import { fingerprints, readSettings } from './settings.ts'
 import { selfHostFile } from './self-host-file.ts'
 import { bornAt, isAlive, isZombie, rememberServer, type ServerState } from './state.ts'
 
@@ -56,12 +56,18 @@ export async function startServer(
     log,
     data_dir: dataDirOf(env),
     started_at: new Date(ctx.io.now()).toISOString(),
-    settings: fingerprints(env),
+    ...(await settingsOf(ctx, env)),
   }
   const held = (await askServerIn(state.data_dir))?.held ?? null
   await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
   return { state, held, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
+}
+
+async function settingsOf(ctx: Context, env: Record<string, string>) {
+  const kept = fingerprints((await readSettings(ctx)) ?? {})
+  const settings = fingerprints(env)
+  return { settings, from_file: Object.keys(settings).filter((name) => settings[name] === kept[name]) }
 }
 
 async function prepareLog(log: string): Promise<number> {

@@ -16,6 +16,8 @@ export interface ServerState {
   data_dir: string
   started_at: string
   settings?: Record<string, string>
+  /** Names of those that came from the settings file. Servers of earlier versions have none. */
+  from_file?: string[]
 }
 
 type Where = Pick<Context, 'configPath' | 'io'>

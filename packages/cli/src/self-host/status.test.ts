@@ -62,6 +62,11 @@ test('self-host status lists settings that differ from those of the running serv
     ])
       expect(stderr).toContain(line)
   }
+  await writeFile(join(config, 'self-host.json'), JSON.stringify({ ...state, from_file: ['SVC_PORT'] }))
+  const { stderr } = await svc(['self-host', 'status'], { env: { ...env, SVC_PORT: null } })
+  // It was removed from the settings file, so nothing is lost with a shell.
+  expect(stderr).toContain('SVC_PORT: another value now, the default after the next start\n')
+  expect(stderr).not.toContain('env set saves a value')
   const shown = (await svc(['self-host', 'status', '--json'], { env: changed })).json()
   expect(shown).toMatchObject({ changed_settings: ['SVC_LLM_MODEL', 'SVC_LLM_UPSTREAM_KEY', 'SVC_PORT'] })
 })
