@@ -92,6 +92,11 @@ function send<P extends GetPath, T = Reply<P>>(
   return call(path, { params, signal, ...how })
 }
 
+/** No response of the service, or one from a proxy in front of it: it may have run the request. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || (error.status > 500 && error.code === 'internal'))
+}
+
 /** One key for each attempt of the user: the service runs it once, however often the request is sent. */
 export function onlyOnce(): { 'Idempotency-Key': string } {
   return { 'Idempotency-Key': crypto.randomUUID() }

@@ -8,11 +8,11 @@ import {
   useQueryClient,
   type UseQueryOptions,
 } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { paths } from '@svc/contract/api'
 import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
 import { Loading, Notice } from '../ui/layout.tsx'
-import { type Answer, api, ApiError, onlyOnce, reply } from '../api.ts'
+import { type Answer, api, ApiError, isUnanswered, onlyOnce, reply } from '../api.ts'
 import { restart } from '../cache/invalidate.ts'
 import { Button, type ButtonKind, Form } from '../ui/form.tsx'
 import { isFetching } from '../cache/query-client.ts'
@@ -75,7 +75,10 @@ type Options<T, Given> = Pick<
   path?: Path<T>
   /** Makes the request from what `mutate` takes. */
   request?: (given: Given) => Request<T> | Promise<Request<T>>
-  /** The service runs each attempt of the user once, however often the request is sent. */
+  /**
+   * The service runs each attempt of the user once, however often the request is sent. A lost answer is requested again, and
+   * so does the user's next try with the same body.
+   */
   once?: boolean
   /**
    * The keys below which everything is refetched. A success waits for the new answers, so that the page changes once. An error
@@ -91,20 +94,45 @@ export function useSend<M extends Method, P extends Route<M>, Given = Body<Opera
   { path: ownPath, request, once = false, refetch = [], ...options }: Options<Operation<M, P>, Given>,
 ) {
   const queries = useQueryClient()
-  return useMutation<Result<Operation<M, P>>, Error, Given>({
+  const [keys] = useState(() => new Map<string, ReturnType<typeof onlyOnce>>())
+  const sending = useMutation<Result<Operation<M, P>>, Error, Given>({
+    ...(once ? { retry: isLost, retryDelay: lostRetryMs } : {}),
     ...options,
     mutationFn: async (given) => {
       const { path, body } = request === undefined ? { path: ownPath, body: given } : await request(given)
-      const header = once ? onlyOnce() : {}
+      const attempt = once ? JSON.stringify([path, body]) : ''
+      const header = once ? keyOf(keys, attempt) : {}
       // The client's own types cannot follow a method and a route that are parameters.
       const send = api[method] as (route: P, init: object) => Promise<Answer<Result<Operation<M, P>>>>
-      return reply(send(route, { params: { path, header }, ...(body === undefined ? {} : { body }) }))
+      const answer = await reply(send(route, { params: { path, header }, ...(body === undefined ? {} : { body }) }))
+      keys.delete(attempt)
+      return answer
     },
     onSettled: (_reply, error) => {
       const refetched = Promise.all(refetch.map((queryKey) => restart(queries, queryKey)))
       return error === null ? refetched : undefined
     },
   })
+  /** The user gave up what failed: the same text is another attempt. */
+  return { ...sending, giveUp: () => keys.clear() }
+}
+
+const lostRetryMs = 1_000
+
+/** Without an answer, or while the service still runs an attempt whose answer was lost. */
+function isLost(count: number, error: Error): boolean {
+  return count < 3 && (isUnanswered(error) || (error instanceof ApiError && error.code === 'idempotency_in_progress'))
+}
+
+/** Failed attempts of one form. */
+const keysMax = 20
+
+/** The key of an attempt until it succeeds. A refusal frees it at the service, so it serves another try of the same. */
+function keyOf(keys: Map<string, ReturnType<typeof onlyOnce>>, attempt: string): ReturnType<typeof onlyOnce> {
+  const key = keys.get(attempt) ?? onlyOnce()
+  keys.set(attempt, key)
+  if (keys.size > keysMax) keys.delete(keys.keys().next().value!)
+  return key
 }
 
 /** A form that sends a request: its fields, why it failed, and its button. */

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { ApiError } from '../../api.ts'
+import { isUnanswered } from '../../api.ts'
 import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
 
@@ -15,7 +15,7 @@ export function Reconnecting() {
       queries.getQueryCache().subscribe((event) => {
         if (event.type !== 'updated') return
         if (event.action.type === 'success') setSince(null)
-        if (event.action.type === 'failed' && isConnectionError(event.action.error))
+        if (event.action.type === 'failed' && isUnanswered(event.action.error))
           setSince((before) => before ?? new Date().toISOString())
       }),
     [queries],
@@ -40,9 +40,4 @@ export function Reconnecting() {
       </Notice>
     </div>
   )
-}
-
-/** No response, or one from a proxy in front of the service. */
-function isConnectionError(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 0 || (error.status > 500 && error.code === 'internal'))
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { isUnanswered } from '../../../api.ts'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useHeldRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
@@ -23,10 +24,13 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
   const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
   const held = useHeldRefusal()
   const refusal = held ?? (body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null)
+  // The service took the comments, but its answer was lost. The same request again gets that answer.
+  const { variables: lost } = sending
+  const isTaken = isUnanswered(sending.error) && comments.length === 0 && lost?.body === body
   const submit = () =>
     refusal === null &&
     !sending.isPending &&
-    sending.mutate({ head_sha: headSha, body, comments, send, draft_ids: pending.map(({ id }) => id) })
+    sending.mutate(isTaken ? lost : { head_sha: headSha, body, comments, send, draft_ids: pending.map(({ id }) => id) })
   return (
     <Card title={`Your review: ${counted}`}>
       <Form className="flex flex-col gap-3 px-4 py-3" onSubmit={submit}>

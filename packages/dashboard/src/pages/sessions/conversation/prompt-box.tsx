@@ -55,7 +55,10 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
           value={text}
           rows={2}
           className="field-sizing-content max-h-[40dvh] min-h-13 w-full resize-none bg-transparent px-3 py-2 outline-none placeholder:text-faint"
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => {
+            if (target.value === '') send.giveUp()
+            setText(target.value)
+          }}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
           }}
