@@ -138,6 +138,25 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'shows a snoozed item again when its time has come, while the page stays open',
+  async () => {
+    await page.route('**/v1/inbox/*', (route) => {
+      if (route.request().method() !== 'PUT') return route.continue()
+      const asked = route.request().postDataJSON() as { version: string }
+      return route.continue({ postData: { ...asked, until: new Date(Date.now() + 3_000).toISOString() } })
+    })
+    await page.getByRole('link', { name: gamma }).focus()
+    await page.keyboard.press('h')
+    await page.getByRole('menuitem', { name: /Tomorrow/ }).click()
+    await row(gamma).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Snoozed 1' }).waitFor()
+    await row(gamma).waitFor()
+    await page.unrouteAll()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'lists its keys, filters by project, and fits every width in both themes without an axe violation',
   async () => {
     await page.keyboard.press('?')

@@ -29,7 +29,7 @@ interface ListProps {
 
 export function InboxList({ view, of, first, onMore }: ListProps) {
   const putting = usePutAway()
-  const items = of.items.filter((item) => view !== 'open' || !putting.isHidden(item))
+  const items = of.items.filter((item) => view !== 'open' || !putting.isHidden(item, of.askedAt))
   const keys = useKeys(view, items, putting)
   const isEmpty = items.length === 0
   return (

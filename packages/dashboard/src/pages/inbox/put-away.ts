@@ -13,10 +13,12 @@ const nameOf = ({ key, version }: InboxItem) => `${key} ${version}`
 const refetch = [['inbox']]
 
 export function usePutAway() {
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  /** When the service had taken each: only an answer requested later tells whether the item is back. */
+  const [hidden, setHidden] = useState<ReadonlyMap<string, number>>(new Map())
   const [last, setLast] = useState<Last | null>(null)
   const put = useSend('PUT', '/v1/inbox/{key}', {
     request: ({ item, until }: Last) => ({ path: { key: item.key }, body: { version: item.version, until } }),
+    onSuccess: (_reply, { item }) => hide(item, performance.now()),
     refetch,
   })
   const restore = useSend('DELETE', '/v1/inbox/{key}', {
@@ -25,13 +27,16 @@ export function usePutAway() {
   })
   // An undo must not overtake what it undoes.
   const sending = useRef<Promise<unknown>>(Promise.resolve())
-  const show = (item: InboxItem) => setHidden((before) => new Set([...before].filter((name) => name !== nameOf(item))))
+  const hide = (item: InboxItem, takenAt: number) =>
+    setHidden((before) => new Map([...before, [nameOf(item), takenAt]]))
+  const show = (item: InboxItem) =>
+    setHidden((before) => new Map([...before].filter(([name]) => name !== nameOf(item))))
   return {
     last,
     error: put.error ?? restore.error,
-    isHidden: (item: InboxItem) => hidden.has(nameOf(item)),
+    isHidden: (item: InboxItem, askedAt: number) => askedAt < (hidden.get(nameOf(item)) ?? 0),
     putAway(item: InboxItem, until: string | null) {
-      setHidden((before) => new Set([...before, nameOf(item)]))
+      hide(item, Infinity)
       setLast({ item, until })
       sending.current = put.mutateAsync({ item, until }).catch(() => show(item))
     },
