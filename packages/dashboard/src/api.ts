@@ -97,6 +97,11 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || (error.status > 500 && error.code === 'internal'))
 }
 
+/** The request had no valid sign-in, or a wrong password. */
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'unauthenticated'
+}
+
 /** One key for each attempt of the user: the service runs it once, however often the request is sent. */
 export function onlyOnce(): { 'Idempotency-Key': string } {
   return { 'Idempotency-Key': crypto.randomUUID() }

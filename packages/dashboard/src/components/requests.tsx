@@ -8,13 +8,16 @@ import {
   useQueryClient,
   type UseQueryOptions,
 } from '@tanstack/react-query'
+import { Link, useLocation } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { paths } from '@svc/contract/api'
 import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
 import { Loading, Notice } from '../ui/layout.tsx'
-import { type Answer, api, ApiError, isUnanswered, onlyOnce, reply } from '../api.ts'
+import { type Answer, api, ApiError, isUnanswered, isUnauthenticated, onlyOnce, reply } from '../api.ts'
 import { restart } from '../cache/invalidate.ts'
-import { Button, type ButtonKind, Form } from '../ui/form.tsx'
+import { me } from '../pages/account/queries.ts'
+import { paths as pages } from '../paths.ts'
+import { Button, buttonClass, type ButtonKind, Form } from '../ui/form.tsx'
 import { isFetching } from '../cache/query-client.ts'
 
 interface Found<T> {
@@ -179,7 +182,32 @@ export function SendForm({
   )
 }
 
+/** The user was signed in when this page loaded, and no longer is. */
+export function useHasSignInEnded(): boolean {
+  const { data, error } = useQuery({ ...me, enabled: false })
+  return data !== undefined && isUnauthenticated(error)
+}
+
+/** In another tab, so that what is written on the page stays. */
+export function SignInAgain() {
+  const { href } = useLocation()
+  return (
+    <Notice
+      title="Your sign-in has ended"
+      action={
+        <Link to={pages.signIn} search={{ next: href }} target="_blank" className={buttonClass()}>
+          Sign in
+        </Link>
+      }
+    >
+      Sign in again in a new tab, then go on here. What you typed stays.
+    </Notice>
+  )
+}
+
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const hasSignInEnded = useHasSignInEnded()
+  if (hasSignInEnded && isUnauthenticated(error)) return <SignInAgain />
   if (error instanceof ApiError && isFetching(error))
     return (
       <Notice tone="neutral" title={fetchProgressText(readFetchProgress(error.detail.progress))}>

@@ -9,6 +9,7 @@ import { Breadcrumbs } from './breadcrumbs.tsx'
 import { Held } from './held.tsx'
 import { Notices } from './notices.tsx'
 import { Reconnecting } from './reconnecting.tsx'
+import { SignInEnded } from './sign-in-ended.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TourNotice } from './tour-notice.tsx'
 
@@ -68,6 +69,7 @@ export function Shell() {
         >
           <div ref={aboveThePage} className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
             <Reconnecting />
+            <SignInEnded />
             <Held />
             <Notices />
             <TourNotice />

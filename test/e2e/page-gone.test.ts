@@ -1,0 +1,53 @@
+/** What a page shows when the sign-in has ended. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { browserPath } from './browser.ts'
+import { makeFirstCommit, until } from './harness.ts'
+import { beginPageStory, type PageStory } from './page-story.ts'
+
+let story: PageStory
+let project: { project_id: string; slug: string }
+const slow = { timeout: 60_000 }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory()
+  project = await story.server.json(['projects', 'create', '--name', 'gone'])
+  await makeFirstCommit(story.server, project.project_id)
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
+
+test.skipIf(!browserPath)(
+  'a page whose sign-in has ended keeps what is typed, and goes on after a sign-in in another tab',
+  async () => {
+    const { page, server } = story
+    const context = page.context()
+    await go('files?path=a.txt&view=edit')
+    const field = page.getByRole('textbox', { name: /^Content of/ })
+    await field.fill('typed before\n', slow)
+    await context.clearCookies({ name: 'svc_session' })
+    await page.getByRole('button', { name: 'Propose change' }).click()
+    const notices = page.getByRole('alert').filter({ hasText: 'Your sign-in has ended' })
+    // Above the page, and at the button.
+    await until('both notices', async () => (await notices.count()) === 2)
+    expect(await page.getByText('This needs a token').count()).toBe(0)
+    expect(await field.inputValue()).toBe('typed before\n')
+
+    const opened = context.waitForEvent('page')
+    await notices.last().getByRole('link', { name: 'Sign in' }).click()
+    const tab = await opened
+    await tab.getByText('Sign in to svc').waitFor(slow)
+    await tab.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.waitForURL(page.url(), slow)
+    await tab.getByRole('textbox', { name: /^Content of/ }).waitFor(slow)
+    await tab.close()
+
+    await page.getByRole('button', { name: 'Propose change' }).click()
+    await page.waitForURL('**/change-requests/1', slow)
+    await page.getByText('typed before', { exact: true }).first().waitFor(slow)
+    await notices.first().waitFor({ ...slow, state: 'detached' })
+  },
+  180_000,
+)
