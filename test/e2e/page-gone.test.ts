@@ -1,8 +1,8 @@
-/** What a page shows when the sign-in has ended. */
+/** What a page shows when its session is deleted elsewhere, when it never existed, and when the sign-in has ended. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { browserPath } from './browser.ts'
 import { makeFirstCommit, until } from './harness.ts'
-import { beginPageStory, type PageStory } from './page-story.ts'
+import { axeViolations, beginPageStory, type PageStory } from './page-story.ts'
 
 let story: PageStory
 let project: { project_id: string; slug: string }
@@ -17,6 +17,46 @@ beforeAll(async () => {
 afterAll(() => story?.end(), 60_000)
 
 const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
+
+/** One heading says what is wrong, and one link leads on. */
+async function expectOnly(title: string, link: string): Promise<void> {
+  const { page } = story
+  const main = page.getByRole('main')
+  await main.getByRole('heading', { name: title, level: 1 }).waitFor(slow)
+  expect(await main.getByText(title).count()).toBe(1)
+  expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  await main.getByRole('link', { name: link }).waitFor()
+}
+
+test.skipIf(!browserPath)(
+  'the page of an unknown change request or session leads to those that exist',
+  async () => {
+    await go('change-requests/99')
+    await expectOnly('This project has no change request #99.', 'See the change requests of this project')
+    for (const page of ['', '/files', '/terminal']) {
+      await go(`sessions/00000000-0000-4000-8000-000000000000${page}`)
+      await expectOnly('There is no such session.', 'See the sessions of this project')
+    }
+  },
+  180_000,
+)
+
+test.skipIf(!browserPath)(
+  'an open page says once that its session was deleted',
+  async () => {
+    const { page, server } = story
+    const inProject = ['--project', project.project_id]
+    const { session_id: id } = await server.json<{ session_id: string }>(['sessions', 'new', '--no-wait', ...inProject])
+    await go(`sessions/${id}`)
+    await page.getByRole('textbox', { name: /^Prompt/ }).fill('Not sent', slow)
+    await server.svc(['sessions', 'rm', id, '--yes', ...inProject])
+    await expectOnly('This session was deleted', 'See the sessions of this project')
+    await page.getByRole('link', { name: 'See the sessions of this project' }).click()
+    await page.waitForURL('**/sessions')
+  },
+  180_000,
+)
 
 test.skipIf(!browserPath)(
   'a page whose sign-in has ended keeps what is typed, and goes on after a sign-in in another tab',

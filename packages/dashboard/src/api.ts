@@ -102,6 +102,10 @@ export function isUnauthenticated(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated'
 }
 
+export function isNotFound(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'not_found'
+}
+
 /** One key for each attempt of the user: the service runs it once, however often the request is sent. */
 export function onlyOnce(): { 'Idempotency-Key': string } {
   return { 'Idempotency-Key': crypto.randomUUID() }

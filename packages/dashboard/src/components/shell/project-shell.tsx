@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet, useLocation } from '@tanstack/react-router'
-import { ApiError } from '../../api.ts'
+import { isNotFound } from '../../api.ts'
 import { paths } from '../../paths.ts'
 import { project } from '../../pages/projects/queries.ts'
 import { useTitle } from '../../ui/title.ts'
+import { NoSuch } from '../no-such.tsx'
 import { QueryResult } from '../requests.tsx'
 import { ProjectEvents } from '../../cache/project-events.tsx'
 import { projectPages } from './rooms.ts'
@@ -24,7 +25,17 @@ export function ProjectShell() {
   const { pathname } = useLocation()
   const here = projectPages.find(({ to }) => pathname === to.replace('$project', name))
   useTitle(here !== undefined && found.data !== undefined ? `${here.label} · ${found.data.name}` : null)
-  if (found.error instanceof ApiError && found.error.code === 'not_found') return <NoProject error={found.error} />
+  if (isNotFound(found.error))
+    return (
+      <NoSuch
+        title={found.error.message}
+        link={
+          <Link to={paths.projects} className="text-accent underline">
+            See your projects
+          </Link>
+        }
+      />
+    )
   return (
     <QueryResult of={found} what="the project">
       {(shown) => (
@@ -34,18 +45,5 @@ export function ProjectShell() {
         </>
       )}
     </QueryResult>
-  )
-}
-
-function NoProject({ error }: { error: ApiError }) {
-  return (
-    <>
-      <h1 className="text-xl font-semibold">{error.message}</h1>
-      <p className="mt-2 text-dim">
-        <Link to={paths.projects} className="text-accent underline">
-          See your projects
-        </Link>
-      </p>
-    </>
   )
 }

@@ -1,9 +1,13 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { isNotFound } from '../../api.ts'
+import { linkClass } from '../../components/links.tsx'
+import { NoSuch } from '../../components/no-such.tsx'
 import { QueryResult } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { paths } from '../../paths.ts'
 import { useStored } from '../../browser/use-stored.ts'
 import { type ChangeRequest, changeRequestAnswer, diff, reviews, type Summary } from './queries.ts'
 import { Loading, TwoPane } from '../../ui/layout.tsx'
@@ -24,7 +28,7 @@ const FilesTab = lazy(loadFilesTab)
 const ConversationTab = lazy(() => import('./conversation/conversation-tab.tsx'))
 
 export function ChangeRequestPage() {
-  const { project_id } = useProject()
+  const { project_id, slug } = useProject()
   const { number } = route.useParams()
   const { tab = 'files', since = null, to = null } = route.useSearch()
   const found = useQuery(changeRequestAnswer(project_id, Number(number)))
@@ -36,6 +40,17 @@ export function ChangeRequestPage() {
   useEffect(() => {
     if (tab === 'files' && cr !== undefined) void queries.prefetchQuery(diff(cr, { since, to, ignoreWhitespace }))
   }, [queries, tab, cr, since, to, ignoreWhitespace])
+  if (isNotFound(found.error))
+    return (
+      <NoSuch
+        title={found.error.message}
+        link={
+          <Link to={paths.changeRequests} params={{ project: slug }} className={linkClass}>
+            See the change requests of this project
+          </Link>
+        }
+      />
+    )
   return (
     <QueryResult of={found} what="the change request">
       {({ cr, summary }) => <Detail key={cr.cr_id} cr={cr} summary={summary} />}

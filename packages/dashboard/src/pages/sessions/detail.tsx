@@ -1,7 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { Read } from '../../components/requests.tsx'
-import { useProject } from '../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../components/status.tsx'
 import { BarHeading } from '../../ui/frame.tsx'
 import { TwoPane } from '../../ui/layout.tsx'
@@ -16,17 +14,15 @@ import { useDraft } from './conversation/use-draft.ts'
 import { useConversation } from './conversation/use-conversation.ts'
 import { useSessionStream } from './conversation/use-session-stream.ts'
 import { SessionPanel } from './panel/panel.tsx'
-import { type Session, session } from './queries.ts'
+import type { Session } from './queries.ts'
+import { ReadSession } from './read-session.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 
 export function SessionPage() {
-  const { project_id } = useProject()
   const { sessionId } = route.useParams()
   return (
-    <Read query={session(project_id, sessionId)} what="the session">
-      {(session) => <LiveSession key={sessionId} initial={session} />}
-    </Read>
+    <ReadSession sessionId={sessionId}>{(session) => <LiveSession key={sessionId} initial={session} />}</ReadSession>
   )
 }
 

@@ -3,14 +3,15 @@ import { getRouteApi } from '@tanstack/react-router'
 import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { SessionLink } from '../../../components/links.tsx'
-import { Failure, Read } from '../../../components/requests.tsx'
+import { Failure } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../../components/status.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Card, Empty, Skeleton } from '../../../ui/layout.tsx'
 import { useTitle } from '../../../ui/title.ts'
 import { useShortcuts } from '../../../ui/use-shortcuts.ts'
-import { type Session, session } from '../queries.ts'
+import type { Session } from '../queries.ts'
+import { ReadSession } from '../read-session.tsx'
 import { Content } from './content.tsx'
 import { filesKey, type Found, sessionFiles } from './queries.ts'
 import { FileTree } from './tree.tsx'
@@ -19,13 +20,8 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/files')
 
 /** The work tree of a session: folders that open one by one, and the file that was chosen. */
 export function SessionFilesPage() {
-  const { project_id: projectId } = useProject()
   const { sessionId } = route.useParams()
-  return (
-    <Read query={session(projectId, sessionId)} what="the session">
-      {(session) => <Files key={sessionId} session={session} />}
-    </Read>
-  )
+  return <ReadSession sessionId={sessionId}>{(session) => <Files key={sessionId} session={session} />}</ReadSession>
 }
 
 function Files({ session }: { session: Session }) {

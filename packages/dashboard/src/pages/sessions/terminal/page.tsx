@@ -1,9 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { Read } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../../components/status.tsx'
-import { session } from '../queries.ts'
+import { ReadSession } from '../read-session.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Empty, Notice } from '../../../ui/layout.tsx'
 import { Shell } from './shell.tsx'
@@ -13,14 +12,14 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal
 
 /** A shell beside the agent, with the same user and work tree. */
 export function TerminalPage() {
-  const { project_id, slug } = useProject()
+  const { slug } = useProject()
   const { sessionId } = route.useParams()
   const [ended, setEnded] = useState<string | null>(null)
   const [opened, setOpened] = useState(1)
   const back = useRef<HTMLAnchorElement>(null)
   return (
-    <Read query={session(project_id, sessionId)} what="the session">
-      {({ name, status, is_busy: isBusy, waiting_for: waitingFor, asleep_since: asleepSince }) => (
+    <ReadSession sessionId={sessionId}>
+      {({ name, status, is_busy: isBusy, waiting_for: waitingFor, asleep_since: asleepSince, project_id }) => (
         <div className="flex h-page min-h-96 flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
@@ -67,6 +66,6 @@ export function TerminalPage() {
           )}
         </div>
       )}
-    </Read>
+    </ReadSession>
   )
 }
