@@ -117,6 +117,35 @@ test.skipIf(!browserPath)(
   },
 )
 
+test.skipIf(!browserPath)('a prompt whose answers are lost comes back, and a second press sends it once', async () => {
+  const { page, server, complaints } = story
+  await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)
+  const field = page.getByRole('textbox', { name: /^Prompt/ })
+  let lost = 0
+  await page.route('**/prompt', async (route) => {
+    await route.fetch()
+    lost += 1
+    await route.abort('connectionreset')
+  })
+  const text = script('echo once only').replace(/^.*/, 'Lost at first.')
+  await field.fill(text, slow)
+  await field.press('Control+Enter')
+  await page.getByText("Can't reach the service.").waitFor(slow)
+  // The request itself and its repetitions by the page.
+  expect([lost, await field.inputValue()]).toEqual([4, text])
+  await page.unroute('**/prompt')
+  await field.press('Control+Enter')
+  const sent = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Lost at first.' })
+  await sent.waitFor(slow)
+  await page.getByRole('list', { name: 'Waiting prompts' }).waitFor({ ...slow, state: 'detached' })
+  const { prompts } = await server.json<{ prompts: { text: string }[] }>([
+    ...['api', `/v1/projects/${project.project_id}/sessions/${sessionId}/prompts`],
+  ])
+  expect(prompts.filter((prompt) => prompt.text === text).length).toBe(1)
+  expect(await field.inputValue()).toBe('')
+  expect(complaints).toEqual([])
+})
+
 test.skipIf(!browserPath)('the agent and the model are chosen for the next prompt on', async () => {
   const { page, server, complaints } = story
   const session = async () =>
