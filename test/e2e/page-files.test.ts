@@ -235,6 +235,100 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a comment that could not be stored stays in its form with the error, and is stored or sent later',
+  async () => {
+    const { page } = story
+    await files()
+    await tree()
+      .getByRole('button', { name: /long\.ts/ })
+      .click()
+    await page.getByText('const changed = 60').first().waitFor(slow)
+    const fail = () =>
+      page.route('**/review-state', (route) =>
+        route.request().method() === 'PATCH' ? route.abort('connectionrefused') : route.continue(),
+      )
+    await fail()
+    const form = page.locator('form').filter({ has: page.getByLabel(/^Comment on line 60/) })
+    await page.keyboard.press('c')
+    await form.getByRole('textbox').fill('Ten minutes of thinking')
+    await page.keyboard.press('Control+Enter')
+    await form.getByRole('alert').getByText("Can't reach the service.").waitFor(slow)
+    expect(await form.getByRole('textbox').inputValue()).toBe('Ten minutes of thinking')
+    expect(await page.getByRole('alert').count()).toBe(1)
+    await page.getByText('Your review: 0 comments').waitFor()
+    await picture('comment-not-stored')
+    await axe()
+
+    // A second comment does not close the first one.
+    for (const key of ['ArrowDown', 'ArrowDown'])
+      await tree()
+        .getByRole('button', { name: /long\.ts/ })
+        .press(key)
+    await page.keyboard.press('c')
+    const second = page.getByLabel(/^Comment on line 6[12] /)
+    await second.fill('Another one')
+    expect(await form.getByRole('textbox').inputValue()).toBe('Ten minutes of thinking')
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.keyboard.press('Control+Enter')
+    await second.waitFor({ state: 'detached' })
+    await form.getByRole('button', { name: 'Add to review' }).click()
+    await page.getByText('Your review: 2 comments').waitFor(slow)
+    await page.reload()
+    await page.getByText('Your review: 2 comments').waitFor(slow)
+
+    // The same for a changed comment.
+    await fail()
+    const first = page
+      .locator('div')
+      .filter({ hasText: /^Pending comment on line 60/ })
+      .last()
+    await first.getByRole('button', { name: 'Edit' }).click()
+    await form.getByRole('textbox').fill('Ten more minutes of thinking')
+    await page.keyboard.press('Control+Enter')
+    await form.getByRole('alert').getByText("Can't reach the service.").waitFor(slow)
+    expect(await form.getByRole('textbox').inputValue()).toBe('Ten more minutes of thinking')
+    await form.getByRole('textbox').press('Escape')
+    await first.getByText('Ten minutes of thinking').waitFor()
+
+    // And for the review as a whole.
+    await page.route('**/reviews', (route) =>
+      route.request().method() === 'POST' ? route.abort('connectionrefused') : route.continue(),
+    )
+    await page.getByLabel('Summary').fill('Nearly.')
+    await page.getByRole('button', { name: 'Save review' }).click()
+    await page.getByRole('alert').getByText("Can't reach the service.").waitFor(slow)
+    expect(await page.getByLabel('Summary').inputValue()).toBe('Nearly.')
+    await page.getByText('Your review: 2 comments').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+
+    // A review sends the comment whose store failed while the review waited, and its form goes.
+    const held = Promise.withResolvers<void>()
+    await page.route('**/review-state', async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue()
+      await held.promise
+      await route.abort('connectionrefused')
+    })
+    await first.getByRole('button', { name: 'Edit' }).click()
+    await form.getByRole('textbox').fill('Sent with the review')
+    await page.keyboard.press('Control+Enter')
+    await first.getByText('Sent with the review').waitFor()
+    await page.getByRole('button', { name: 'Save review' }).click()
+    held.resolve()
+    await page.getByText('Your review: 0 comments').waitFor(slow)
+    await page
+      .getByRole('article', { name: /^Comment by/ })
+      .getByText('Sent with the review')
+      .first()
+      .waitFor(slow)
+    await form.waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Summary').inputValue()).toBe('')
+    await page.unrouteAll({ behavior: 'wait' })
+    expect(story.complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'the diff shows what came since the last visit, after a merge of the base and after a rebase',
   async () => {
     const { page } = story

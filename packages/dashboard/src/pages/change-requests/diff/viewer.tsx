@@ -148,16 +148,7 @@ export function Viewer({
     const moved = moves.notes.get(draft.id)
     if (moved !== undefined) return <MovedLabel of={moved} onShow={onShowMoved} />
     if ('version' in draft) return <div className="m-2 max-w-180">{renderThread(draft.id)}</div>
-    return (
-      <CommentBox
-        key={draft.id}
-        draft={draft}
-        isOpen={draft.id === drafts.openId}
-        onSave={(text) => drafts.save(draft, text)}
-        onRemove={() => drafts.remove(draft)}
-        onEdit={() => drafts.edit(draft)}
-      />
-    )
+    return <CommentBox key={draft.id} draft={draft} drafts={drafts} />
   }
   return (
     <CodeView<Annotation>
@@ -197,12 +188,13 @@ function useItems(
   files: ChangedFile[],
   {
     collapsed,
-    drafts: { drafts, openId },
+    drafts: { drafts, open },
     threads,
   }: { collapsed: (file: ChangedFile) => boolean; drafts: Drafts; threads: readonly PlacedThread[] },
 ): Item[] {
   const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
   return useMemo(() => {
+    const shownForms = open.map(({ draft, error }) => [draft.id, error?.message])
     const ofPath = Map.groupBy([...threads, ...drafts], ({ path }) => path)
     return files
       .filter(({ view }) => view !== null)
@@ -215,7 +207,7 @@ function useItems(
           metadata: { of },
         }))
         const isCollapsed = collapsed(file)
-        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openId])
+        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, shownForms])
         const version = versionOf(`${file.comparison} ${isCollapsed} ${shown}`)
         const before = known.current.get(file)
         if (before?.version === version) return before.item
@@ -230,7 +222,7 @@ function useItems(
         known.current.set(file, { version, item })
         return item
       })
-  }, [files, drafts, openId, threads, collapsed])
+  }, [files, drafts, open, threads, collapsed])
 }
 
 /** The viewer renders an item again when its version changes. */

@@ -1,49 +1,45 @@
 import { suggestionBlock, suggestionOf } from '@svc/contract/schemas/suggestion'
 import { useEffect, useRef, useState } from 'react'
+import { Failure } from '../../../components/requests.tsx'
 import { Button, Form } from '../../../ui/form.tsx'
-import { type DraftComment, quoteMax } from './drafts.ts'
+import { type DraftComment, type Drafts, quoteMax } from './drafts.ts'
 import { CommentText } from './suggestion.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 /** A comment below its line: being edited, or pending until the review is sent. */
-export function CommentBox({
-  draft,
-  isOpen,
-  onSave,
-  onRemove,
-  onEdit,
-}: {
-  draft: DraftComment
-  isOpen: boolean
-  onSave: (text: string) => void
-  onRemove: () => void
-  onEdit: () => void
-}) {
-  const [text, setText] = useState(draft.text)
+export function CommentBox({ draft, drafts }: { draft: DraftComment; drafts: Drafts }) {
+  const open = drafts.open.find((each) => each.draft.id === draft.id)
+  if (open !== undefined) return <CommentForm draft={open.draft} error={open.error} drafts={drafts} />
+  return (
+    <div className="m-2 flex flex-col gap-2 rounded-md border border-accent bg-ground p-3 font-sans text-sm whitespace-normal">
+      <p className="text-xs text-dim">Pending comment on {placeOf(draft)}</p>
+      <CommentText text={draft.text} quote={draft.quote} />
+      <div className="flex gap-2">
+        <Button kind="quiet" onClick={() => drafts.edit(draft)}>
+          Edit
+        </Button>
+        <Button kind="quiet" onClick={() => drafts.remove(draft)}>
+          Delete
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function CommentForm({ draft, error, drafts }: { draft: DraftComment; error: Error | null; drafts: Drafts }) {
+  const [text, setText] = useState(drafts.textOf(draft))
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
-    if (isOpen) field.current?.focus()
-  }, [isOpen])
-  const place = draft.start_line === null ? `line ${draft.line}` : `lines ${draft.start_line} to ${draft.line}`
-  if (!isOpen)
-    return (
-      <div className="m-2 flex flex-col gap-2 rounded-md border border-accent bg-ground p-3 font-sans text-sm whitespace-normal">
-        <p className="text-xs text-dim">Pending comment on {place}</p>
-        <CommentText text={draft.text} quote={draft.quote} />
-        <div className="flex gap-2">
-          <Button kind="quiet" onClick={onEdit}>
-            Edit
-          </Button>
-          <Button kind="quiet" onClick={onRemove}>
-            Delete
-          </Button>
-        </div>
-      </div>
-    )
-  const save = () => text.trim() !== '' && onSave(text.trim())
+    if (drafts.takesFocus(draft)) field.current?.focus()
+  })
+  const type = (next: string) => {
+    setText(next)
+    drafts.type(draft, next)
+  }
+  const save = () => text.trim() !== '' && drafts.save(draft, text.trim())
   const suggest = () => {
     const block = suggestionBlock(draft.quote.split('\n'))
-    setText(text.trim() === '' ? block : `${text.trimEnd()}\n\n${block}`)
+    type(text.trim() === '' ? block : `${text.trimEnd()}\n\n${block}`)
     field.current?.focus()
   }
   return (
@@ -51,16 +47,17 @@ export function CommentBox({
       className="m-2 flex flex-col gap-2 rounded-md border border-line-strong bg-ground p-3 font-sans text-sm whitespace-normal"
       onSubmit={save}
     >
+      {error !== null && <Failure error={error} />}
       <label className="flex flex-col gap-1 text-xs text-dim">
-        Comment on {place} of {visibleName(draft.path)}
+        Comment on {placeOf(draft)} of {visibleName(draft.path)}
         <textarea
           ref={field}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => type(event.target.value)}
           onKeyDown={(event) => {
             event.stopPropagation()
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save()
-            if (event.key === 'Escape') (draft.text === '' ? onRemove : () => onSave(draft.text))()
+            if (event.key === 'Escape') drafts.cancel(draft)
           }}
           className="min-h-20 rounded-md border border-line-strong bg-ground p-2 text-sm text-text"
         />
@@ -72,13 +69,16 @@ export function CommentBox({
         <Button kind="plain" disabledReason={cannotSuggest(draft, text)} onClick={suggest}>
           Suggest a change
         </Button>
-        <Button kind="quiet" onClick={onRemove}>
+        <Button kind="quiet" onClick={() => drafts.remove(draft)}>
           Discard
         </Button>
       </div>
     </Form>
   )
 }
+
+const placeOf = ({ line, start_line }: DraftComment) =>
+  start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`
 
 /** Why the lines cannot be suggested anew, or null. */
 function cannotSuggest(draft: DraftComment, text: string): string | null {

@@ -1,28 +1,90 @@
 import type { SelectedLineRange } from '@pierre/diffs'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { ReviewState } from '../queries.ts'
 import type { Edit } from './review-state.ts'
 
 export type Drafts = ReturnType<typeof useDrafts>
 
-/** Pending comments. At most one of them is being edited, and a new one is stored once it has a text. */
-export function useDrafts({ state, edit }: { state: ReviewState; edit: (edit: Edit) => void }) {
-  const [open, setOpen] = useState<DraftComment | null>(null)
+/** A comment in its form. */
+interface OpenDraft {
+  /** As it is stored. A new one has no text. */
+  draft: DraftComment
+  /** Why the last attempt to store it failed. */
+  error: Error | null
+}
+
+/** Pending comments. A new one is stored once it has a text. A form closes at once and comes back if the text was not stored. */
+export function useDrafts({
+  state,
+  edit,
+  save,
+}: {
+  state: ReviewState
+  edit: (edit: Edit) => void
+  save: (edit: Edit) => Promise<unknown>
+}) {
+  const [open, setOpen] = useState<readonly OpenDraft[]>([])
+  // The text of each form. The form itself leaves the document when it is scrolled away.
+  const typed = useRef(new Map<string, string>())
+  const begun = useRef<string | null>(null)
+  const lastSaved = useRef(new Map<string, string>())
   const stored = state.drafts.map(({ draft_id: id, ...draft }): DraftComment => ({ id, ...draft }))
-  const isNew = open !== null && !stored.some(({ id }) => id === open.id)
+  const isStored = (id: string) => stored.some((draft) => draft.id === id)
+  const added = open.map(({ draft }) => draft).filter(({ id }) => !isStored(id))
+  const textOf = ({ id, text }: DraftComment) => typed.current.get(id) ?? text
+  const close = (id: string) => {
+    typed.current.delete(id)
+    setOpen((before) => before.filter(({ draft }) => draft.id !== id))
+  }
+  /** Closes the forms in which nothing was typed. */
+  const show = (draft: DraftComment) => {
+    begun.current = draft.id
+    setOpen((before) => [
+      ...before.filter(({ draft: each }) => each.id !== draft.id && textOf(each) !== each.text),
+      { draft, error: null },
+    ])
+  }
+  const reopen = (draft: DraftComment, text: string, error: Error) => {
+    // A text that is being typed is newer.
+    if (!typed.current.has(draft.id)) typed.current.set(draft.id, text)
+    setOpen((before) => [...before.filter(({ draft: each }) => each.id !== draft.id), { draft, error }])
+  }
   return {
-    drafts: isNew ? [...stored, open] : stored,
-    openId: open?.id ?? null,
-    begin: (file: ChangedFile, range: SelectedLineRange) => setOpen(draftAt(file, range)),
-    edit: (draft: DraftComment) => setOpen(draft),
-    save({ id, ...draft }: DraftComment, text: string) {
-      edit({ drafts: { [id]: { ...draft, text } } })
-      setOpen(null)
+    drafts: [...stored, ...added.map((draft) => ({ ...draft, text: '' }))],
+    open,
+    textOf,
+    type: ({ id }: DraftComment, text: string) => void typed.current.set(id, text),
+    /** Whether the form was opened by the user just now. */
+    takesFocus({ id }: DraftComment): boolean {
+      if (begun.current !== id) return false
+      begun.current = null
+      return true
     },
+    begin: (file: ChangedFile, range: SelectedLineRange) => show(draftAt(file, range)),
+    edit: show,
+    save(draft: DraftComment, text: string) {
+      const { id, ...place } = draft
+      lastSaved.current.set(id, text)
+      close(id)
+      save({ drafts: { [id]: { ...place, text } } }).catch((error: Error) => {
+        if (lastSaved.current.get(id) === text) reopen(draft, text, error)
+      })
+    },
+    cancel: ({ id }: DraftComment) => close(id),
     remove({ id }: DraftComment) {
-      if (stored.some((draft) => draft.id === id)) edit({ drafts: { [id]: null } })
-      setOpen(null)
+      lastSaved.current.delete(id)
+      // The page shows an error of it above the files, and the comment again.
+      if (isStored(id)) edit({ drafts: { [id]: null } })
+      close(id)
+    },
+    /** These comments were sent. A text that was changed since stays in its form. */
+    sent(comments: readonly { id: string; text: string }[]) {
+      for (const { id, text } of comments) {
+        lastSaved.current.delete(id)
+        const form = open.find(({ draft }) => draft.id === id)
+        if (form !== undefined && textOf(form.draft) === text) close(id)
+      }
     },
   }
 }

@@ -38,10 +38,14 @@ export function useReviewState(cr: ChangeRequest) {
   return {
     state: pending.reduce(edited, found.data ?? none),
     isRead: found.data !== undefined,
-    error: sending.error ?? found.error,
+    // A comment that was not stored has its error in its form.
+    error: (storesComment(sending.variables) ? null : sending.error) ?? found.error,
     edit: sending.mutate,
+    save: sending.mutateAsync,
   }
 }
+
+const storesComment = (edit?: Edit) => Object.values(edit?.drafts ?? {}).some((draft) => draft !== null)
 
 function edited(state: ReviewState, { viewed = {}, drafts = {}, visited, file_order }: Edit): ReviewState {
   const marks = Object.entries({ ...state.viewed, ...viewed }).filter(([, version]) => version !== null)

@@ -18,7 +18,10 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
     path: pathOf(cr),
     scope: reviewScope(cr),
     once: true,
-    onSuccess: () => setBody(''),
+    onSuccess: (_reply, { body: sent, comments: all = [], draft_ids: ids = [] }) => {
+      setBody((now) => (now === sent ? '' : now))
+      drafts.sent(ids.map((id, at) => ({ id, text: all[at]!.text })))
+    },
     refetch: [['project', cr.project_id]],
   })
   const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
