@@ -237,6 +237,31 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a merge while the network is away fails at once and does not run later',
+  async () => {
+    const { page, server } = story
+    const number = await propose('offline', { 'offline.txt': 'o\n' })
+    await show(number)
+    await page.getByText('fast-forwards to').waitFor(slow)
+    await page.context().setOffline(true)
+    await mergeButton().click()
+    const failure = page.getByRole('alert').getByText("Can't reach the service.").first()
+    await failure.waitFor(slow)
+    await picture('offline')
+    const refetched = page.waitForResponse((response) => response.url().includes('/merge-preview') && response.ok())
+    await page.context().setOffline(false)
+    await refetched
+    const { change_request: cr } = await server.json<{ change_request: { status: string } }>([
+      ...['cr', 'show', String(number), '--project', project.project_id],
+    ])
+    expect(cr.status).toBe('open')
+    await mergeButton().click()
+    await page.getByText(/ merged this into main as/).waitFor(slow)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'the merge box shows nothing to merge, missing secrets, and an invalid manifest',
   async () => {
     const { page, server } = story

@@ -146,6 +146,22 @@ test.skipIf(!browserPath)('a prompt whose answers are lost comes back, and a sec
   expect(complaints).toEqual([])
 })
 
+test.skipIf(!browserPath)('a prompt that is sent while the network is away comes back into the field', async () => {
+  const { page } = story
+  const field = page.getByRole('textbox', { name: /^Prompt/ })
+  await field.fill('Written on a train.')
+  await page.context().setOffline(true)
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('alert').getByText("Can't reach the service.").first().waitFor(slow)
+  expect(await field.inputValue()).toBe('Written on a train.')
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'Send' }).click()
+  const prompts = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Written on a train.' })
+  await prompts.waitFor(slow)
+  expect(await prompts.count()).toBe(1)
+  expect(await field.inputValue()).toBe('')
+})
+
 test.skipIf(!browserPath)('the agent and the model are chosen for the next prompt on', async () => {
   const { page, server, complaints } = story
   const session = async () =>

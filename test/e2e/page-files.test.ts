@@ -424,3 +424,52 @@ test.skipIf(!browserPath)(
   },
   120_000,
 )
+
+test.skipIf(!browserPath)(
+  'a page whose code is not loaded says so while the network is away, and loads when it is back',
+  async () => {
+    const { page, complaints } = story
+    await files()
+    await page.getByText('Many files').first().waitFor(slow)
+    await page.evaluate('window.isSamePage = true')
+    const link = (name: string) => page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name })
+    await page.context().setOffline(true)
+    await link('Branches').click()
+    const failure = page.getByRole('alert').filter({ hasText: 'Check your connection, then try again.' })
+    await failure.getByText("Can't reach the service.").waitFor(slow)
+    await link('Sessions').waitFor()
+    await picture('offline')
+    await page.context().setOffline(false)
+    await failure.getByRole('button', { name: 'Try again' }).click()
+    await page
+      .getByRole('list', { name: 'Branches' })
+      .or(page.getByRole('listitem').filter({ hasText: 'work' }))
+      .first()
+      .waitFor(slow)
+    await failure.waitFor({ state: 'detached' })
+    expect(await page.evaluate('window.isSamePage')).toBe(true)
+
+    // The same for a tab. The tabs stay.
+    await files()
+    await page.getByText(/ of 6 files viewed/).waitFor(slow)
+    await page.context().setOffline(true)
+    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await failure.getByText("Can't reach the service.").waitFor(slow)
+    await page.getByRole('tab', { name: 'Files' }).waitFor()
+    await page.context().setOffline(false)
+    await failure.getByRole('button', { name: 'Try again' }).click()
+    await failure.waitFor({ ...slow, state: 'detached' })
+
+    // The server answers without the code: it has a new version, so the page is loaded anew.
+    await page.evaluate('window.isSamePage = true')
+    let isGone = true
+    page.on('request', (request) => request.isNavigationRequest() && (isGone = false))
+    await page.route('**/assets/**', (route) => (isGone ? route.fulfill({ status: 404 }) : route.continue()))
+    await link('Secrets').click()
+    await page.getByRole('heading', { name: 'Secrets' }).first().waitFor(slow)
+    expect(await page.evaluate('window.isSamePage ?? false')).toBe(false)
+    await page.unrouteAll({ behavior: 'wait' })
+    complaints.length = 0
+  },
+  120_000,
+)

@@ -21,6 +21,9 @@ export class ApiError extends Error {
   }
 }
 
+export const unreachable = (hint: string) =>
+  new ApiError(0, { error: "Can't reach the service.", code: 'unreachable', hint })
+
 export const api: ApiClient = createApiClient({
   base: location.origin,
   headers: {},
@@ -29,11 +32,7 @@ export const api: ApiClient = createApiClient({
       return await fetch(request)
     } catch (error) {
       if (request.signal.aborted) throw error
-      throw new ApiError(0, {
-        error: "Can't reach the service.",
-        code: 'unreachable',
-        hint: 'Check that it is running. This page reconnects automatically.',
-      })
+      throw unreachable('Check that it is running. This page reconnects automatically.')
     }
   },
 })

@@ -4,13 +4,12 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent as lazy,
   Outlet,
   redirect,
   type RouteComponent,
 } from '@tanstack/react-router'
 import { ApiError } from './api.ts'
-import { Failure } from './components/requests.tsx'
+import { lazy, PageFailure } from './components/lazy-code.tsx'
 import { ProjectShell } from './components/shell/project-shell.tsx'
 import { Shell } from './components/shell/shell.tsx'
 import { InboxPage } from './pages/inbox/page.tsx'
@@ -278,11 +277,7 @@ export function makeRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     defaultPendingComponent: () => <Loading what="the page" />,
-    defaultErrorComponent: ({ error, reset }) => (
-      <div className="mx-auto max-w-2xl p-6">
-        <Failure error={error} retry={reset} />
-      </div>
-    ),
+    defaultErrorComponent: PageFailure,
     scrollRestoration: true,
   })
 }

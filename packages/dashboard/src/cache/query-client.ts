@@ -26,7 +26,12 @@ export const queries = new QueryClient({
     onError: (error) => void (isHeld(error) && queries.invalidateQueries({ queryKey: ['me'] })),
   }),
   defaultOptions: {
+    // Offline, a request fails at once with its message. It would wait silently, and a merge would run minutes later.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
+      // Off by default in this mode.
+      refetchOnReconnect: true,
       staleTime: 2_000,
       // A refusal is final, but an unavailable server may recover. While the server fetches a repository, the page polls instead.
       retry: (count, error) =>

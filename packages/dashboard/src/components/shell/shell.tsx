@@ -1,6 +1,7 @@
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { Menu } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
+import { lazy } from '../lazy-code.tsx'
 import { paths } from '../../paths.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { isTyped } from '../../ui/keys.ts'
@@ -13,8 +14,8 @@ import { SignInEnded } from './sign-in-ended.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TourNotice } from './tour-notice.tsx'
 
-const Drawer = lazy(() => import('./drawer.tsx'))
-const Palette = lazy(() => import('./palette.tsx'))
+const Drawer = lazy(() => import('./drawer.tsx'), 'default')
+const Palette = lazy(() => import('./palette.tsx'), 'default')
 
 /** Project pages set their own titles. */
 const titles: Readonly<Record<string, string>> = {

@@ -1,8 +1,9 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { CatchBoundary, getRouteApi, Link } from '@tanstack/react-router'
+import { type ReactNode, Suspense, useEffect } from 'react'
 import { isNotFound } from '../../api.ts'
+import { lazy, PageFailure } from '../../components/lazy-code.tsx'
 import { linkClass } from '../../components/links.tsx'
 import { NoSuch } from '../../components/no-such.tsx'
 import { QueryResult } from '../../components/requests.tsx'
@@ -22,10 +23,9 @@ import { LandingPanel } from './merge/panel.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
 /** Larger than the rest of the page. */
-const loadFilesTab = () => import('./files/files-tab.tsx')
-const FilesTab = lazy(loadFilesTab)
+const FilesTab = lazy(() => import('./files/files-tab.tsx'), 'default')
 /** It includes the Markdown parser. */
-const ConversationTab = lazy(() => import('./conversation/conversation-tab.tsx'))
+const ConversationTab = lazy(() => import('./conversation/conversation-tab.tsx'), 'default')
 
 export function ChangeRequestPage() {
   const { project_id, slug } = useProject()
@@ -33,7 +33,7 @@ export function ChangeRequestPage() {
   const { tab = 'files', since = null, to = null } = route.useSearch()
   const found = useQuery(changeRequestAnswer(project_id, Number(number)))
   // Loads the viewer's code and the diff while the change request is still loading.
-  if (tab === 'files') void loadFilesTab()
+  if (tab === 'files') void FilesTab.preload?.()
   const queries = useQueryClient()
   const [ignoreWhitespace] = useStored(...stored)
   const cr = found.data?.cr
@@ -150,7 +150,9 @@ function Panels({ cr }: { cr: ChangeRequest }) {
 function Panel({ value, children }: { value: string; children: ReactNode }) {
   return (
     <Tabs.Panel value={value} className="@container flex flex-col gap-3 px-4 pt-4 pb-6 outline-none md:px-6">
-      {children}
+      <CatchBoundary getResetKey={() => value} errorComponent={PageFailure}>
+        {children}
+      </CatchBoundary>
     </Tabs.Panel>
   )
 }

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Download, Pencil } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Failure } from '../../components/requests.tsx'
 import { paths } from '../../paths.ts'
@@ -14,8 +15,8 @@ import { FileImage, isImage } from './image.tsx'
 import type { FileReply } from './queries.ts'
 import { sizeText } from './size-text.ts'
 
-const Code = lazy(() => import('./code.tsx'))
-const EditFile = lazy(() => import('./edit-file.tsx'))
+const Code = lazy(() => import('./code.tsx'), 'default')
+const EditFile = lazy(() => import('./edit-file.tsx'), 'default')
 
 interface Shown {
   file: FileReply

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { fileIcons } from '../../components/file-icons.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Card, Empty, Rows, rowClass } from '../../ui/layout.tsx'
@@ -8,7 +9,7 @@ import { FileLink } from './bar.tsx'
 import { file, type Tree } from './queries.ts'
 import { sizeText } from './size-text.ts'
 
-const Prose = lazy(() => import('../../components/markdown.tsx').then(({ Prose }) => ({ default: Prose })))
+const Prose = lazy(() => import('../../components/markdown.tsx'), 'Prose')
 
 const linesMax = 1000
 

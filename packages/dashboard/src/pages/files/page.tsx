@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
 import { History, Link2, Search } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { ApiError } from '../../api.ts'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Failure } from '../../components/requests.tsx'
@@ -15,7 +16,7 @@ import { FileContent, type View } from './file.tsx'
 import { Folder } from './folder.tsx'
 import { found, type Found } from './queries.ts'
 
-const FindFile = lazy(() => import('./find-file.tsx'))
+const FindFile = lazy(() => import('./find-file.tsx'), 'default')
 const route = getRouteApi('/shell/projects/$project/files')
 
 export function FilesPage() {

@@ -1,6 +1,7 @@
 /** The sections of the inbox and its keys: `j` and `k` move the focus, `e` and `h` put the item away, `z` undoes. */
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense, useMemo, useRef, useState } from 'react'
+import { Suspense, useMemo, useRef, useState } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { paths } from '../../paths.ts'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { GroupHeading, Notice } from '../../ui/layout.tsx'
@@ -10,7 +11,7 @@ import { type PuttingAway, usePutAway } from './put-away.ts'
 import type { Inbox, InboxGroup, InboxItem, View } from './queries.ts'
 import { InboxRow } from './row.tsx'
 
-const KeysDialog = lazy(() => import('./keys-dialog.tsx'))
+const KeysDialog = lazy(() => import('./keys-dialog.tsx'), 'default')
 
 const groups: [InboxGroup, string][] = [
   ['answer', 'Answer'],

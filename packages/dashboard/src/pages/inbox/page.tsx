@@ -1,7 +1,8 @@
 /** The inbox groups the work of all projects by what it needs from the person, with the next action of each item and its keys. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { InboxEvents } from '../../cache/inbox-events.tsx'
 import { NoModel } from '../../components/no-model.tsx'
 import { Failure } from '../../components/requests.tsx'
@@ -13,7 +14,7 @@ import { type Project, projects } from '../projects/queries.ts'
 import { InboxList } from './list.tsx'
 import { type Inbox, inbox, type View } from './queries.ts'
 
-const FirstVisit = lazy(() => import('./first-visit.tsx'))
+const FirstVisit = lazy(() => import('./first-visit.tsx'), 'default')
 const route = getRouteApi('/shell/')
 
 const titles: Record<View, string> = { open: 'Inbox', snoozed: 'Snoozed', done: 'Done' }

@@ -1,5 +1,6 @@
 /** Opens and closes the pane that shows how a hunk was written. */
-import { lazy, type RefObject, Suspense, useCallback, useRef, useState } from 'react'
+import { type RefObject, Suspense, useCallback, useRef, useState } from 'react'
+import { lazy } from '../../../components/lazy-code.tsx'
 import { History } from 'lucide-react'
 import { Button } from '../../../ui/form.tsx'
 import { labelCommentButtons } from '../diff/expanders.ts'
@@ -10,7 +11,7 @@ import type { Range } from '../files/versions-menu.tsx'
 import type { ChangeRequest, Diff, LineOrigin } from '../queries.ts'
 import type { Hunk, Place } from './story.ts'
 
-const Pane = lazy(() => import('./pane.tsx'))
+const Pane = lazy(() => import('./pane.tsx'), 'default')
 
 export function useOrigins(viewer: RefObject<ViewerHandle | null>, range: Range) {
   const [place, setPlace] = useState<Place | null>(null)

@@ -1,9 +1,10 @@
 import { GitBranch } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazy } from '../../../components/lazy-code.tsx'
 import { Button } from '../../../ui/form.tsx'
 import type { Message, Session } from '../queries.ts'
 
-const BranchDialog = lazy(() => import('./branch-dialog.tsx'))
+const BranchDialog = lazy(() => import('./branch-dialog.tsx'), 'default')
 
 /** At the end of a turn. `isNewest`: it shows at once; the others show under the pointer and to the keyboard. */
 export function BranchFromHere({

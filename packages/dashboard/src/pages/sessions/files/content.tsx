@@ -1,6 +1,7 @@
 /** The file that was chosen: its text, its image, or what is known of it. */
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo } from 'react'
+import { Suspense, useMemo } from 'react'
+import { lazy } from '../../../components/lazy-code.tsx'
 import { Failure } from '../../../components/requests.tsx'
 import { Card, Empty, Skeleton } from '../../../ui/layout.tsx'
 import { visible, visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
@@ -10,7 +11,7 @@ import { sizeText } from '../../files/size-text.ts'
 import type { Session } from '../queries.ts'
 import { type File, type Found, sessionFiles } from './queries.ts'
 
-const Code = lazy(() => import('../../files/code.tsx'))
+const Code = lazy(() => import('../../files/code.tsx'), 'default')
 
 /** `known` are the notes that the page shows already. */
 export function Content({ session, path, known }: { session: Session; path: string; known: readonly string[] }) {

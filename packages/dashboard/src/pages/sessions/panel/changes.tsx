@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazy } from '../../../components/lazy-code.tsx'
 import { Failure } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
@@ -10,7 +11,7 @@ import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Stat } from '../../../ui/stat.tsx'
 import { type Changes, changes, type Session } from '../queries.ts'
 
-const DiffDialog = lazy(() => import('./diff-dialog.tsx'))
+const DiffDialog = lazy(() => import('./diff-dialog.tsx'), 'default')
 
 const shownMax = 12
 

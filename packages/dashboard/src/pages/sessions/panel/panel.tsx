@@ -2,7 +2,8 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type ReactNode, Suspense } from 'react'
+import { lazy } from '../../../components/lazy-code.tsx'
 import { planIn, type PlanItem } from '@svc/contract/schemas/tool-outcome'
 import { Check, Circle, CircleDot, X } from 'lucide-react'
 import { useProject } from '../../../components/shell/project-shell.tsx'
@@ -18,7 +19,7 @@ import { ChangesSection } from './changes.tsx'
 import { panelId } from './place.ts'
 import { TimelineSection } from './timeline.tsx'
 
-const PreviewPane = lazy(() => import('../preview/pane.tsx'))
+const PreviewPane = lazy(() => import('../preview/pane.tsx'), 'default')
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 
 export function SessionPanel({
