@@ -118,6 +118,48 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'gives the palette what is typed from its key on, while its code still loads, and no key to the inbox',
+  async () => {
+    const held = Promise.withResolvers<void>()
+    await page.route(/palette/, async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.reload()
+    await row(alpha).waitFor()
+    await page.mouse.move(0, 0)
+    await page.keyboard.press('j')
+    expect(await focused()).toBe(alpha)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('rename me')
+    held.resolve()
+    const field = page.getByRole('combobox', { name: 'Search or jump to' })
+    await field.and(page.locator(':focus')).waitFor()
+    await page.keyboard.type(' h')
+    expect(await field.inputValue()).toBe('rename me h')
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    expect(await focused()).toBe(alpha)
+    await page.unrouteAll({ behavior: 'wait' })
+    // Escape before the field is there closes it, and the keys are the page's again.
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('e')
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    // No key acts on the inbox behind a dialog.
+    await page.keyboard.press('?')
+    await page.keyboard.press('e')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    await page.keyboard.press('e')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' })
+    await row(alpha).waitFor()
+    expect(await page.getByText(/as done$/).count()).toBe(0)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'snoozes by key until a chosen time, and returns an item from the list of snoozed ones',
   async () => {
     await page.getByRole('link', { name: gamma }).focus()

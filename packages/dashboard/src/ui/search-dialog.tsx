@@ -32,11 +32,11 @@ export function SearchDialog({
   )
 }
 
-export function SearchInput({ label, placeholder }: { label: string; placeholder: string }) {
+export function SearchInput({ label, ...field }: { label: string; placeholder: string; onFocus?: () => void }) {
   return (
     <Autocomplete.Input
       aria-label={label}
-      placeholder={placeholder}
+      {...field}
       className="h-11 flex-none border-b border-line bg-transparent px-4 text-lg outline-none placeholder:text-faint"
     />
   )

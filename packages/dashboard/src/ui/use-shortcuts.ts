@@ -1,11 +1,11 @@
 import { useEffect } from 'react'
-import { isTyped } from './keys.ts'
+import { isCovered, isTyped } from './keys.ts'
 
 /** Single-key shortcuts, except while the user types or a menu or dialog is open. */
 export function useShortcuts(actions: Record<string, () => void>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (isTyped(event) || event.ctrlKey || event.metaKey || event.altKey || isInPopup(event)) return
+      if (isTyped(event) || event.ctrlKey || event.metaKey || event.altKey || isCovered()) return
       const action = actions[event.key]
       if (action === undefined) return
       event.preventDefault()
@@ -14,8 +14,4 @@ export function useShortcuts(actions: Record<string, () => void>): void {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [actions])
-}
-
-function isInPopup({ target }: KeyboardEvent): boolean {
-  return target instanceof Element && target.closest('[role=menu], [role=dialog]') !== null
 }

@@ -32,23 +32,36 @@ interface Group {
   items: Target[]
 }
 
-export default function Palette({ onClose }: { onClose: () => void }) {
+export default function Palette({
+  text,
+  onText,
+  onFocus,
+  close,
+}: {
+  text: string
+  onText: (text: string) => void
+  /** Its field has the focus. */
+  onFocus: () => void
+  close: () => void
+}) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { current, all } = useCurrentProject()
   const groups = useMemo(() => groupsOf(queries, current, all), [queries, current, all])
   const go = ({ to, params = {} }: Target) => {
-    onClose()
+    close()
     void navigate({ to, params })
   }
   return (
-    <SearchDialog label="Search or jump to" onClose={onClose}>
+    <SearchDialog label="Search or jump to" onClose={close}>
       <SearchRoot
         {...searchOptions}
         items={groups}
+        value={text}
+        onValueChange={(next, { reason }) => reason !== 'item-press' && onText(next)}
         itemToStringValue={({ label, where }: Target) => `${label} ${where}`}
       >
-        <SearchInput label="Search or jump to" placeholder="Search or jump to…" />
+        <SearchInput label="Search or jump to" placeholder="Search or jump to…" onFocus={onFocus} />
         <Autocomplete.Empty>
           <p className="p-4 text-sm text-dim">Nothing found.</p>
         </Autocomplete.Empty>

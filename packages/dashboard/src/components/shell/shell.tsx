@@ -4,7 +4,7 @@ import { Suspense, useEffect, useState } from 'react'
 import { lazy } from '../lazy-code.tsx'
 import { paths } from '../../paths.ts'
 import { Frame } from '../../ui/frame.tsx'
-import { isTyped } from '../../ui/keys.ts'
+import { Opening } from '../../ui/opening.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { Breadcrumbs } from './breadcrumbs.tsx'
 import { Held } from './held.tsx'
@@ -13,6 +13,7 @@ import { Reconnecting } from './reconnecting.tsx'
 import { SignInEnded } from './sign-in-ended.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TourNotice } from './tour-notice.tsx'
+import { usePalette } from './use-palette.ts'
 
 const Drawer = lazy(() => import('./drawer.tsx'), 'default')
 const Palette = lazy(() => import('./palette.tsx'), 'default')
@@ -34,17 +35,17 @@ const titles: Readonly<Record<string, string>> = {
 export function Shell() {
   const { pathname } = useLocation()
   useTitle(titles[pathname] ?? null)
-  const [isSearching, setSearching] = useState(false)
+  const palette = usePalette()
+  const { close: closePalette } = palette
   const [isMenuOpen, setMenuOpen] = useState(false)
   // Both close when the user went to another page.
   useEffect(() => {
-    setSearching(false)
+    closePalette()
     setMenuOpen(false)
-  }, [pathname])
-  usePaletteKey(() => setSearching(true))
+  }, [pathname, closePalette])
   const search = () => {
     setMenuOpen(false)
-    setSearching(true)
+    palette.open()
   }
   return (
     <div className="md:grid md:grid-cols-[var(--spacing-sidebar)_minmax(0,1fr)]">
@@ -80,9 +81,9 @@ export function Shell() {
           </div>
         </Frame>
       </main>
-      <Suspense>
+      <Suspense fallback={<Opening />}>
         {isMenuOpen && <Drawer onClose={() => setMenuOpen(false)} onSearch={search} />}
-        {isSearching && <Palette onClose={() => setSearching(false)} />}
+        {palette.text !== null && <Palette {...palette} text={palette.text} />}
       </Suspense>
     </div>
   )
@@ -109,19 +110,4 @@ function MenuButton({ onClick }: { onClick: () => void }) {
       <Menu aria-hidden className="size-4.5" />
     </button>
   )
-}
-
-/** Ctrl+K or Cmd+K anywhere, and `/` outside a field. */
-function usePaletteKey(open: () => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k'
-      const isSlash = event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyped(event)
-      if (!isCommand && !isSlash) return
-      event.preventDefault()
-      open()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  })
 }

@@ -10,6 +10,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { Card, Page, Skeleton } from '../../ui/layout.tsx'
+import { Opening } from '../../ui/opening.tsx'
 import { useShortcuts } from '../../ui/use-shortcuts.ts'
 import { PathCrumbs, RefPicker } from './bar.tsx'
 import { FileContent, type View } from './file.tsx'
@@ -64,7 +65,7 @@ export function FilesPage() {
         <Content result={result} at={at} path={path} view={view} />
       </div>
       {isFinding && (
-        <Suspense>
+        <Suspense fallback={<Opening />}>
           <FindFile at={at} onClose={() => setFinding(false)} />
         </Suspense>
       )}

@@ -5,6 +5,7 @@ import { lazy } from '../../components/lazy-code.tsx'
 import { paths } from '../../paths.ts'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { GroupHeading, Notice } from '../../ui/layout.tsx'
+import { Opening } from '../../ui/opening.tsx'
 import { useShortcuts } from '../../ui/use-shortcuts.ts'
 import type { Project } from '../projects/queries.ts'
 import { type PuttingAway, usePutAway } from './put-away.ts'
@@ -63,7 +64,7 @@ export function InboxList({ view, of, first, onMore }: ListProps) {
         )
       })}
       <Undo putting={putting} />
-      <Suspense>{keys.isHelpOpen && <KeysDialog onClose={keys.closeHelp} />}</Suspense>
+      <Suspense fallback={<Opening />}>{keys.isHelpOpen && <KeysDialog onClose={keys.closeHelp} />}</Suspense>
     </div>
   )
 }

@@ -22,10 +22,11 @@ import { writtenByProgram } from '@svc/contract/schemas/generated-files'
 import { type Range, VersionsMenu } from './versions-menu.tsx'
 import { SendReview } from '../review/send-review.tsx'
 import { AllChanges, SinceLabel } from './since-label.tsx'
-import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
+import { ShortcutsDialog } from './shortcuts.tsx'
 import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
 import { useReadingOrder } from './reading-order.ts'
 import { FileTree } from './tree.tsx'
+import { useShortcuts } from '../../../ui/use-shortcuts.ts'
 import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
 interface Compare {

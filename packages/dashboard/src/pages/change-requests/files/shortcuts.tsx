@@ -1,5 +1,3 @@
-import { useEffect } from 'react'
-import { isTyped } from '../../../ui/keys.ts'
 import { KeysDialog } from '../../../ui/keys-dialog.tsx'
 
 const keys: [string, string][] = [
@@ -15,21 +13,6 @@ const keys: [string, string][] = [
   ['w', 'Show or hide whitespace changes'],
   ['?', 'Show keyboard shortcuts'],
 ]
-
-/** Single-key shortcuts, except while the user types. */
-export function useShortcuts(actions: Record<string, () => void>): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (isTyped(event) || event.ctrlKey || event.metaKey || event.altKey) return
-      const action = actions[event.key]
-      if (action === undefined) return
-      event.preventDefault()
-      action()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [actions])
-}
 
 export function ShortcutsDialog(shown: { open: boolean; onOpenChange: (open: boolean) => void }) {
   return <KeysDialog keys={keys} {...shown} />

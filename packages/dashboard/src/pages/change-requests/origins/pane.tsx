@@ -47,6 +47,7 @@ export default function OriginsPane({
   return createPortal(
     <section
       role="dialog"
+      aria-modal={false}
       aria-labelledby={titleId}
       className="fixed inset-x-0 bottom-0 z-30 flex max-h-[70dvh] flex-col rounded-t-lg border-t border-line bg-panel shadow-float lg:inset-x-auto lg:top-bar lg:right-0 lg:max-h-none lg:w-(--spacing-aside) lg:rounded-none lg:border-t-0 lg:border-l lg:shadow-none"
     >

@@ -2,6 +2,7 @@ import { GitBranch } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import { lazy } from '../../../components/lazy-code.tsx'
 import { Button } from '../../../ui/form.tsx'
+import { Opening } from '../../../ui/opening.tsx'
 import type { Message, Session } from '../queries.ts'
 
 const BranchDialog = lazy(() => import('./branch-dialog.tsx'), 'default')
@@ -29,7 +30,7 @@ export function BranchFromHere({
         <GitBranch aria-hidden className="size-3.5" />
         Branch from here
       </Button>
-      <Suspense>
+      <Suspense fallback={<Opening />}>
         {isOpen && <BranchDialog session={session} messageId={message.message_id} onClose={() => setOpen(false)} />}
       </Suspense>
     </div>

@@ -4,7 +4,7 @@ import type { Question } from '@svc/contract/routes/questions'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
-import { isTyped } from '../../../ui/keys.ts'
+import { isCovered, isTyped } from '../../../ui/keys.ts'
 import { pathOf, type Session } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
@@ -116,9 +116,7 @@ function useAnswerKey(isOn: boolean, press: () => void): void {
     if (!isOn) return undefined
     const onKey = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey, repeat } = event
-      if (key !== answerKey || ctrlKey || metaKey || altKey || repeat || isTyped(event)) return
-      // A dialog above the question takes the keys.
-      if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
+      if (key !== answerKey || ctrlKey || metaKey || altKey || repeat || isTyped(event) || isCovered()) return
       event.preventDefault()
       latest.current()
     }

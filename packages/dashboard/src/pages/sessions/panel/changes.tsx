@@ -8,6 +8,7 @@ import { paths } from '../../../paths.ts'
 import { Button, buttonClass } from '../../../ui/form.tsx'
 import { PanelSection } from '../../../ui/layout.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { Opening } from '../../../ui/opening.tsx'
 import { Stat } from '../../../ui/stat.tsx'
 import { type Changes, changes, type Session } from '../queries.ts'
 
@@ -71,7 +72,9 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
           Browse files
         </Link>
       </div>
-      <Suspense>{isOpen && <DiffDialog session={session} onClose={() => setOpen(false)} />}</Suspense>
+      <Suspense fallback={<Opening />}>
+        {isOpen && <DiffDialog session={session} onClose={() => setOpen(false)} />}
+      </Suspense>
     </PanelSection>
   )
 }
