@@ -160,6 +160,31 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'outlines the whole selected row once, and its buttons replace the name of its action',
+  async () => {
+    await page.getByRole('link', { name: alpha }).focus()
+    await page.mouse.move(0, 0)
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(alpha)
+    const outlines = await page.evaluate(() => {
+      const accent = getComputedStyle(document.documentElement).getPropertyValue('--color-accent')
+      const probe = document.body.appendChild(document.createElement('i'))
+      probe.style.color = accent
+      const { color } = getComputedStyle(probe)
+      probe.remove()
+      const link = document.activeElement!
+      const around = getComputedStyle(link, '::after')
+      return [getComputedStyle(link).outlineStyle, around.outlineStyle, around.outlineColor === color]
+    })
+    expect(outlines).toEqual(['none', 'solid', true])
+    await row(alpha).getByText('Review', { exact: true }).waitFor({ state: 'hidden' })
+    await row(gamma).getByText('Review', { exact: true }).waitFor()
+  },
+  60_000,
+)
+
+test.skipIf(!browserPath)(
   'snoozes by key until a chosen time, and returns an item from the list of snoozed ones',
   async () => {
     await page.getByRole('link', { name: gamma }).focus()

@@ -76,7 +76,8 @@ export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps
         <span className="min-w-20 md:text-right">
           <Time at={item.updated_at} />
         </span>
-        <span className="w-20 text-dim max-md:hidden">{action}</span>
+        {/* The buttons take its place. */}
+        <span className="w-20 text-dim group-focus-within:invisible group-hover:invisible max-md:hidden">{action}</span>
       </div>
       <div className="relative z-10 flex gap-1 max-md:col-start-2 max-md:row-start-2 md:absolute md:right-4 md:bg-selected md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100">
         {on.onRestore === null ? (
@@ -138,7 +139,7 @@ const shortTime = (iso: string) =>
 function ItemLink({ item, ref, children }: { item: InboxItem; ref: Ref<HTMLAnchorElement>; children: ReactNode }) {
   const { project, number, session, task } = item
   // The link covers the row, so that it is one large target, and its title is the one that a pointer finds.
-  const className = `font-semibold text-text max-md:line-clamp-2 md:truncate after:absolute after:inset-0 focus-visible:after:outline-2 ${task === null ? '' : 'md:max-w-[70%] md:flex-none'}`
+  const className = `font-semibold text-text max-md:line-clamp-2 md:truncate after:absolute after:inset-0 after:-outline-offset-2 after:outline-accent focus-visible:outline-none focus-visible:after:outline-2 ${task === null ? '' : 'md:max-w-[70%] md:flex-none'}`
   const title = [item.title, task, item.why].filter((text) => text !== null).join('\n')
   const rest = { ref, className, title }
   if (number !== null)
