@@ -5,7 +5,7 @@ export function Avatar({ name, of = 'person' }: { name: string; of?: 'person' | 
     <span
       aria-hidden
       title={name}
-      className={`inline-grid size-5 flex-none place-items-center text-[0.625rem]/none font-semibold ${look}`}
+      className={`inline-grid size-5 flex-none place-items-center text-[0.5625rem]/none font-semibold tracking-tighter whitespace-nowrap ${look}`}
     >
       {initials(name)}
     </span>
