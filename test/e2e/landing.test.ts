@@ -99,6 +99,12 @@ test.skipIf(!browserPath)(
     await confirm.waitFor(slow)
     await page.unrouteAll({ behavior: 'wait' })
     expect(await boxOf()).toEqual(before)
+    // The checklist has the whole sentence, and leads to its checkbox.
+    const lead = page.getByRole('list', { name: 'Checklist' }).getByRole('button', { name: /STRIPE_KEY goes to/ })
+    expect(await lead.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+    await lead.click()
+    await confirm.and(page.locator(':focus')).waitFor()
+    expect(await confirm.isChecked()).toBe(false)
     expect(await mergeButton().getAttribute('title')).toBe('1 effect needs your confirmation')
     await look('landing-effects')
     await page.setViewportSize({ width: 1440, height: 900 })

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { type ChangeRequest, type Checks, type Effects, type Review, reviews } from '../queries.ts'
 import { tookText } from './checks.tsx'
+import { focusConfirm } from './effect-rows.tsx'
 import { filesConflict, isInvalid, type Landing } from './landing.ts'
 import { previewErrorReason } from './merge-notices.tsx'
 
@@ -10,7 +11,8 @@ type Look = 'good' | 'warn' | 'bad' | 'wait' | 'none'
 interface Item {
   look: Look
   title: string
-  detail: string
+  /** Or the effects that a person confirms, each in full. */
+  detail: string | Landing['confirms']
 }
 
 const looks: Record<Look, { sign: string; tone: string; word: string }> = {
@@ -21,7 +23,7 @@ const looks: Record<Look, { sign: string; tone: string; word: string }> = {
   none: { sign: '–', tone: 'bg-hover text-dim', word: 'Not needed' },
 }
 
-/** Four lines of the same height, whatever is known, so that the button below them never moves. */
+/** Four lines that keep their height, whatever is known, so that the button below them does not move. */
 export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
   const found = useQuery(reviews(cr))
   const items = [
@@ -33,7 +35,7 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
   return (
     <ul aria-label="Checklist" aria-busy={!landing.isSettled} className="flex flex-col gap-2">
       {items.map(({ look, title, detail }, at) => (
-        <li key={at} className="flex h-10 gap-2.5">
+        <li key={at} className="flex h-10 gap-2.5 last:h-auto last:min-h-17">
           <span
             aria-hidden
             className={`mt-0.5 inline-grid size-4 flex-none place-items-center rounded-full text-[0.625rem]/none font-bold ${looks[look].tone}`}
@@ -45,9 +47,13 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
               <span className="sr-only">{looks[look].word}: </span>
               {title}
             </p>
-            <p className="truncate text-xs text-faint" title={detail}>
-              {detail}
-            </p>
+            {typeof detail === 'string' ? (
+              <p className="line-clamp-1 text-xs text-faint in-[li:last-child]:line-clamp-3" title={detail}>
+                {detail}
+              </p>
+            ) : (
+              detail.map(({ text }) => <ConfirmLink key={text} text={text} />)
+            )}
           </div>
         </li>
       ))}
@@ -55,7 +61,20 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
   )
 }
 
-const item = (look: Look, title: string, detail = ''): Item => ({ look, title, detail })
+/** Leads to the checkbox further down. */
+function ConfirmLink({ text }: { text: string }) {
+  return (
+    <button
+      type="button"
+      className="block text-left text-xs text-faint underline decoration-line-strong hover:text-text"
+      onClick={() => focusConfirm(text)}
+    >
+      {text}
+    </button>
+  )
+}
+
+const item = (look: Look, title: string, detail: Item['detail'] = ''): Item => ({ look, title, detail })
 
 function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
   if (stale !== null) return item('warn', 'Mergeability is unknown', sentence(previewErrorReason(stale.error)))
@@ -114,13 +133,12 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
   if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
   if (isInvalid(found)) return item('warn', 'svc.toml is invalid in this change', 'Its invalid entries have no effect')
   const open = confirms.filter(({ isTicked }) => !isTicked)
-  if (open.length > 0)
-    return item('warn', `${countOf(open.length, 'effect')} to confirm`, open.map(({ text }) => text).join(' '))
+  // All of them, so that a checkbox does not move when it is ticked.
+  if (open.length > 0) return item('warn', `${countOf(open.length, 'effect')} to confirm`, confirms)
   const missing = found.secrets_missing
   if (missing.length > 0)
     return item('warn', `${countOf(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
-  if (confirms.length > 0)
-    return item('good', `${countOf(confirms.length, 'effect')} confirmed`, confirms.map(({ text }) => text).join(' '))
+  if (confirms.length > 0) return item('good', `${countOf(confirms.length, 'effect')} confirmed`, confirms)
   return found.words.length === 0
     ? item('none', 'No effects', 'Only code changes')
     : item('good', countOf(found.words.length, 'effect'), found.words.join(' '))

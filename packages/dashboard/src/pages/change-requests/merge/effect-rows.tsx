@@ -90,7 +90,8 @@ function Confirm({ text, landing }: { text: string; landing: Landing }) {
     <label className="mt-1 flex items-start gap-2 text-sm">
       <input
         type="checkbox"
-        className="mt-0.75 size-3.5 flex-none accent-accent-fill"
+        data-confirms={text}
+        className="mt-0.75 size-3.5 flex-none accent-accent-fill outline-offset-2 outline-accent focus:outline-2"
         checked={found.isTicked}
         onChange={({ target }) => landing.tick(text, target.checked)}
       />
@@ -99,6 +100,10 @@ function Confirm({ text, landing }: { text: string; landing: Landing }) {
       </span>
     </label>
   )
+}
+
+export function focusConfirm(text: string): void {
+  document.querySelector<HTMLElement>(`input[data-confirms="${CSS.escape(text)}"]`)?.focus()
 }
 
 /** A secret that the merge needs, to set in place. */
