@@ -80,8 +80,9 @@ test.skipIf(!browserPath)(
     const { page } = story
     const number = await propose('forward', { 'c.txt': 'c\n' })
     const held = Promise.withResolvers<void>()
+    const effects = Promise.withResolvers<void>()
     await page.route('**/merge-preview*', async (route) => {
-      await held.promise
+      await (route.request().url().includes('effects') ? effects : held).promise
       await route.continue()
     })
     await show(number)
@@ -89,6 +90,11 @@ test.skipIf(!browserPath)(
     await picture('checking')
     held.resolve()
     await page.getByText('fast-forwards to').waitFor(slow)
+    // Effects that need confirmation can still be in the way.
+    await page.getByRole('heading', { name: 'Checking…' }).waitFor()
+    await badge('checking')
+    expect(await page.locator('header p').getByText('ready', { exact: true }).count()).toBe(0)
+    effects.resolve()
     await page.unrouteAll({ behavior: 'wait' })
     expect(await page.getByRole('button', { name: 'Edit message' }).count()).toBe(0)
     await badge('ready')

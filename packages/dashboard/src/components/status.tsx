@@ -6,7 +6,7 @@ import { Badge, type Tone } from '../ui/text.tsx'
 const landing: Record<StateNow, [word: string, tone: Tone]> = {
   ready: ['ready', 'good'],
   empty: ['nothing to merge', 'neutral'],
-  checking: ['checking', 'accent'],
+  checking: ['checking', 'neutral'],
   unreachable: ['unreachable', 'warn'],
   failing: ['checks failed', 'bad'],
   conflicts: ['conflicts', 'bad'],

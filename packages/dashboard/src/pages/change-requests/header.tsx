@@ -43,7 +43,10 @@ export function Header({
         )}
       </div>
       <p className="flex min-h-5 flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
-        <LandingBadge cr={cr} state={state} />
+        {/* Wide enough for `not ready`, so that what is beside it stays while the page loads. */}
+        <span className="min-w-20">
+          <LandingBadge cr={cr} state={state} />
+        </span>
         <Session cr={cr} summary={summary} />
         <span>
           <code

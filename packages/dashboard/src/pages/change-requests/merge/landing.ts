@@ -116,11 +116,14 @@ export type StateNow = LandingState | 'blocked'
 export function stateNow({ preview, stale, checks, refusal }: Landing, known: LandingState | null): StateNow | null {
   if (stale !== null)
     return isUnreachable(stale.error) ? 'unreachable' : isFetching(stale.error) ? 'checking' : 'blocked'
-  if (preview === undefined) return known
+  // While an answer is missing that can change it, nothing says that it is ready.
+  const meanwhile = known === 'ready' ? 'checking' : known
+  if (preview === undefined) return meanwhile
   if (!preview.can_merge) return 'conflicts'
   if (preview.is_up_to_date) return 'empty'
-  if (checks === undefined) return known ?? 'checking'
+  if (checks === undefined) return meanwhile ?? 'checking'
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'
-  return refusal === null || refusal.isWaiting ? 'ready' : 'blocked'
+  if (refusal === null) return 'ready'
+  return refusal.isWaiting ? (meanwhile ?? 'checking') : 'blocked'
 }
