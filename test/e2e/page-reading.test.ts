@@ -150,6 +150,10 @@ test.skipIf(!browserPath)(
     const { page } = story
     await page.setViewportSize({ width: 1440, height: 900 })
     await files()
+    // A file of the root that follows a folder does not look as if it were inside.
+    const rows = tree().getByRole('listitem')
+    await rows.filter({ hasText: 'logo.png' }).getByText('Repository root').waitFor(slow)
+    expect(await tree().getByText('Repository root').count()).toBe(1)
     const kept = page.waitForResponse((response) => response.request().method() === 'PATCH' && response.ok())
     await tree().getByLabel('Order').selectOption('Read this first')
     await kept

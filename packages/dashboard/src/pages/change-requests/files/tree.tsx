@@ -154,7 +154,7 @@ function TreeRow({
     <>
       {beginsFolder && (
         <p className="truncate pt-1.5 pb-0.5 text-xs text-dim" title={visibleName(folder)}>
-          {visibleName(folder)}
+          {folder === '' ? 'Repository root' : visibleName(folder)}
         </p>
       )}
       <button
@@ -186,7 +186,7 @@ function TreeRow({
 
 function beginsFolder(files: ChangedFile[], index: number): boolean {
   const folder = folderOf(files[index]!.path)
-  return folder !== '' && (index === 0 || folderOf(files[index - 1]!.path) !== folder)
+  return folder !== (index === 0 ? '' : folderOf(files[index - 1]!.path))
 }
 
 function folderOf(path: string): string {
