@@ -9,7 +9,7 @@ import { until } from '../testing-until.ts'
 import { createOwnedDatabase, fillWithServer, type OwnedDatabase, runMove } from './testing-move.ts'
 import { bootServer } from './testing-server.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
 const client = join(import.meta.dir, '../../../svc/src/main.ts')
@@ -44,7 +44,7 @@ async function runProgram(flag: string, env: Record<string, string> = {}) {
       stderr: 'pipe',
       env: { ...settings(), ...env },
       // One that does not end is a failure of its test.
-      timeout: 30_000,
+      timeout: 120_000,
     },
   )
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
