@@ -26,6 +26,7 @@ const rules: [RegExp, Rule][] = [
   [/^event loop lag$/, flat(0.5, 250)],
   [/^rows of session_messages$/, kept('a prompt and its answer, until the session is deleted', commits, 2.2)],
   [/^rows of session_prompts$/, kept('the prompt, until the session is deleted', commits, 1.1)],
+  [/^rows of turn_snapshots$/, kept('the work after a turn, until the session is deleted', commits, 1.1)],
   [
     /^rows of change_request(s|_facts|_heads|_trees)$/,
     kept('change requests, until the project is deleted', requests, 1.2),
