@@ -74,6 +74,13 @@ afterAll(() => story?.end(), 60_000)
 const files = (search = '') =>
   story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/1?tab=files${search}`)
 const tree = () => story.page.getByRole('navigation', { name: 'Changed files' })
+async function showLong(): Promise<void> {
+  await files()
+  await tree()
+    .getByRole('button', { name: /long\.ts/ })
+    .click()
+  await story.page.getByText('const changed = 60').first().waitFor(slow)
+}
 const picture = (name: string) => story.page.screenshot({ path: join(pictures, `files-${name}-1280.png`) })
 
 async function axe(): Promise<void> {
@@ -150,11 +157,7 @@ test.skipIf(!browserPath)(
   'the keyboard expands lines around a change, and a comment on one of them keeps its position',
   async () => {
     const { page } = story
-    await files()
-    await tree()
-      .getByRole('button', { name: /long\.ts/ })
-      .click()
-    await page.getByText('const changed = 60').first().waitFor(slow)
+    await showLong()
     expect(await page.getByText('const line40 = 40').count()).toBe(0)
     const above = page.getByRole('button', { name: 'Show 20 more lines above the change below, src/long.ts' }).first()
     await above.focus()
@@ -208,11 +211,7 @@ test.skipIf(!browserPath)(
   'a comment starts at the first changed line or at the line that the arrow keys chose, and the tree leads to images',
   async () => {
     const { page } = story
-    await files()
-    await tree()
-      .getByRole('button', { name: /long\.ts/ })
-      .click()
-    await page.getByText('const changed = 60').first().waitFor(slow)
+    await showLong()
     await page.keyboard.press('c')
     await page.getByLabel('Comment on line 60 of src/long.ts').waitFor()
     await page.keyboard.press('Escape')
@@ -238,11 +237,7 @@ test.skipIf(!browserPath)(
   'a comment that could not be stored stays in its form with the error, and is stored or sent later',
   async () => {
     const { page } = story
-    await files()
-    await tree()
-      .getByRole('button', { name: /long\.ts/ })
-      .click()
-    await page.getByText('const changed = 60').first().waitFor(slow)
+    await showLong()
     const fail = () =>
       page.route('**/review-state', (route) =>
         route.request().method() === 'PATCH' ? route.abort('connectionrefused') : route.continue(),

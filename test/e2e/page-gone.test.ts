@@ -1,4 +1,4 @@
-/** What a page shows when its session is deleted elsewhere, when it never existed, and when the sign-in has ended. */
+/** A page leads on when its session was deleted elsewhere or never existed, and when the sign-in has ended. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { browserPath } from './browser.ts'
 import { makeFirstCommit, until } from './harness.ts'

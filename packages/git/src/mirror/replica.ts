@@ -269,7 +269,7 @@ export async function incompleteCommits(dir: string, shas: Sha[]): Promise<Sha[]
   return incomplete
 }
 
-export async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
+async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
   // 128: an object is missing.
   const walked = await git(dir, ['rev-list', '--objects', '--quiet', '--stdin'], {
     input: `${shas.map(requireSha).join('\n')}\n`,
@@ -279,9 +279,13 @@ export async function isWhole(dir: string, shas: Sha[]): Promise<boolean> {
   return walked.code === 0
 }
 
-/** Throws unless these commits are here with their whole history. */
-export async function requireWhole(dir: string, shas: Sha[]): Promise<void> {
-  if (shas.length > 0 && !(await isWhole(dir, shas))) throw new Error('The replica lacks objects of its refs.')
+/** Throws `otherwise` unless these commits are here with their whole history. */
+export async function requireWhole(
+  dir: string,
+  shas: Sha[],
+  otherwise = 'The replica lacks objects of its refs.',
+): Promise<void> {
+  if (shas.length > 0 && !(await isWhole(dir, shas))) throw new Error(otherwise)
 }
 
 /** Fewer packs; objects that no ref has reached for two days go. A save of work that is under way has younger ones. */

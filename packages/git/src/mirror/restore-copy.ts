@@ -2,7 +2,7 @@
 import { putRefs } from '../refs/refs.ts'
 import type { CallOptions, Repository } from '../repository.ts'
 import { type CopyManifest, finishCopy, openCopy } from './copy.ts'
-import { keepReplicaPack, isWhole } from './replica.ts'
+import { keepReplicaPack, requireWhole } from './replica.ts'
 
 /** In their order: a pack may build on those before it. Throws unless every ref is there with its whole history. */
 export async function restoreCopy(
@@ -14,8 +14,11 @@ export async function restoreCopy(
   await openCopy(dir, manifest)
   for (const open of packs) await keepReplicaPack(dir, open(), options)
   const refs = manifest.refs.filter(({ target }) => target === null)
-  const shas = refs.map(({ sha }) => sha)
-  if (shas.length > 0 && !(await isWhole(dir, shas))) throw new Error('Objects that its refs need are missing.')
+  await requireWhole(
+    dir,
+    refs.map(({ sha }) => sha),
+    'Objects that its refs need are missing.',
+  )
   const repo: Repository = { dir, remote: null }
   await putRefs(repo, refs)
   await finishCopy(dir, manifest)

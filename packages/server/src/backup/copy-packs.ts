@@ -56,7 +56,7 @@ async function requirePacks(dir: string): Promise<string[]> {
 const countAt = 8
 const headBytes = countAt + 4
 
-/** Of a pack, once its chunks were read. One small object makes a pack as small as one without any. */
+/** Counts the objects of a pack while its chunks are read. The size does not tell: one tiny object adds next to nothing. */
 export function countObjects(pack: Chunks): { chunks: Chunks; objects: () => number } {
   let head = Buffer.alloc(0)
   async function* read(): Chunks {

@@ -98,7 +98,7 @@ export interface PackedRepository {
   addedBytes: number
 }
 
-/** What the earlier packs lack, as one pack. Without earlier ones: everything. */
+/** Stores what the earlier packs of the place lack, or everything if there are none. */
 export async function packRepository(
   to: Pick<WritablePlace, 'place' | 'packed'>,
   { project, dir, copy, kind }: FoundRepository,

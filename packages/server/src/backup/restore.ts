@@ -77,18 +77,19 @@ export async function restore(
       lost.push(...(await restoreRepositories(config, { part, acceptLoss: input.acceptLoss }, onProgress)))
     await failpoint('restore.after_repositories')
     const gone = new Set(lost.map(({ project_id }) => project_id))
-    const whole = others.map((part) => ({
+    const restored = parts.map((part) => ({
       ...part,
       repositories: part.repositories.filter(({ project_id }) => !gone.has(project_id)),
     }))
-    const database = await restoreDatabase(config, { opened: first, others: whole }, onProgress)
+    const rest = restored.slice(1)
+    const database = await restoreDatabase(config, { opened: first, others: rest }, onProgress)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
       ...{ backup_id, created_at, data_dir: dataDir, ...database },
       ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
-      repositories: parts.reduce((sum, { repositories }) => sum + repositories.length, 0) - lost.length,
-      others: others.map(reportOf),
+      repositories: restored.reduce((sum, { repositories }) => sum + repositories.length, 0),
+      others: rest.map(reportOf),
       missing: [...lacking, ...lost],
     }
   } finally {

@@ -3,6 +3,7 @@ import { GitError, isDiskFull } from '@svc/git'
 import { SandboxError } from '@svc/sandbox'
 import pg from 'pg'
 import { type Actor, boundSession } from '../auth/actor.ts'
+import { diskFullCode } from '../db/embedded/error.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
@@ -102,7 +103,7 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
       hint: inAMoment(method),
       cause: error,
     })
-  if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === '53100'))
+  if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === diskFullCode))
     return new ServiceError('unavailable', 'The disk of this server is full. Nothing was changed.', {
       hint: 'Try again when its operator has freed space in the data folder.',
       detail: { retry_after_seconds: 60 },

@@ -4,7 +4,7 @@ import { Refusal, UsageError } from '../../errors.ts'
 import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
-import { type ChangedSetting, changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
+import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
@@ -55,9 +55,7 @@ export const status = command({
   examples: ['svc self-host status', 'svc self-host status --json'],
   async run(ctx) {
     const { out } = ctx
-    const started = await runningServer(ctx)
-    const server: Found | null = started ?? (await askServer(ctx))
-    const changed = server === null ? [] : await changedSettings(ctx, { pid: server.pid, state: started })
+    const { started, server, changed } = await findServer(ctx)
     const left = server === null ? await leftServer(ctx) : null
     const ready = server === null ? null : await askReady(server)
     if (out.json)
@@ -100,8 +98,15 @@ async function showStopped(ctx: Context, left: ServerState | null): Promise<void
   out.note(`Next: ${ctx.next('svc self-host start')}`)
 }
 
-/** Finds the server by its state file, or by the socket of its data folder. */
 type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string }
+
+/** Finds the server by its state file, or by the socket of its data folder, and the settings that its next start changes. */
+async function findServer(ctx: Context) {
+  const started = await runningServer(ctx)
+  const server: Found | null = started ?? (await askServer(ctx))
+  const changed = server === null ? [] : await changedSettings(ctx, { pid: server.pid, state: started })
+  return { started, server, changed }
+}
 
 const doctorMs = 60_000
 
@@ -138,7 +143,8 @@ export const doctor = command({
       ms: doctorMs,
       otherwise: 'The check of this machine failed.',
     })
-    const changed = await changesOfRunningServer(ctx)
+    // The check used the settings of the next start.
+    const { changed } = await findServer(ctx)
     if (out.json) out.document({ ...report, setting_changes: changed })
     else {
       for (const { name, findings } of report.drivers) {
@@ -164,13 +170,6 @@ export const doctor = command({
     )
   },
 })
-
-/** The check used the settings of the next start. */
-async function changesOfRunningServer(ctx: Context): Promise<ChangedSetting[]> {
-  const state = await runningServer(ctx)
-  const server = state ?? (await askServer(ctx))
-  return server === null ? [] : changedSettings(ctx, { pid: server.pid, state })
-}
 
 /** A machine needs only the sandboxes that sessions get. */
 function failedIn({ driver, drivers, groups }: Report): string[] {
