@@ -106,6 +106,7 @@ test.skipIf(!browserPath)(
     await confirm.and(page.locator(':focus')).waitFor()
     expect(await confirm.isChecked()).toBe(false)
     expect(await mergeButton().getAttribute('title')).toBe('1 effect needs your confirmation')
+    await page.locator('header p').getByText('to confirm', { exact: true }).waitFor()
     await look('landing-effects')
     await page.setViewportSize({ width: 1440, height: 900 })
 

@@ -4192,8 +4192,8 @@ export interface components {
             truncated: boolean;
         };
         ChangeRequestSummary: {
-            /** @description Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. */
-            state: ("ready" | "empty" | "checking" | "unreachable" | "failing" | "conflicts") | null;
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `confirm`: ready, except that a person has to confirm effects of the merge. */
+            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "conflicts") | null;
             session: {
                 /** Format: uuid */
                 session_id: string;
@@ -4206,6 +4206,8 @@ export interface components {
             conflicts: string[];
             /** @description Null: not known yet. */
             conflict_count: number | null;
+            /** @description How many effects of the merge a person has to confirm. Null: not known yet. */
+            confirm_count: number | null;
             /** @description The checks on the merge of the current commits; null when there are none, or when they have not started. */
             checks: {
                 defined: number;
@@ -4506,10 +4508,10 @@ export interface components {
              */
             group: "answer" | "review" | "unblock" | "running";
             /**
-             * @description `checking`: the server does not know yet whether it merges, or its checks run.
+             * @description `checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.
              * @enum {string}
              */
-            state: "permission" | "question" | "connector" | "ready" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
+            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
             /** @description Changes when the item needs a new look. Send it back to put the item away. */
             version: string;
             project: {

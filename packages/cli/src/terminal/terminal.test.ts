@@ -9,6 +9,7 @@ import {
   aSession,
   cleanPreview,
   ids,
+  previewToConfirm,
   type Service,
   startService,
   token,
@@ -177,6 +178,23 @@ describe('cr merge with a failed check', () => {
     expect(await screen.exited()).toBe(code)
     expect(service.of('mergeChangeRequest')).toHaveLength(merges)
   })
+})
+
+test.each([
+  ['n', [], 1, 0],
+  ['y', [], 0, 1],
+  ['', ['--yes'], 0, 1],
+])('cr merge asks before an effect that needs confirmation: %s %p', async (key, flags, code, merges) => {
+  await using service = startService({
+    previewChangeRequest: () => previewToConfirm('The secret PAY_KEY goes to pay.example.'),
+  })
+  await using screen = await Screen.svc(['cr', 'merge', '3', ...flags], { env: at(service) })
+  if (key !== '') {
+    expect(await screen.waitFor('Merge #3 anyway?')).toContain('The secret PAY_KEY goes to pay.example.')
+    screen.type(key)
+  }
+  expect(await screen.exited()).toBe(code)
+  expect(service.of('mergeChangeRequest')).toHaveLength(merges)
 })
 
 describe.skipIf(Bun.which('less') === null)('the pager', () => {

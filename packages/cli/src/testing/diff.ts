@@ -34,3 +34,11 @@ export const aDiff = (patch = aPatch) => ({
   patch,
   truncated: false,
 })
+
+/** A preview whose merge has one effect, to be confirmed. */
+export function previewToConfirm(words: string) {
+  const none = { triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] }
+  const secrets = { settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], words: [] }
+  const detail = { kind: 'connector', name: 'pay', change: 'added', fields: [], next_fire_at: [], confirm: [words] }
+  return { ...cleanPreview, effects: { applies: true, ...none, ...secrets, details: [detail] } }
+}

@@ -50,7 +50,7 @@ export type ChangeRequest = z.infer<typeof changeRequest>
 const base = '/v1/projects/:projectId/change-requests'
 
 /** The state of an open change request that is no draft: whether it can land. */
-export const landingStates = ['ready', 'empty', 'checking', 'unreachable', 'failing', 'conflicts'] as const
+export const landingStates = ['ready', 'confirm', 'empty', 'checking', 'unreachable', 'failing', 'conflicts'] as const
 export type LandingState = (typeof landingStates)[number]
 
 export const changeRequestSummary = named('ChangeRequestSummary', {
@@ -58,12 +58,17 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     .enum(landingStates)
     .nullable()
     .describe(
-      'Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed.',
+      'Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `confirm`: ready, except that a person has to confirm effects of the merge.',
     ),
   session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
   author: z.string().nullable().describe('The name of the user who opened it.'),
   conflicts: z.array(z.string()).describe('The first files that conflict with the base.'),
   conflict_count: z.number().int().nullable().describe('Null: not known yet.'),
+  confirm_count: z
+    .number()
+    .int()
+    .nullable()
+    .describe('How many effects of the merge a person has to confirm. Null: not known yet.'),
   checks: z
     .object({
       defined: z.number().int(),

@@ -10,6 +10,7 @@ export type InboxGroup = (typeof inboxGroups)[number]
 export const inboxStates = [
   ...questionKinds,
   'ready',
+  'confirm',
   'answered',
   'collides',
   'checking',
@@ -30,7 +31,11 @@ export const inboxItem = named('InboxItem', {
   key: z.string().describe('Names the item as long as it exists, such as `change_request.<id>`.'),
   kind: z.enum(inboxKinds),
   group: z.enum(inboxGroups).describe('What it needs.'),
-  state: z.enum(inboxStates).describe('`checking`: the server does not know yet whether it merges, or its checks run.'),
+  state: z
+    .enum(inboxStates)
+    .describe(
+      '`checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.',
+    ),
   version: z.string().describe('Changes when the item needs a new look. Send it back to put the item away.'),
   project: z.object({ project_id: uuid, slug: z.string(), name: z.string() }),
   title: z.string(),

@@ -5,6 +5,7 @@ import { Badge, type Tone } from '../ui/text.tsx'
 
 const landing: Record<StateNow, [word: string, tone: Tone]> = {
   ready: ['ready', 'good'],
+  confirm: ['to confirm', 'warn'],
   empty: ['nothing to merge', 'neutral'],
   checking: ['checking', 'neutral'],
   unreachable: ['unreachable', 'warn'],

@@ -122,6 +122,7 @@ export interface Schema {
     paths: string[]
     path_count: number
     is_compared: Generated<boolean>
+    confirm_count: Generated<number>
   }
   change_request_heads: {
     cr_id: string

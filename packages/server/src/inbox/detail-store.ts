@@ -19,6 +19,7 @@ export interface ChangeRequestDetail extends OfSession {
   is_compared: boolean | null
   conflicts: string[] | null
   conflict_count: number | null
+  confirm_count: number | null
   additions: number | null
   deletions: number | null
   paths: string[] | null
@@ -31,7 +32,7 @@ export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): 
   if (ids.length === 0) return []
   const { rows } = await sql<ChangeRequestDetail>`
     select c.cr_id, c.number, c.title, c.base_ref, s.session_id, s.name as session_name, s.agent_name, u.name as author,
-      f.is_compared, f.conflicts, f.conflict_count, f.additions, f.deletions, f.paths, f.path_count,
+      f.is_compared, f.conflicts, f.conflict_count, f.confirm_count, f.additions, f.deletions, f.paths, f.path_count,
       coalesce((select jsonb_agg(jsonb_build_object('number', o.number, 'files', x.files) order by o.number)
         from change_request_collisions x join change_requests o on o.cr_id = x.other_id and o.status = 'open'
         where x.cr_id = c.cr_id and x.files <> '{}'

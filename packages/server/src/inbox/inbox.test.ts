@@ -107,6 +107,13 @@ describe('change requests in the inbox', () => {
     expect((await oneItem(at)).why).toStartWith('Check unit failed')
   })
 
+  test('says how many effects of the merge a person has to confirm', async () => {
+    const at = await newProject({ 'svc.toml': '[sandbox]\negress = ["npm.example"]\n' })
+    await at.open('work', { 'svc.toml': '[sandbox]\negress = ["npm.example", "up.example"]\n' })
+    const { items } = await checkedInbox(at)
+    expect(items).toMatchObject([{ state: 'confirm', group: 'review', why: '1 effect to confirm · touches svc.toml' }])
+  })
+
   test('is answered by commits after a review of this person, and leaves out drafts', async () => {
     const at = await newProject()
     const cr = await at.open('work', { 'b.txt': 'b\n' })

@@ -77,7 +77,7 @@ const lastReviews = (userId: string) => sql`
 const openChangeRequests = sql`
   select c.cr_id, c.project_id, c.head_commit_sha, u.checks <> '[]'::jsonb as has_checks,
     k.can_merge, coalesce(k.base_sha = c.base_commit_sha, false) as is_known,
-    coalesce(f.is_up_to_date, false) as is_up_to_date,
+    coalesce(f.is_up_to_date, false) as is_up_to_date, coalesce(f.confirm_count, 0) as confirm_count,
     w.tried_at >= w.wanted_at as is_unreachable,
     case when t.cr_id is not null then jsonb_array_length(u.checks) end as defined,
     coalesce(r.passed, 0) as passed, coalesce(r.failed, '[]'::jsonb) as failed, coalesce(r.failures, 0) as failures,
@@ -118,6 +118,7 @@ const ofChangeRequests = sql`
       when is_answered then 'answered'
       when collides then 'collides'
       when has_checks and (defined is null or passed < defined) then 'checking'
+      when confirm_count > 0 then 'confirm'
       else 'ready' end as state,
     coalesce(head_commit_sha, '') as version,
     case when can_merge = false then 'conflicts' when failures > 0 then 'failing' end as failure,

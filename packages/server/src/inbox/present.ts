@@ -50,6 +50,8 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
       return found.is_compared === null
         ? ['Checking mergeability…']
         : [checksOf(checks) ?? 'Checks have not started', touches(found), collides(found)]
+    case 'confirm':
+      return [`${counted(found.confirm_count ?? 0, 'effect')} to confirm`, checksOf(checks), touches(found)]
     case 'unreachable':
       return ["The repository or one of the branches can't be read"]
     case 'empty':

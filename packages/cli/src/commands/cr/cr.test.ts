@@ -6,7 +6,17 @@ import { ServiceError } from '@svc/contract/errors'
 import { git } from '../../git/git.ts'
 import { writeLink } from '../../config/link-file.ts'
 import { theChecks } from '../../testing/check.ts'
-import { aChangeRequest, aDiff, aPatch, cleanPreview, ids, sha, startService, svc } from '../../testing.ts'
+import {
+  aChangeRequest,
+  aDiff,
+  aPatch,
+  cleanPreview,
+  ids,
+  previewToConfirm,
+  sha,
+  startService,
+  svc,
+} from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const sandbox = { SVC_PROJECT_ID: ids.project, SVC_SESSION_ID: ids.session, SVC_BRANCH_NAME: ids.session }
@@ -409,6 +419,16 @@ describe('svc cr merge', () => {
     await using service = startService()
     expect((await svc(['cr', 'merge', '3'], { service, env, terminal: true })).code).toBe(0)
     expect(service.of('mergeChangeRequest')[0]!.body).toEqual({ expected_head_sha: sha('a') })
+  })
+
+  test('cr merge without a terminal warns of each effect that needs confirmation', async () => {
+    await using service = startService({
+      previewChangeRequest: () => previewToConfirm('The secret PAY_KEY goes to pay.example.'),
+    })
+    const { code, stderr } = await svc(['cr', 'merge', '3'], { service, env })
+    expect(code).toBe(0)
+    expect(stderr).toContain('! The secret PAY_KEY goes to pay.example.')
+    expect(service.of('mergeChangeRequest')).toHaveLength(1)
   })
 
   test('cr merge lists the conflicting files and the four steps that resolve them', async () => {

@@ -15,19 +15,19 @@ export const merge = command({
   summary: 'Merge an open change request',
   about: [
     'Fast-forwards if the base has no commits of its own, otherwise creates a merge commit. Keeps the head branch.',
-    'If checks failed or are still running, it asks first on a terminal and warns elsewhere.',
+    'If checks failed or are still running, or an effect needs confirmation (such as a secret that goes to a new host), it asks first on a terminal and warns elsewhere.',
   ],
   scope: 'project',
   args: { cr: crArg },
   flags: {
     message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' },
-    yes: { kind: 'switch', summary: 'Merge without asking, even if checks failed or are running' },
+    yes: { kind: 'switch', summary: 'Merge without asking' },
   },
   examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
   async run(ctx, { args, flags }) {
     const message = flags.message === undefined ? undefined : await valueOrStdin(ctx.io, flags.message, 'the message')
     const { cr, at } = await changeRequestAt(ctx, args.cr)
-    await heedChecks(ctx, at, cr, flags.yes)
+    await heedWarnings(ctx, at, cr, flags.yes)
     const merged = await mergeChangeRequest(at, cr, message)
     if (ctx.out.json) ctx.out.document(merged)
     else printMerge(ctx, merged)
@@ -36,15 +36,21 @@ export const merge = command({
   },
 })
 
-/** Checks do not block a merge, so it reports the ones that have not passed. */
-async function heedChecks(ctx: Context, at: ChangeRequestClient, cr: ChangeRequest, yes: boolean): Promise<void> {
+/** Neither checks nor effects block a merge, so it reports what a person should know first. */
+async function heedWarnings(ctx: Context, at: ChangeRequestClient, cr: ChangeRequest, yes: boolean): Promise<void> {
   if (cr.status !== 'open') return
-  const checks = await getChecksIfKnown(at)
-  if (checks === null || (checks.state !== 'failed' && checks.state !== 'running')) return
-  ctx.out.warn(`Checks ${verdictOf(checks).text}`)
-  if (yes) return
-  if ((await ask(ctx, `Merge #${cr.number} anyway?`)) === false)
-    throw new Refusal('cancelled', 'Cancelled: nothing was merged', { next: [`svc cr checks ${cr.number} --log`] })
+  const [checks, { effects }] = await Promise.all([
+    getChecksIfKnown(at),
+    at.get('/merge-preview', { query: { include: 'effects' } }),
+  ])
+  const isUnchecked = checks?.state === 'failed' || checks?.state === 'running'
+  const confirms = new Set(effects?.details.flatMap(({ confirm }) => confirm))
+  if (isUnchecked) ctx.out.warn(`Checks ${verdictOf(checks).text}`)
+  for (const words of confirms) ctx.out.warn(words)
+  if (yes || (!isUnchecked && confirms.size === 0)) return
+  if ((await ask(ctx, `Merge #${cr.number} anyway?`)) !== false) return
+  const next = isUnchecked ? `svc cr checks ${cr.number} --log` : `svc cr show ${cr.number}`
+  throw new Refusal('cancelled', 'Cancelled: nothing was merged', { next: [next] })
 }
 
 type Merged = Awaited<ReturnType<typeof mergeChangeRequest>>

@@ -17,6 +17,7 @@ const shown: Record<InboxItem['state'], [label: string, tone: Tone, action: stri
   permission: ['permission', 'warn', 'Answer'],
   connector: ['approval', 'warn', 'Decide'],
   ready: ['ready', 'good', 'Review'],
+  confirm: ['to confirm', 'warn', 'Review'],
   answered: ['answered', 'merged', 'Review'],
   collides: ['collides', 'warn', 'Review'],
   checking: ['checking', 'neutral', 'Review'],

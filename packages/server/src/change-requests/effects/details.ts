@@ -1,13 +1,7 @@
 /** What each changed entry of svc.toml was and becomes, and what of it a person should confirm. */
-import {
-  type EffectDetail,
-  type Manifest,
-  type MergeEffects,
-  nextTimesShown,
-  secretsNamedIn,
-  slotsAfter,
-} from '@svc/contract'
+import { type EffectDetail, type Manifest, type MergeEffects, nextTimesShown, slotsAfter } from '@svc/contract'
 import { scheduleWords } from '../../projects/schedule-words.ts'
+import { newGoals, newHosts, newSecrets } from './confirmations.ts'
 
 const textMax = 500
 
@@ -42,11 +36,7 @@ export function effectDetails(
         ({ apps }) => apps,
         (one) => one.slug === slug,
       )
-      const had = secretsNamedIn(was?.env ?? {})
-      const confirm = secretsNamedIn(is?.env ?? {})
-        .filter((name) => !had.includes(name))
-        .map((name) => `App ${slug} gets the secret ${name}.`)
-      return detail({ kind: 'app', name: slug, change }, was, is, confirm)
+      return detail({ kind: 'app', name: slug, change }, was, is, is === undefined ? [] : newSecrets(before, is))
     }),
     ...effects.connectors.map(({ name, change }) => {
       const [was, is] = pair(
@@ -71,30 +61,10 @@ export function effectDetails(
     }),
     ...effects.settings.map((key) => {
       const [was, is] = [settingOf(before, key), settingOf(after, key)]
-      const confirm = key === 'sandbox.egress' ? newHosts(was, is) : []
+      const confirm = key === 'sandbox.egress' ? newHosts(before, after) : []
       return detail({ kind: 'setting', name: key, change: 'changed' }, { [key]: was }, { [key]: is }, confirm)
     }),
   ]
-}
-
-/** Where a connector sends a secret that no connector of the project sent there before. */
-function newGoals(before: Manifest, { url, auth }: Manifest['connectors'][number]): string[] {
-  const secret = auth?.secret_env ?? null
-  if (secret === null) return []
-  const { host, protocol } = new URL(url)
-  const isKnown = before.connectors.some(
-    (one) =>
-      one.auth?.secret_env === secret && new URL(one.url).host === host && new URL(one.url).protocol === protocol,
-  )
-  if (isKnown) return []
-  const how = protocol === 'https:' ? '' : ', unencrypted'
-  return [`The secret ${secret} goes to ${host}${how}, where this project has not sent it before.`]
-}
-
-function newHosts(was: unknown, is: unknown): string[] {
-  const before = Array.isArray(was) ? was : []
-  const hosts = (Array.isArray(is) ? is : []).filter((host) => !before.includes(host))
-  return hosts.length === 0 ? [] : [`Agents may reach ${hosts.join(', ')}, with every secret that their sessions have.`]
 }
 
 function settingOf(manifest: Manifest, key: string): unknown {

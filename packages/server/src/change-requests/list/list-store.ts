@@ -20,11 +20,16 @@ export interface ListQuery {
 }
 
 /** Ready ones, then those that may become ready, then what needs work, then drafts and what is merged or closed. */
-const ranks = { ready: 0, checking: 1, unreachable: 2, empty: 3, failing: 4, conflicts: 5 } satisfies Record<
-  LandingState,
-  number
->
-const lastRank = 6
+const ranks = {
+  ready: 0,
+  confirm: 1,
+  checking: 2,
+  unreachable: 3,
+  empty: 4,
+  failing: 5,
+  conflicts: 6,
+} satisfies Record<LandingState, number>
+const lastRank = 7
 
 /** The state of a change request `c`, beside its joins in `stateJoins`. */
 const stateOf = sql<LandingState | null>`case
@@ -34,6 +39,7 @@ const stateOf = sql<LandingState | null>`case
   when coalesce(f.is_up_to_date, false) then 'empty'
   when r.failures > 0 then 'failing'
   when d.defined > 0 and (t.cr_id is null or r.passed < d.defined) then 'checking'
+  when f.confirm_count > 0 then 'confirm'
   else 'ready' end`
 
 /** Results of a check count only as svc.toml of the default branch defines it. */
@@ -154,6 +160,7 @@ export interface FoundSummary {
   author: string | null
   conflicts: string[]
   conflict_count: number | null
+  confirm_count: number | null
   checks: { defined: number; passed: number; failed: string[]; running: number } | null
   additions: number | null
   deletions: number | null
@@ -173,7 +180,7 @@ export async function summariesOf(db: DbOrTransaction, projectId: string, crIds:
     select c.cr_id, ${stateOf} as state, u.name as author,
       case when s.session_id is not null then
         jsonb_build_object('session_id', s.session_id, 'name', s.name, 'agent_name', s.agent_name) end as session,
-      coalesce(f.conflicts[1:${sql.lit(conflictsShown)}], '{}') as conflicts, f.conflict_count,
+      coalesce(f.conflicts[1:${sql.lit(conflictsShown)}], '{}') as conflicts, f.conflict_count, f.confirm_count,
       case when t.cr_id is not null and d.defined > 0 then jsonb_build_object(
         'defined', d.defined, 'passed', r.passed, 'failed', r.failed, 'running', r.running) end as checks,
       f.additions, f.deletions, f.path_count as files, coalesce(f.paths, '{}') as paths, f.is_compared,

@@ -78,6 +78,28 @@ test('counts the checks of the default branch, and a failed one blocks', async (
   expect((await summaries(at))[1]).toMatchObject({ state: 'ready', checks: { passed: 1, failed: [] } })
 })
 
+test('asks for confirmation while the merge sends a secret to a new host, and comes after what is ready', async () => {
+  const at = await newProject()
+  const pay = `[[connectors]]\nslug = "pay"\ntype = "http"\nurl = "https://pay.example"\nauth = { type = "bearer", secret_env = "PAY_KEY" }\n`
+  const state = async (number: number) => {
+    const { [number]: found } = await summaries(at)
+    return [found!.state, found!.confirm_count]
+  }
+  await at.open('work', { 'b.txt': 'b\n' })
+  await at.open('pay', { 'svc.toml': pay })
+  expect([await state(1), await state(2)]).toEqual([
+    ['ready', 0],
+    ['confirm', 1],
+  ])
+  expect(await numbers(at, 'sort=ready')).toEqual([1, 2])
+  await commit(at.repo, 'pay', { 'svc.toml': '' })
+  expect(await state(2)).toEqual(['ready', 0])
+  // Only the default branch has effects.
+  await commit(at.repo, 'next', { 'a.txt': 'next\n' })
+  const aside = await at.open('aside', { 'svc.toml': pay }, { base_ref: 'next' })
+  expect(await state(aside.number)).toEqual(['ready', 0])
+})
+
 test('shows its session, counts review comments, and finds it by the name of the session', async () => {
   const at = await newProject()
   const cr = await at.open('work', { 'b.txt': 'b\n' })

@@ -1,7 +1,10 @@
 /** Checks whether an open change request merges, and stores what a list says about it. */
+import { emptyManifest, manifestPath, type MergePreview } from '@svc/contract'
 import { changedFiles, findCollisions, previewMerge, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
+import { readManifestFileAt } from '../../projects/manifest.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
+import { confirmations } from '../effects/confirmations.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 import { type ChangeRequestRow, lockChangeRequest } from '../store.ts'
 import { type Checked, recordCheck } from './check-store.ts'
@@ -11,13 +14,15 @@ interface ToCheck {
   cr: ChangeRequestRow
   base: string
   head: string
+  /** Whether it merges into the default branch: into another one it has no effects beyond code. */
+  isDefault: boolean
 }
 
 /** False when the repository does not have the commits. */
 export async function checkChangeRequest(
   deps: Pick<Deps, 'db' | 'log'>,
   repository: Repository,
-  { cr, base, head }: ToCheck,
+  { cr, base, head, isDefault }: ToCheck,
   signal: AbortSignal,
 ): Promise<boolean> {
   const fetched = await fetchForRequest(repository, [base, head], signal)
@@ -25,6 +30,8 @@ export async function checkChangeRequest(
   const pair = { baseSha: base, headSha: head }
   const preview = await previewMerge(repository, pair, { signal })
   const changed = await changedFiles(repository, pair, { signal })
+  const confirms =
+    isDefault && changed.paths.includes(manifestPath) ? await confirmsOf(repository, preview, signal) : []
   await deps.db.transaction().execute(async (trx) => {
     const now = await lockChangeRequest(trx, cr.project_id, cr.cr_id)
     // It moved or ended meanwhile, so leave it to the next poll.
@@ -41,12 +48,21 @@ export async function checkChangeRequest(
       deletions: changed.deletions,
       paths: storable(changed.paths),
       path_count: changed.paths.length,
+      confirm_count: confirms.length,
     })
     if (couldBefore === preview.can_merge) return
     if (preview.can_merge) await recordChangeRequestEvent(trx, 'change_request.clean', now, null)
     else await recordChangeRequestEvent(trx, 'change_request.conflicted', now, null, { conflicts: preview.conflicts })
   })
   return true
+}
+
+/** As the panel of the change request counts them. */
+async function confirmsOf(repository: Repository, preview: MergePreview, signal: AbortSignal): Promise<string[]> {
+  const { merge_base: base, head_sha: head } = preview
+  const before = base === null ? emptyManifest : (await readManifestFileAt(repository, base, { signal })).manifest
+  const { manifest: after } = await readManifestFileAt(repository, head, { signal })
+  return confirmations(before, after)
 }
 
 /** PostgreSQL stores no NUL character, which a path cannot contain either, and no half of a surrogate pair. */
@@ -59,7 +75,7 @@ const neighborsMax = 8
 export async function compareWithNeighbors(
   deps: Pick<Deps, 'db' | 'log'>,
   repository: Repository,
-  { cr, base, head }: ToCheck,
+  { cr, base, head }: Omit<ToCheck, 'isDefault'>,
   signal: AbortSignal,
 ): Promise<void> {
   const of = { crId: cr.cr_id, base, head }

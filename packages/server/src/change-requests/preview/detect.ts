@@ -81,7 +81,8 @@ async function noticeIn(
   const { rows } = await listChangeRequests(deps.db, project.project_id, { status: 'open', limit: watchedMax })
   const pairs = rows.flatMap((cr) => {
     const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
-    return base === undefined || head === undefined ? [] : [{ cr, base, head }]
+    const isDefault = cr.base_ref === project.default_branch
+    return base === undefined || head === undefined ? [] : [{ cr, base, head, isDefault }]
   })
   await saveTips(deps, project, pairs)
   const repository = await openRepository(deps, project)

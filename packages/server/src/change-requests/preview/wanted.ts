@@ -37,7 +37,8 @@ async function computeIn(deps: WantedDeps, projectId: string, ids: string[], sig
   const repository = await openRepository(deps, project)
   const pairs = (await currentRows(deps, project, ids, signal)).flatMap((cr) => {
     const { base_commit_sha: base, head_commit_sha: head } = cr
-    return cr.status !== 'open' || base === null || head === null ? [] : [{ cr, base, head }]
+    const isDefault = cr.base_ref === project.default_branch
+    return cr.status !== 'open' || base === null || head === null ? [] : [{ cr, base, head, isDefault }]
   })
   const missing = new Set<string>()
   for (const pair of pairs) {

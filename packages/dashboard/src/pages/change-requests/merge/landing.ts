@@ -29,8 +29,8 @@ export interface Landing {
   tick: (text: string, isTicked: boolean) => void
   /** Everything has an answer or an error, so that nothing moves any more. */
   isSettled: boolean
-  /** Why it cannot be merged; null when it can. `isWaiting`: because an answer is still missing. */
-  refusal: { text: string; isWaiting: boolean } | null
+  /** Why it cannot be merged; null when it can. `answers`: some are still missing. */
+  refusal: { text: string; missing: 'answers' | 'confirmation' | null } | null
 }
 
 export function useLanding(cr: ChangeRequest): Landing {
@@ -53,14 +53,9 @@ export function useLanding(cr: ChangeRequest): Landing {
   const firm =
     (held === null ? null : `t${held.slice(1)}`) ??
     refusalBy(cr, preview.data, preview.error) ??
-    refusalByEffects(found.data, confirms, { error: found.error, isGated: settings.manifest_gate === 'on' }) ??
+    refusalByEffects(found.data, { error: found.error, isGated: settings.manifest_gate === 'on' }) ??
     (checked.data === undefined && checked.error !== null ? 'the check results are unknown' : null)
-  const refusal =
-    firm !== null
-      ? { text: firm, isWaiting: false }
-      : waitsFor.length > 0
-        ? { text: `Waiting for ${waitsFor.join(', ')}…`, isWaiting: true }
-        : null
+  const unconfirmed = confirms.filter(({ isTicked }) => !isTicked).length
   return {
     preview: preview.data,
     stale: preview.isError
@@ -76,9 +71,18 @@ export function useLanding(cr: ChangeRequest): Landing {
     tick: (text, isTicked) =>
       setTicked({ pair, texts: isTicked ? [...texts, text] : texts.filter((each) => each !== text) }),
     isSettled: waitsFor.length === 0,
-    refusal,
+    refusal:
+      firm !== null
+        ? { text: firm, missing: null }
+        : unconfirmed > 0
+          ? { text: `${counted(unconfirmed)} your confirmation`, missing: 'confirmation' }
+          : waitsFor.length > 0
+            ? { text: `Waiting for ${waitsFor.join(', ')}…`, missing: 'answers' }
+            : null,
   }
 }
+
+const counted = (effects: number) => (effects === 1 ? '1 effect needs' : `${effects} effects need`)
 
 export const confirmsOf = (found: Effects | undefined) => [
   ...new Set(found?.details.flatMap(({ confirm }) => confirm) ?? []),
@@ -95,13 +99,10 @@ function refusalBy(cr: ChangeRequest, preview: MergePreview | undefined, error: 
 
 function refusalByEffects(
   found: Effects | undefined,
-  confirms: Landing['confirms'],
   { error, isGated }: { error: Error | null; isGated: boolean },
 ): string | null {
   if (found === undefined) return error === null ? null : 'its effects are unknown'
-  if (isGated && isInvalid(found)) return 'svc.toml is invalid, and this project requires a valid one'
-  const open = confirms.filter(({ isTicked }) => !isTicked).length
-  return open === 0 ? null : `${open === 1 ? '1 effect needs' : `${open} effects need`} your confirmation`
+  return isGated && isInvalid(found) ? 'svc.toml is invalid, and this project requires a valid one' : null
 }
 
 export const isInvalid = (found: Effects) => found.manifest_issues.some(({ severity }) => severity === 'error')
@@ -109,7 +110,7 @@ export const isInvalid = (found: Effects) => found.manifest_issues.some(({ sever
 export const filesConflict = ({ conflicts }: Pick<MergePreview, 'conflicts'>) =>
   conflicts.length === 1 ? '1 file conflicts' : `${conflicts.length} files conflict`
 
-/** `blocked`: by what a list does not know, such as an invalid svc.toml or an effect that needs confirmation. */
+/** `blocked`: by what a list does not know, such as an invalid svc.toml. */
 export type StateNow = LandingState | 'blocked'
 
 /** The state as the page knows it now, in agreement with the panel; `known` is what the list knew. */
@@ -125,5 +126,6 @@ export function stateNow({ preview, stale, checks, refusal }: Landing, known: La
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'
   if (refusal === null) return 'ready'
-  return refusal.isWaiting ? (meanwhile ?? 'checking') : 'blocked'
+  if (refusal.missing === 'answers') return meanwhile ?? 'checking'
+  return refusal.missing === 'confirmation' ? 'confirm' : 'blocked'
 }

@@ -135,7 +135,7 @@ function ReadyToLand({ cr, landing }: Shown) {
         <p className="min-h-[2lh] text-xs text-dim" aria-live="polite">
           {refusal === null
             ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
-            : refusal.isWaiting
+            : refusal.missing === 'answers'
               ? refusal.text
               : `Can't merge: ${refusal.text}.`}
         </p>
@@ -163,16 +163,15 @@ function ReadyToLand({ cr, landing }: Shown) {
   )
 }
 
-function titleOf(cr: ChangeRequest, { preview, refusal, confirms, checks }: Landing): string {
+function titleOf(cr: ChangeRequest, { preview, refusal, checks }: Landing): string {
   if (isDraft(cr)) return 'Draft'
   if (refusal === null) {
     if (preview?.is_up_to_date === true) return 'Nothing to merge'
     if (verificationFailureOf(checks ?? null) === null) return 'Ready to land'
     return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
   }
-  if (refusal.isWaiting) return 'Checking…'
-  const isUnconfirmed = confirms.some(({ isTicked }) => !isTicked)
-  return preview?.can_merge === true && isUnconfirmed ? 'Needs your confirmation' : 'Not ready to land'
+  if (refusal.missing === 'answers') return 'Checking…'
+  return refusal.missing === 'confirmation' ? 'Needs your confirmation' : 'Not ready to land'
 }
 
 const makesCommit = (preview: MergePreview | undefined) =>
