@@ -182,7 +182,8 @@ const trueReasons: Record<string, RegExp> = {
   'pod of a dead server':
     /^The server that ran this sandbox stopped, and the sandbox ended before a server continued it\. /,
   'process 1': ended,
-  daemon: ended,
+  // The other one: it had not booted yet.
+  daemon: /^(The sandbox ended by itself |The sandbox did not start: bubblewrap ended )/,
   runtime: /^The agent runtime ended with exit code/,
   server: /^Its server, \w+, is gone, and \w+ took its project over\. /,
   nothing: /^(?!)/,

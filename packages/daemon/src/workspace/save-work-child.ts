@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isRecord, parseJson } from '@svc/contract/json'
 import type { SaveWorkRequest } from '@svc/contract/daemon/control'
 
-import { asAgent, finish, lastLines, oneAtATime, systemPath } from '../child.ts'
+import { asAgent, finish, killGroup, lastLines, oneAtATime, systemPath } from '../child.ts'
 import type { AgentIdentity, DaemonPaths } from '../config.ts'
 import { ControlError } from '../http/reply.ts'
 import { saveWork } from './save-work.ts'
@@ -91,7 +91,8 @@ export function createWorkSaver(options: {
       killSignal: 'SIGKILL',
       detached: true,
     })
-    res.on('close', () => child.kill('SIGKILL'))
+    // With the git that it runs.
+    res.on('close', () => killGroup(child.pid))
     const stderr = new Response(child.stderr).text()
     let begun = false
     for await (const chunk of child.stdout) {
@@ -100,6 +101,7 @@ export function createWorkSaver(options: {
       if (!res.write(chunk)) await new Promise<void>((resolve) => res.once('drain', resolve).once('close', resolve))
     }
     const code = await child.exited
+    killGroup(child.pid)
     const reason = lastLines(await stderr)
     if (code === 0) res.end()
     // Part of the pack is already sent; only a cut connection shows that it is incomplete.

@@ -71,6 +71,8 @@ export async function saveWork(input: SaveWorkInput, env: Record<string, string>
 async function openStore(input: SaveWorkInput, agent: Git, env: Record<string, string>): Promise<Git> {
   const { store, workspace } = input
   const ours = childGit([`--git-dir=${store}`, `--work-tree=${workspace}`], env, workspace)
+  // Of a git that was killed, such as when memory was short: saves run one at a time, so nothing holds them now.
+  for (const lock of ['index.lock', 'config.lock']) rmSync(join(store, lock), { recursive: true, force: true })
   if (!(await isUsable(ours))) {
     rmSync(store, { recursive: true, force: true })
     mkdirSync(store, { recursive: true, mode: 0o700 })
@@ -79,8 +81,9 @@ async function openStore(input: SaveWorkInput, agent: Git, env: Record<string, s
       (await oneLine(agent, ['rev-parse', '--show-object-format'])) ??
       ((input.pushed[0] ?? '').length === 64 ? 'sha256' : 'sha1')
     await need(childGit([], env), ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, store])
-    mkdirSync(join(store, 'info'), { recursive: true })
   }
+  // Each time: a save may have been killed after it made the repository, which has no such folder.
+  mkdirSync(join(store, 'info'), { recursive: true })
   // This file overrides all other attribute files: no conversion of line ends, filters, keywords, or encodings.
   writeFileSync(join(store, 'info', 'attributes'), '* -text -eol -filter -ident -working-tree-encoding\n')
   const objects = await oneLine(agent, ['rev-parse', '--path-format=absolute', '--git-path', 'objects'])
