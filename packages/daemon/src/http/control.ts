@@ -18,6 +18,7 @@ import type { ReadFilesReply } from '@svc/contract/daemon/work-tree'
 import type { Access, RequestHead } from './access.ts'
 import type { Conversation, PromptChoice } from '../runtime/conversation.ts'
 import type { Refresh } from '../runtime/refresh.ts'
+import { lastLines } from '../child.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { WarmSandbox } from '../runtime/warm.ts'
@@ -69,7 +70,13 @@ export async function handleControl(
   if (name === 'wip') {
     if (parts.work === null) throw runtimeBooting()
     await parts.work(body, res)
-  } else sendJson(res, 200, await action(body, parts))
+  } else sendJson(res, 200, await action(body, parts).catch(withReason))
+}
+
+/** The server, which has proved who it is, gets the reason. */
+function withReason(error: unknown): never {
+  if (error instanceof ControlError || !(error instanceof Error)) throw error
+  throw new ControlError(500, 'internal', `The daemon could not do it: ${lastLines(error.message)}`, { cause: error })
 }
 
 const actions = {
