@@ -15,6 +15,11 @@ function routeOf(c: Context): string {
   return path === '/*' || path === '*' ? 'none' : path
 }
 
+/** Nobody gets the answer when the client has left: 499, as proxies count it, and no failure of the server. */
+function statusOf({ req, res }: Context): number {
+  return res.status >= 500 && req.raw.signal.aborted ? 499 : res.status
+}
+
 const urlBytesMax = 16 * 1024
 
 /** Gives every request its id and one log line. Paths only: a query can hold secrets. */
@@ -38,13 +43,13 @@ export function requestLog(
       // Assigning it turns a text into a stream.
       if (answer !== c.res) c.res = answer
       const seconds = (performance.now() - started) / 1000
-      deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: c.res.status }, seconds)
+      deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: statusOf(c) }, seconds)
       deps.log.debug(
         {
           request_id: id,
           method: c.req.method,
           path: c.req.path,
-          status: c.res.status,
+          status: statusOf(c),
           ms: Math.round(seconds * 10_000) / 10,
           address: clientAddress(c as AppContext),
         },

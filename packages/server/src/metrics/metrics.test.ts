@@ -39,6 +39,24 @@ const valueOf = (text: string, series: string) =>
     .find((line) => line.startsWith(`${series} `))
     ?.slice(series.length + 1) ?? null
 
+test('a request whose client left is counted as 499 and not as a failure of the server', async () => {
+  const { project } = await app.managedProject()
+  const path = `/v1/projects/${project.project_id}/git/git-upload-pack`
+  const { status } = await app.request('POST', path, {
+    token: null,
+    headers: {
+      authorization: `Basic ${btoa(`x-access-token:${app.ownerToken}`)}`,
+      'content-type': 'application/x-git-upload-pack-request',
+    },
+    signal: AbortSignal.abort(),
+  })
+  expect(status).toBe(503)
+  const { text } = await scrape()
+  const series = (counted: number) =>
+    `svc_http_request_duration_seconds_count{method="POST",route="/v1/projects/:projectId/git/git-upload-pack",status="${counted}"}`
+  expect([valueOf(text, series(499)), valueOf(text, series(503))]).toEqual(['1', null])
+})
+
 test('a scrape from this machine shows requests, jobs, queues, pools and the database', async () => {
   const { project } = await app.managedProject()
   const path = `/v1/projects/${project.project_id}`
