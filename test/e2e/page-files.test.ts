@@ -283,6 +283,7 @@ test.skipIf(!browserPath)(
     await form.getByRole('alert').getByText("Can't reach the service.").waitFor(slow)
     expect(await form.getByRole('textbox').inputValue()).toBe('Ten more minutes of thinking')
     await form.getByRole('textbox').press('Escape')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Discard' }).click()
     await first.getByText('Ten minutes of thinking').waitFor()
 
     // And for the review as a whole.

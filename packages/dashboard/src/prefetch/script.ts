@@ -3,7 +3,7 @@
  * change request it sends the page's first requests and preloads the files that render the page. It ignores failures: the page
  * then sends the request again and shows the error. docs/operate/bench.md has the time that it saves before the first paint.
  */
-import { readStored } from '../browser/local-storage.ts'
+import { readStored } from '../browser/storage.ts'
 import { ignoreWhitespace } from '../pages/change-requests/diff/whitespace.ts'
 import { findProject } from '../pages/projects/find-project.ts'
 import { type DiffOptions, diffType, type GetPath, type Params, type Reply, requests } from './requests.ts'

@@ -1,6 +1,6 @@
 /** Puts the answers that prefetch/script.ts waits for into the query cache before the page renders, and runs the page's code. */
 import { queries } from '../cache/query-client.ts'
-import { readStored } from '../browser/local-storage.ts'
+import { readStored } from '../browser/storage.ts'
 import { me } from '../pages/account/queries.ts'
 import { ignoreWhitespace } from '../pages/change-requests/diff/whitespace.ts'
 import { changeRequestAnswer, diff } from '../pages/change-requests/queries.ts'

@@ -171,6 +171,14 @@ export function Form({
 /** The values of a form's fields. `field` gives the props of an input. */
 export function useFields<Values extends Record<string, string>>(initial: Values) {
   const [values, setValues] = useState(initial)
+  return fieldsOf(values, setValues)
+}
+
+/** The same for values that are kept elsewhere. */
+export function fieldsOf<Values extends Record<string, string>>(
+  values: Values,
+  setValues: (next: (before: Values) => Values) => void,
+) {
   const set = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
   return {
     values,

@@ -39,6 +39,8 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
   }
   const signOut = async () => {
     await reply(api.POST('/v1/sign-out'))
+    // What was typed here is not for the next user of this tab.
+    sessionStorage.clear()
     location.assign(paths.signIn)
   }
   return (

@@ -2,6 +2,7 @@ import { scriptedModelName } from '@svc/contract/schemas/model-names'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ApiError } from '../../api.ts'
+import { useTyped } from '../../browser/use-stored.ts'
 import { SendForm, useSend } from '../../components/requests.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { NoModel } from '../../components/no-model.tsx'
@@ -10,12 +11,15 @@ import { paths } from '../../paths.ts'
 import type { Project } from '../projects/queries.ts'
 import { models } from '../settings/queries.ts'
 import { Card } from '../../ui/layout.tsx'
-import { Input, sideBySide, TextArea, useFields } from '../../ui/form.tsx'
+import { fieldsOf, Input, sideBySide, TextArea } from '../../ui/form.tsx'
 import { AttachButton, ChosenList, useChosenFiles } from './conversation/attach-files.tsx'
+
+const nothing = { prompt: '', agent: '', base: '', model: '' }
 
 export function NewSession({ project }: { project: Project }) {
   const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = project
-  const { values, field } = useFields({ prompt: '', agent: '', base: '', model: '' })
+  const [typed, setTyped] = useTyped(`svc-new-session-${projectId}`, nothing)
+  const { values, field } = fieldsOf(typed, setTyped)
   const { prompt } = values
   const [agent, base, model] = [values.agent.trim(), values.base.trim(), values.model.trim()]
   const chosen = useChosenFiles()
@@ -33,7 +37,10 @@ export function NewSession({ project }: { project: Project }) {
       },
     }),
     once: true,
-    onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
+    onSuccess: ({ session_id }, sent) => {
+      setTyped((now) => (now.prompt === sent ? nothing : now))
+      return navigate({ to: paths.session, params: { project: slug, sessionId: session_id } })
+    },
     refetch: [['project', projectId, 'sessions']],
   })
   const roleRefusal = useWriteRefusal(accountId)

@@ -110,7 +110,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const { viewer, current, show, showLines, step } = useCurrentFile(files, request.target)
   const marks = useViewedMarks(mine, { files, current })
   const { isViewed } = marks
-  const drafts = useDrafts(mine)
+  const drafts = useDrafts(cr.cr_id, mine)
   const folds = useFolds(isViewed)
   const cursor = useLineCursor(current, viewer)
   const threads = useThreads(cr, { diff, files, range })

@@ -1,8 +1,10 @@
 import { suggestionBlock, suggestionOf } from '@svc/contract/schemas/suggestion'
 import { useEffect, useRef, useState } from 'react'
+import { useTyped } from '../../../browser/use-stored.ts'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Failure } from '../../../components/requests.tsx'
 import { Button, Form } from '../../../ui/form.tsx'
-import { type DraftComment, type Drafts, quoteMax } from './drafts.ts'
+import { type DraftComment, type Drafts, quoteMax, typedKey } from './drafts.ts'
 import { CommentText } from './suggestion.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
@@ -27,21 +29,19 @@ export function CommentBox({ draft, drafts }: { draft: DraftComment; drafts: Dra
 }
 
 function CommentForm({ draft, error, drafts }: { draft: DraftComment; error: Error | null; drafts: Drafts }) {
-  const [text, setText] = useState(drafts.textOf(draft))
+  const [text, setText] = useTyped(typedKey(draft), draft.text)
+  const [isAsking, setAsking] = useState(false)
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
     if (drafts.takesFocus(draft)) field.current?.focus()
   })
-  const type = (next: string) => {
-    setText(next)
-    drafts.type(draft, next)
-  }
   const save = () => text.trim() !== '' && drafts.save(draft, text.trim())
   const suggest = () => {
     const block = suggestionBlock(draft.quote.split('\n'))
-    type(text.trim() === '' ? block : `${text.trimEnd()}\n\n${block}`)
+    setText(text.trim() === '' ? block : `${text.trimEnd()}\n\n${block}`)
     field.current?.focus()
   }
+  const leave = () => (text.trim() === draft.text ? drafts.cancel(draft) : setAsking(true))
   return (
     <Form
       className="m-2 flex flex-col gap-2 rounded-md border border-line-strong bg-ground p-3 font-sans text-sm whitespace-normal"
@@ -53,11 +53,13 @@ function CommentForm({ draft, error, drafts }: { draft: DraftComment; error: Err
         <textarea
           ref={field}
           value={text}
-          onChange={(event) => type(event.target.value)}
+          onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
             event.stopPropagation()
+            // These keys belong to an input method while it composes a word.
+            if (event.nativeEvent.isComposing) return
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save()
-            if (event.key === 'Escape') drafts.cancel(draft)
+            if (event.key === 'Escape') leave()
           }}
           className="min-h-20 rounded-md border border-line-strong bg-ground p-2 text-sm text-text"
         />
@@ -69,10 +71,20 @@ function CommentForm({ draft, error, drafts }: { draft: DraftComment; error: Err
         <Button kind="plain" disabledReason={cannotSuggest(draft, text)} onClick={suggest}>
           Suggest a change
         </Button>
-        <Button kind="quiet" onClick={() => drafts.remove(draft)}>
+        <Button kind="quiet" onClick={leave}>
           Discard
         </Button>
       </div>
+      <ConfirmDialog
+        open={isAsking}
+        onOpenChange={setAsking}
+        title="Discard what you typed?"
+        verb="Discard"
+        busy={false}
+        onConfirm={() => drafts.cancel(draft)}
+      >
+        {draft.text === '' ? 'The comment is not in your review yet.' : 'The comment in your review stays as it is.'}
+      </ConfirmDialog>
     </Form>
   )
 }

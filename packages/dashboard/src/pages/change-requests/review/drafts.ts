@@ -1,5 +1,7 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import { useRef, useState } from 'react'
+import { readStored, writeStored } from '../../../browser/storage.ts'
+import { useTyped } from '../../../browser/use-stored.ts'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { ReviewState } from '../queries.ts'
 import type { Edit } from './review-state.ts'
@@ -14,47 +16,58 @@ interface OpenDraft {
   error: Error | null
 }
 
+const noForms: readonly DraftComment[] = []
+
+/** Where the text of a form is kept until it is stored. The form itself leaves the document when it is scrolled away. */
+export const typedKey = ({ id }: Pick<DraftComment, 'id'>) => `svc-comment-${id}`
+
+const typedIn = (draft: DraftComment) => readStored(typedKey(draft), draft.text, sessionStorage)
+
 /** Pending comments. A new one is stored once it has a text. A form closes at once and comes back if the text was not stored. */
-export function useDrafts({
-  state,
-  edit,
-  save,
-}: {
-  state: ReviewState
-  edit: (edit: Edit) => void
-  save: (edit: Edit) => Promise<unknown>
-}) {
-  const [open, setOpen] = useState<readonly OpenDraft[]>([])
-  // The text of each form. The form itself leaves the document when it is scrolled away.
-  const typed = useRef(new Map<string, string>())
+export function useDrafts(
+  crId: string,
+  {
+    state,
+    edit,
+    save,
+  }: {
+    state: ReviewState
+    edit: (edit: Edit) => void
+    save: (edit: Edit) => Promise<unknown>
+  },
+) {
+  const [forms, setForms] = useTyped(`svc-comments-${crId}`, noForms)
+  const [errors, setErrors] = useState<Readonly<Record<string, Error | null>>>({})
+  const open = forms.map((draft): OpenDraft => ({ draft, error: errors[draft.id] ?? null }))
   const begun = useRef<string | null>(null)
   const lastSaved = useRef(new Map<string, string>())
   const stored = state.drafts.map(({ draft_id: id, ...draft }): DraftComment => ({ id, ...draft }))
   const isStored = (id: string) => stored.some((draft) => draft.id === id)
-  const added = open.map(({ draft }) => draft).filter(({ id }) => !isStored(id))
-  const textOf = ({ id, text }: DraftComment) => typed.current.get(id) ?? text
+  const added = forms.filter(({ id }) => !isStored(id))
   const close = (id: string) => {
-    typed.current.delete(id)
-    setOpen((before) => before.filter(({ draft }) => draft.id !== id))
+    writeStored(typedKey({ id }), null, null, sessionStorage)
+    setForms((before) => {
+      const left = before.filter((draft) => draft.id !== id)
+      return left.length === 0 ? noForms : left
+    })
+  }
+  const openForm = (draft: DraftComment, error: Error | null, stays: (other: DraftComment) => boolean) => {
+    setErrors((before) => ({ ...before, [draft.id]: error }))
+    setForms((before) => [...before.filter((other) => other.id !== draft.id && stays(other)), draft])
   }
   /** Closes the forms in which nothing was typed. */
   const show = (draft: DraftComment) => {
     begun.current = draft.id
-    setOpen((before) => [
-      ...before.filter(({ draft: each }) => each.id !== draft.id && textOf(each) !== each.text),
-      { draft, error: null },
-    ])
+    openForm(draft, null, (other) => typedIn(other) !== other.text)
   }
   const reopen = (draft: DraftComment, text: string, error: Error) => {
     // A text that is being typed is newer.
-    if (!typed.current.has(draft.id)) typed.current.set(draft.id, text)
-    setOpen((before) => [...before.filter(({ draft: each }) => each.id !== draft.id), { draft, error }])
+    if (typedIn(draft) === draft.text) writeStored(typedKey(draft), draft.text, text, sessionStorage)
+    openForm(draft, error, () => true)
   }
   return {
     drafts: [...stored, ...added.map((draft) => ({ ...draft, text: '' }))],
     open,
-    textOf,
-    type: ({ id }: DraftComment, text: string) => void typed.current.set(id, text),
     /** Whether the form was opened by the user just now. */
     takesFocus({ id }: DraftComment): boolean {
       if (begun.current !== id) return false
@@ -75,15 +88,14 @@ export function useDrafts({
     remove({ id }: DraftComment) {
       lastSaved.current.delete(id)
       // The page shows an error of it above the files, and the comment again.
-      if (isStored(id)) edit({ drafts: { [id]: null } })
-      close(id)
+      edit({ drafts: { [id]: null } })
     },
     /** These comments were sent. A text that was changed since stays in its form. */
     sent(comments: readonly { id: string; text: string }[]) {
       for (const { id, text } of comments) {
         lastSaved.current.delete(id)
-        const form = open.find(({ draft }) => draft.id === id)
-        if (form !== undefined && textOf(form.draft) === text) close(id)
+        const form = forms.find((draft) => draft.id === id)
+        if (form !== undefined && typedIn(form) === text) close(id)
       }
     },
   }

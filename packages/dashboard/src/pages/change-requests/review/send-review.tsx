@@ -1,5 +1,5 @@
-import { useState } from 'react'
 import { isUnanswered } from '../../../api.ts'
+import { useTyped } from '../../../browser/use-stored.ts'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useHeldRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
@@ -10,7 +10,7 @@ import { reviewScope } from './review-state.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
-  const [body, setBody] = useState('')
+  const [body, setBody] = useTyped(`svc-review-${cr.cr_id}`, '')
   const pending = drafts.drafts.filter(({ text }) => text !== '')
   const comments = pending.map(asComment)
   const send = cr.origin_session_id !== null && cr.status !== 'merged'

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { useTyped } from '../../../browser/use-stored.ts'
 import { Prose } from '../../../components/markdown.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -100,8 +101,12 @@ function ReplyRow({ of }: { of: Item['replies'][number] }) {
 
 const comment = '/v1/projects/{projectId}/change-requests/{crId}/reviews/comments/{commentId}'
 
+const typedReply = ({ comment_id }: Item) => `svc-reply-${comment_id}`
+
 function Actions({ cr, of, aside }: { cr: ChangeRequest; of: Item; aside?: ReactNode }) {
-  const [isReplying, setReplying] = useState(false)
+  // A reply that was typed and not sent shows again with its thread.
+  const [typed] = useTyped(typedReply(of), '')
+  const [isReplying, setReplying] = useState(typed !== '')
   const path = { ...pathOf(cr), commentId: of.comment_id }
   const refetch = [['project', cr.project_id, 'change-request', cr.cr_id, 'reviews']]
   const resolving = useSend('PATCH', comment, { path, refetch })
@@ -141,12 +146,15 @@ function Suggested({ cr, of: { written, state } }: { cr: ChangeRequest; of: Item
 }
 
 function ReplyForm({ cr, of, onDone }: { cr: ChangeRequest; of: Item; onDone: () => void }) {
-  const [text, setText] = useState('')
+  const [text, setText] = useTyped(typedReply(of), '')
   const sending = useSend('POST', `${comment}/replies`, {
     path: { ...pathOf(cr), commentId: of.comment_id },
     once: true,
     refetch: [['project', cr.project_id, 'change-request', cr.cr_id]],
-    onSuccess: onDone,
+    onSuccess: (_reply, { text: sent }) => {
+      setText((now) => (now === sent ? '' : now))
+      onDone()
+    },
   })
   const canSend = cr.origin_session_id !== null && cr.status !== 'merged'
   const refusal = text.trim() === '' ? 'Enter a reply' : null

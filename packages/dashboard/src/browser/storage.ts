@@ -12,8 +12,9 @@ export function subscribeToStorage(listener: () => void): () => void {
   }
 }
 
-export function readStored<T>(key: string, fallback: T): T {
-  const text = localStorage.getItem(key)
+/** `area`: all tabs of this browser, or `sessionStorage` for this tab alone. */
+export function readStored<T>(key: string, fallback: T, area: Storage = localStorage): T {
+  const text = area.getItem(key)
   const known = parsed.get(key)
   if (known !== undefined && known.text === text) return (known.value ?? fallback) as T
   // Undefined for an entry that another program wrote or that was cut short: the fallback applies.
@@ -22,17 +23,17 @@ export function readStored<T>(key: string, fallback: T): T {
   return (value ?? fallback) as T
 }
 
-export function writeStored<T>(key: string, fallback: T, next: T): void {
+export function writeStored<T>(key: string, fallback: T, next: T, area: Storage = localStorage): void {
   try {
-    if (next === fallback) localStorage.removeItem(key)
-    else localStorage.setItem(key, JSON.stringify(next))
+    if (next === fallback) area.removeItem(key)
+    else area.setItem(key, JSON.stringify(next))
   } catch {
-    keepUntilClosed(key, next)
+    keepUntilClosed(key, next, area)
   }
   for (const listener of listeners) listener()
 }
 
 /** Storage is full or forbidden: the value lasts until the page is closed. */
-function keepUntilClosed(key: string, value: unknown): void {
-  parsed.set(key, { text: localStorage.getItem(key), value })
+function keepUntilClosed(key: string, value: unknown, area: Storage): void {
+  parsed.set(key, { text: area.getItem(key), value })
 }
