@@ -3588,6 +3588,8 @@ export interface components {
             status: "open" | "merged" | "closed";
             head_commit_sha: string | null;
             base_commit_sha: string | null;
+            /** @description The branch that no longer exists, of an open one; null while both do. The commits are the last known ones. */
+            missing_ref: string | null;
             origin_session_id: string | null;
             created_by: string | null;
             merged_at: string | null;
@@ -4192,8 +4194,8 @@ export interface components {
             truncated: boolean;
         };
         ChangeRequestSummary: {
-            /** @description Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `confirm`: ready, except that a person has to confirm effects of the merge. */
-            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "conflicts") | null;
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `branch_deleted`: one of its branches no longer exists. */
+            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "conflicts" | "branch_deleted") | null;
             session: {
                 /** Format: uuid */
                 session_id: string;
@@ -4511,7 +4513,7 @@ export interface components {
              * @description `checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.
              * @enum {string}
              */
-            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
+            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "branch_deleted" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
             /** @description Changes when the item needs a new look. Send it back to put the item away. */
             version: string;
             project: {

@@ -13,6 +13,7 @@ export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequ
   status: 'open',
   head_commit_sha: sha('a'),
   base_commit_sha: sha('b'),
+  missing_ref: null,
   origin_session_id: null,
   created_by: ids.user,
   merged_at: null,

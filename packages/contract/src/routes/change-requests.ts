@@ -34,6 +34,12 @@ export const changeRequest = named('ChangeRequest', {
   status: z.enum(changeRequestStatuses),
   head_commit_sha: z.string().nullable(),
   base_commit_sha: z.string().nullable(),
+  missing_ref: z
+    .string()
+    .nullable()
+    .describe(
+      'The branch that no longer exists, of an open one; null while both do. The commits are the last known ones.',
+    ),
   origin_session_id: z.string().nullable(),
   created_by: uuid.nullable(),
   merged_at: timestamp.nullable(),
@@ -50,7 +56,16 @@ export type ChangeRequest = z.infer<typeof changeRequest>
 const base = '/v1/projects/:projectId/change-requests'
 
 /** The state of an open change request that is no draft: whether it can land. */
-export const landingStates = ['ready', 'confirm', 'empty', 'checking', 'unreachable', 'failing', 'conflicts'] as const
+export const landingStates = [
+  'ready',
+  'confirm',
+  'empty',
+  'checking',
+  'unreachable',
+  'failing',
+  'conflicts',
+  'branch_deleted',
+] as const
 export type LandingState = (typeof landingStates)[number]
 
 export const changeRequestSummary = named('ChangeRequestSummary', {
@@ -58,7 +73,7 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     .enum(landingStates)
     .nullable()
     .describe(
-      'Whether an open one can land, as far as the server knows; null for the others. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `confirm`: ready, except that a person has to confirm effects of the merge.',
+      'Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `branch_deleted`: one of its branches no longer exists.',
     ),
   session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
   author: z.string().nullable().describe('The name of the user who opened it.'),

@@ -17,6 +17,7 @@ export const inboxStates = [
   'unreachable',
   'empty',
   'conflicts',
+  'branch_deleted',
   'failing',
   'failed',
   'turn_failed',

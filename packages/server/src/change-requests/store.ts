@@ -120,24 +120,37 @@ export async function wasHead(db: DbOrTransaction, crId: string, sha: string): P
   return (await findRow(db, 'change_request_heads', { cr_id: crId, head_sha: sha })) !== null
 }
 
+/** Undefined: the branch does not exist. */
 export interface FoundTips {
   cr: ChangeRequestRow
-  base: string
-  head: string
+  base: string | undefined
+  head: string | undefined
+}
+
+type Tips = Pick<ChangeRequestRow, 'base_commit_sha' | 'head_commit_sha' | 'missing_ref'>
+
+/** What a row says of its branches. A deleted branch leaves the last known pair of commits. */
+export function tipsToStore({ cr, base, head }: FoundTips): Tips {
+  if (base !== undefined && head !== undefined)
+    return { base_commit_sha: base, head_commit_sha: head, missing_ref: null }
+  const { base_commit_sha, head_commit_sha, base_ref, head_ref } = cr
+  return { base_commit_sha, head_commit_sha, missing_ref: head === undefined ? head_ref : base_ref }
 }
 
 /** One statement for all rows whose tips moved. Skips a row that has changed since it was read: the other writer knows newer tips. Returns the rows it wrote. */
 export async function recordTips(db: DbOrTransaction, found: FoundTips[], at: Date): Promise<ChangeRequestRow[]> {
+  const tips = found.map(tipsToStore)
   const { rows } = await sql<ChangeRequestRow>`
     with found as (
       select * from unnest(
         ${found.map(({ cr }) => cr.cr_id)}::uuid[],
-        ${found.map(({ base }) => base)}::text[], ${found.map(({ head }) => head)}::text[],
+        ${tips.map((each) => each.base_commit_sha)}::text[], ${tips.map((each) => each.head_commit_sha)}::text[],
+        ${tips.map((each) => each.missing_ref)}::text[],
         ${found.map(({ cr }) => cr.base_commit_sha)}::text[], ${found.map(({ cr }) => cr.head_commit_sha)}::text[]
-      ) as t(cr_id, base, head, read_base, read_head)
+      ) as t(cr_id, base, head, missing, read_base, read_head)
     ), locked as (
       -- In one order for everybody, or two lists that refresh the same rows would deadlock.
-      select cr.cr_id, found.base, found.head
+      select cr.cr_id, found.base, found.head, found.missing
       from change_requests cr join found on found.cr_id = cr.cr_id
       where cr.status = 'open'
         and cr.base_commit_sha is not distinct from found.read_base
@@ -146,7 +159,7 @@ export async function recordTips(db: DbOrTransaction, found: FoundTips[], at: Da
       for no key update of cr
     )
     update change_requests cr
-    set base_commit_sha = locked.base, head_commit_sha = locked.head, updated_at = ${at}
+    set base_commit_sha = locked.base, head_commit_sha = locked.head, missing_ref = locked.missing, updated_at = ${at}
     from locked
     where cr.cr_id = locked.cr_id
     returning cr.*`.execute(db)

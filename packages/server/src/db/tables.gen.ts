@@ -182,6 +182,7 @@ export interface Schema {
     metadata: JsonOrDefault<'change_requests.metadata'>
     created_at: Now
     updated_at: Now
+    missing_ref: string | null
   }
   channel_cards: {
     channel_id: string

@@ -14,6 +14,8 @@ export interface ChangeRequestDetail extends OfSession {
   number: number
   title: string
   base_ref: string
+  /** The branch that no longer exists. */
+  missing_ref: string | null
   author: string | null
   /** Whether facts of the current commits are stored, and compared with other change requests. */
   is_compared: boolean | null
@@ -31,7 +33,7 @@ export interface ChangeRequestDetail extends OfSession {
 export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): Promise<ChangeRequestDetail[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<ChangeRequestDetail>`
-    select c.cr_id, c.number, c.title, c.base_ref, s.session_id, s.name as session_name, s.agent_name, u.name as author,
+    select c.cr_id, c.number, c.title, c.base_ref, c.missing_ref, s.session_id, s.name as session_name, s.agent_name, u.name as author,
       f.is_compared, f.conflicts, f.conflict_count, f.confirm_count, f.additions, f.deletions, f.paths, f.path_count,
       coalesce((select jsonb_agg(jsonb_build_object('number', o.number, 'files', x.files) order by o.number)
         from change_request_collisions x join change_requests o on o.cr_id = x.other_id and o.status = 'open'

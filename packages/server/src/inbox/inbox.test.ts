@@ -1,6 +1,7 @@
 /** The inbox at the HTTP entry: what it lists and why, what a person puts away, and what comes back. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
+import { rename } from 'node:fs/promises'
 import type { ErrorBody, Inbox, InboxItem, OpenWork, Project } from '@svc/contract'
 import { commit, type Files } from '@svc/git/testing'
 import { sql } from 'kysely'
@@ -127,12 +128,12 @@ describe('change requests in the inbox', () => {
     expect((await inbox(at, {}, other.token)).items[0]).toMatchObject({ state: 'ready' })
   })
 
-  test('says that a branch cannot be read when its commits are gone', async () => {
+  test('says that the repository cannot be read', async () => {
     const at = await newProject()
-    const cr = await at.open('work', { 'b.txt': 'b\n' })
-    const gone = { base_commit_sha: '1'.repeat(40), head_commit_sha: '2'.repeat(40), head_ref: 'gone' }
-    await updateRows(app.deps.db, 'change_requests', { cr_id: cr.cr_id }, gone)
+    await at.open('work', { 'b.txt': 'b\n' })
+    await rename(at.repo.dir, `${at.repo.dir}.away`)
     expect(await oneItem(at)).toMatchObject({ state: 'unreachable' })
+    await rename(`${at.repo.dir}.away`, at.repo.dir)
   })
 })
 

@@ -75,7 +75,7 @@ const lastReviews = (userId: string) => sql`
 
 /** What is known of each open change request. A moved base leaves what was known of the same head until it is checked again. */
 const openChangeRequests = sql`
-  select c.cr_id, c.project_id, c.head_commit_sha, u.checks <> '[]'::jsonb as has_checks,
+  select c.cr_id, c.project_id, c.head_commit_sha, c.missing_ref, u.checks <> '[]'::jsonb as has_checks,
     k.can_merge, coalesce(k.base_sha = c.base_commit_sha, false) as is_known,
     coalesce(f.is_up_to_date, false) as is_up_to_date, coalesce(f.confirm_count, 0) as confirm_count,
     w.tried_at >= w.wanted_at as is_unreachable,
@@ -109,8 +109,9 @@ const collidingChangeRequests = sql`
 
 const ofChangeRequests = sql`
   select 'change_request' as kind, cr_id as id, project_id,
-    case when can_merge = false or failures > 0 then 'unblock' else 'review' end as "group",
+    case when missing_ref is not null or can_merge = false or failures > 0 then 'unblock' else 'review' end as "group",
     case
+      when missing_ref is not null then 'branch_deleted'
       when can_merge is null or not is_known then case when is_unreachable then 'unreachable' else 'checking' end
       when not can_merge then 'conflicts'
       when is_up_to_date then 'empty'
@@ -121,7 +122,7 @@ const ofChangeRequests = sql`
       when confirm_count > 0 then 'confirm'
       else 'ready' end as state,
     coalesce(head_commit_sha, '') as version,
-    case when can_merge = false then 'conflicts' when failures > 0 then 'failing' end as failure,
+    case when missing_ref is not null then 'branch_deleted' when can_merge = false then 'conflicts' when failures > 0 then 'failing' end as failure,
     case when defined is not null then jsonb_build_object('defined', defined, 'passed', passed, 'failed', failed) end as checks,
     at
   from open_change_requests where not is_with_agent`

@@ -54,6 +54,8 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
       return [`${counted(found.confirm_count ?? 0, 'effect')} to confirm`, checksOf(checks), touches(found)]
     case 'unreachable':
       return ["The repository or one of the branches can't be read"]
+    case 'branch_deleted':
+      return [found.missing_ref === found.base_ref ? `${found.base_ref} was deleted` : 'Its branch was deleted']
     case 'empty':
       return [`${found.base_ref} already contains all commits`]
     default:

@@ -228,6 +228,17 @@ describe('svc cr show', () => {
     }
   })
 
+  test('cr show says that a branch was deleted, and does not suggest to merge', async () => {
+    const cr = aChangeRequest({ missing_ref: 'greeting' })
+    await using service = startService({
+      previewChangeRequest: () => cleanPreview,
+      listChangeRequests: () => ({ change_requests: [cr] }),
+    })
+    const { stdout, stderr } = await svc(['cr', 'show', '3'], { service, env })
+    expect(stdout).toContain('the branch greeting was deleted')
+    expect(stderr).not.toContain('svc cr merge')
+  })
+
   test('cr show lists the change requests that the merge would break', async () => {
     const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'f\x1b[31m.txt', 'g.txt']
     const collisions = [

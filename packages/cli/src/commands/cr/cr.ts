@@ -115,7 +115,7 @@ export const show = command({
       out.line(bold('Checks         '), verdictOf(checks))
       if (checks.state === 'failed' || checks.state === 'running') printChecks(ctx, checks)
     }
-    const { verdict, files } = previewLines(preview)
+    const { verdict, files } = previewLines(preview, cr)
     out.line()
     out.line(bold('Merge preview  '), verdict)
     for (const file of files) out.line(`  conflict: ${file}`)
@@ -127,7 +127,7 @@ export const show = command({
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))
     } else if (isDraft(cr))
       out.note(`A draft can't be merged: ${ctx.next(`svc cr ready ${cr.number}`)} marks it as ready.`)
-    else if (!preview.is_up_to_date)
+    else if (!preview.is_up_to_date && cr.missing_ref == null)
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })

@@ -19,8 +19,14 @@ export function statusPiece(cr: Pick<ChangeRequest, 'status' | 'metadata'>): Pie
   return status === 'merged' ? cyan(status) : dim(status)
 }
 
-export function previewLines(preview: MergePreview): { verdict: Piece; files: readonly string[] } {
+/** `of`: the change request that is previewed. */
+export function previewLines(
+  preview: MergePreview,
+  of?: Pick<ChangeRequest, 'missing_ref'>,
+): { verdict: Piece; files: readonly string[] } {
   const files = preview.conflicts
+  if (of?.missing_ref != null)
+    return { verdict: red(`the branch ${of.missing_ref} was deleted; push it again, or close this`), files: [] }
   if (!preview.can_merge)
     return { verdict: red(`conflicts in ${files.length} file${files.length === 1 ? '' : 's'}`), files }
   if (preview.is_up_to_date)

@@ -28,12 +28,14 @@ const ranks = {
   empty: 4,
   failing: 5,
   conflicts: 6,
+  branch_deleted: 6,
 } satisfies Record<LandingState, number>
 const lastRank = 7
 
 /** The state of a change request `c`, beside its joins in `stateJoins`. */
 const stateOf = sql<LandingState | null>`case
   when c.status <> 'open' or c.metadata->>'draft' = 'true' then null
+  when c.missing_ref is not null then 'branch_deleted'
   when k.can_merge is null then case when w.tried_at >= w.wanted_at then 'unreachable' else 'checking' end
   when not k.can_merge then 'conflicts'
   when coalesce(f.is_up_to_date, false) then 'empty'

@@ -18,8 +18,8 @@ const open = <Body = ChangeRequest>(body: object, options: object = {}) =>
 
 const fields = [
   ...['cr_id', 'account_id', 'project_id', 'number', 'title', 'description', 'base_ref', 'head_ref', 'status'],
-  ...['head_commit_sha', 'base_commit_sha', 'origin_session_id', 'created_by', 'merged_at', 'merged_by'],
-  ...['merge_commit_sha', 'closed_at', 'closed_by', 'metadata', 'created_at', 'updated_at'],
+  ...['head_commit_sha', 'base_commit_sha', 'missing_ref', 'origin_session_id', 'created_by', 'merged_at'],
+  ...['merged_by', 'merge_commit_sha', 'closed_at', 'closed_by', 'metadata', 'created_at', 'updated_at'],
 ]
 
 describe('opening a change request', () => {

@@ -7,7 +7,14 @@ import { withDeadline } from '../../deadline.ts'
 import type { Deps } from '../../deps.ts'
 import { locatedRepository, locateRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, requireChangeRequest } from '../store.ts'
+import {
+  type ChangeRequestRow,
+  type FoundTips,
+  getChangeRequests,
+  recordTips,
+  requireChangeRequest,
+  tipsToStore,
+} from '../store.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
@@ -69,7 +76,7 @@ export async function listWithTips<Page extends { rows: ChangeRequestRow[] }>(
 
 /** Whether the rows agree with tips that were read before them. Rows may hold newer tips than the poll; where they differ, only a later poll decides. */
 function isSure(rows: ChangeRequestRow[], early: Map<string, string>): boolean {
-  return movedIn(rows, early).length === 0
+  return !tipsIn(rows, early).some(hasMoved)
 }
 
 /** Adds the live tips to the rows: one request to the repository for all of them, and one write for those that moved. */
@@ -78,7 +85,7 @@ export async function refreshTips(deps: RefreshDeps, project: ProjectRow, rows: 
   if (branches.length === 0) return rows
   const tips = await tipsIfReachable(deps, project, branches)
   if (tips === null) return rows
-  const fresh = new Map((await saveTips(deps, project, movedIn(rows, tips))).map((row) => [row.cr_id, row]))
+  const fresh = new Map((await saveTips(deps, project, tipsIn(rows, tips))).map((row) => [row.cr_id, row]))
   return rows.map((row) => fresh.get(row.cr_id) ?? row)
 }
 
@@ -88,13 +95,18 @@ function branchesOf(rows: ChangeRequestRow[]): string[] {
   return [...new Set(rows.filter(isOpen).flatMap((row) => [row.base_ref, row.head_ref]))]
 }
 
-/** The open rows whose branches differ from what is stored. A deleted branch leaves the last known pair. */
-function movedIn(rows: ChangeRequestRow[], tips: Map<string, string>): FoundTips[] {
-  return rows.filter(isOpen).flatMap((cr) => {
-    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
-    if (base === undefined || head === undefined) return []
-    return cr.base_commit_sha === base && cr.head_commit_sha === head ? [] : [{ cr, base, head }]
-  })
+/** The open rows with their branches. */
+export function tipsIn(rows: ChangeRequestRow[], tips: Map<string, string>): FoundTips[] {
+  return rows.filter(isOpen).map((cr) => ({ cr, base: tips.get(cr.base_ref), head: tips.get(cr.head_ref) }))
+}
+
+/** Whether the branches differ from what is stored. */
+function hasMoved(found: FoundTips): boolean {
+  const { base_commit_sha, head_commit_sha, missing_ref } = tipsToStore(found)
+  const { cr } = found
+  return (
+    cr.base_commit_sha !== base_commit_sha || cr.head_commit_sha !== head_commit_sha || cr.missing_ref !== missing_ref
+  )
 }
 
 /** Stores tips that differ and returns those rows with their new tips. */
@@ -103,7 +115,7 @@ export async function saveTips(
   project: ProjectRow,
   found: FoundTips[],
 ): Promise<ChangeRequestRow[]> {
-  const moved = found.filter(({ cr, base, head }) => cr.base_commit_sha !== base || cr.head_commit_sha !== head)
+  const moved = found.filter(hasMoved)
   if (moved.length === 0) return []
   const written = await writeTips(deps, moved)
   const isWritten = new Set(written.map((row) => row.cr_id))
@@ -119,20 +131,21 @@ export async function saveTips(
     ...now.map((row) => {
       const tips = overtaken.find(({ cr }) => cr.cr_id === row.cr_id)
       // Another reader may have stored tips older than this request. The tips of this request are newer.
-      return row.status === 'open' && tips !== undefined
-        ? { ...row, base_commit_sha: tips.base, head_commit_sha: tips.head }
-        : row
+      return row.status === 'open' && tips !== undefined ? { ...row, ...tipsToStore(tips) } : row
     }),
   ]
 }
 
-/** Each moved head gets an event. A moved base gets a single event, for its branch. */
+/** Each moved head gets an event, and each branch that went or came back. A moved base gets a single event, for its branch. */
 async function writeTips(deps: Pick<Deps, 'db' | 'now'>, moved: FoundTips[]): Promise<ChangeRequestRow[]> {
   return deps.db.transaction().execute(async (trx) => {
     const written = await recordTips(trx, moved, deps.now())
-    for (const row of written)
-      if (moved.find(({ cr }) => cr.cr_id === row.cr_id)?.cr.head_commit_sha !== row.head_commit_sha)
+    const before = new Map(moved.map(({ cr }) => [cr.cr_id, cr]))
+    for (const row of written) {
+      const { head_commit_sha, missing_ref } = before.get(row.cr_id)!
+      if (head_commit_sha !== row.head_commit_sha || missing_ref !== row.missing_ref)
         await recordChangeRequestEvent(trx, 'change_request.updated', row, null, { changed: ['head'] })
+    }
     return written
   })
 }

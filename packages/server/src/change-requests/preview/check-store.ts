@@ -20,7 +20,7 @@ export async function recordCheck(trx: DbOrTransaction, checked: Checked): Promi
 
 export type OpenPair = Pick<
   Row<'change_requests'>,
-  'project_id' | 'base_ref' | 'head_ref' | 'base_commit_sha' | 'head_commit_sha'
+  'project_id' | 'base_ref' | 'head_ref' | 'base_commit_sha' | 'head_commit_sha' | 'missing_ref'
 > & {
   /** Whether the stored pair of commits was checked. */
   is_checked: boolean
@@ -30,7 +30,7 @@ export type OpenPair = Pick<
 export async function openPairs(db: DbOrTransaction, projectIds: string[], each: number): Promise<OpenPair[]> {
   if (projectIds.length === 0) return []
   const { rows } = await sql<OpenPair>`
-    select c.project_id, c.base_ref, c.head_ref, c.base_commit_sha, c.head_commit_sha,
+    select c.project_id, c.base_ref, c.head_ref, c.base_commit_sha, c.head_commit_sha, c.missing_ref,
       coalesce(k.base_sha = c.base_commit_sha and k.head_sha = c.head_commit_sha, false) as is_checked
     from unnest(${projectIds}::uuid[]) of (project_id)
     cross join lateral (select * from change_requests one where one.project_id = of.project_id and one.status = 'open'

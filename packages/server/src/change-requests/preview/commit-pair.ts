@@ -54,7 +54,7 @@ async function livePair(
   if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
   const [base, head] = [outcome.tips.get(cr.base_ref), outcome.tips.get(cr.head_ref)]
   const isLive = base !== undefined && head !== undefined
-  if (isLive && cr.status === 'open') await saveTips(deps, project, [{ cr, base, head }])
+  if (cr.status === 'open') await saveTips(deps, project, [{ cr, base, head }])
   const pair = isLive ? { baseSha: base, headSha: head } : storedPair(cr)
   const deleted = head === undefined ? cr.head_ref : base === undefined ? cr.base_ref : null
   await requireObjects(repository, { cr, pair, signal, deleted })

@@ -9,7 +9,7 @@ import { locateRepository, openRepository } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { checkChangeRequest } from './check.ts'
 import { type OpenPair, openPairs, uncheckedOf } from './check-store.ts'
-import { saveTips } from '../open/refresh-tips.ts'
+import { saveTips, tipsIn } from '../open/refresh-tips.ts'
 import { listChangeRequests } from '../list/list-store.ts'
 
 type DetectDeps = Pick<Deps, 'db' | 'home' | 'config' | 'keyring' | 'now' | 'log'>
@@ -66,7 +66,8 @@ async function poll(
     await detectDefaultBranch(deps, project, signal)
   const hasNews = pairs.some((pair) => {
     const [base, head] = [tips.get(pair.base_ref), tips.get(pair.head_ref)]
-    if (base === undefined || head === undefined) return false
+    const missing = head === undefined ? pair.head_ref : base === undefined ? pair.base_ref : null
+    if (missing !== null || pair.missing_ref !== null) return pair.missing_ref !== missing
     return !pair.is_checked || base !== pair.base_commit_sha || head !== pair.head_commit_sha
   })
   if (hasNews) await noticeIn(deps, project, tips, signal)
@@ -79,12 +80,13 @@ async function noticeIn(
   signal: AbortSignal,
 ): Promise<void> {
   const { rows } = await listChangeRequests(deps.db, project.project_id, { status: 'open', limit: watchedMax })
-  const pairs = rows.flatMap((cr) => {
-    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
-    const isDefault = cr.base_ref === project.default_branch
-    return base === undefined || head === undefined ? [] : [{ cr, base, head, isDefault }]
-  })
-  await saveTips(deps, project, pairs)
+  const found = tipsIn(rows, tips)
+  await saveTips(deps, project, found)
+  const pairs = found.flatMap(({ cr, base, head }) =>
+    base === undefined || head === undefined
+      ? []
+      : [{ cr, base, head, isDefault: cr.base_ref === project.default_branch }],
+  )
   const repository = await openRepository(deps, project)
   for (const pair of await uncheckedOf(deps.db, pairs)) {
     if (signal.aborted) return

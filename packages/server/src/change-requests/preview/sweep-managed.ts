@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { managedAfter, requestPoll } from '../../projects/poll-store.ts'
 import { locatedRepository } from '../../projects/repository.ts'
 import { getProjects, type ProjectRow } from '../../projects/store.ts'
-import { saveTips } from '../open/refresh-tips.ts'
+import { saveTips, tipsIn } from '../open/refresh-tips.ts'
 import { type ChangeRequestRow, openAfter } from '../store.ts'
 
 type SweepDeps = Pick<Deps, 'config' | 'db' | 'home' | 'log' | 'now'>
@@ -60,11 +60,7 @@ export class ManagedSweep {
 
   async #saveMoved(project: ProjectRow, rows: ChangeRequestRow[], signal: AbortSignal): Promise<void> {
     const tips = await this.#tipsOf(project, [...new Set(rows.flatMap((cr) => [cr.base_ref, cr.head_ref]))], signal)
-    const pairs = rows.flatMap((cr) => {
-      const [base, head] = [tips?.get(cr.base_ref), tips?.get(cr.head_ref)]
-      return base === undefined || head === undefined ? [] : [{ cr, base, head }]
-    })
-    await saveTips(this.#deps, project, pairs)
+    if (tips !== null) await saveTips(this.#deps, project, tipsIn(rows, tips))
   }
 
   /** Null: the repository cannot be read, which its readers report. */

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { wakeEventReaders } from '../../events/store.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject, type ProjectRow } from '../../projects/store.ts'
-import { saveTips } from '../open/refresh-tips.ts'
+import { saveTips, tipsIn } from '../open/refresh-tips.ts'
 import { type ChangeRequestRow, getChangeRequests } from '../store.ts'
 import { checkChangeRequest, compareWithNeighbors } from './check.ts'
 import { factsAreKnown, factsFailed, wantedFacts } from './facts-store.ts'
@@ -68,10 +68,6 @@ async function currentRows(
   const branches = [...new Set(rows.flatMap(({ base_ref, head_ref }) => [base_ref, head_ref]))]
   const outcome = await readTips(await openRepository(deps, project), branches, { signal })
   if (outcome.kind === 'unreachable') throw new Error(outcome.reason)
-  const found = rows.flatMap((cr) => {
-    const [base, head] = [outcome.tips.get(cr.base_ref), outcome.tips.get(cr.head_ref)]
-    return cr.status !== 'open' || base === undefined || head === undefined ? [] : [{ cr, base, head }]
-  })
-  const fresh = new Map((await saveTips(deps, project, found)).map((row) => [row.cr_id, row]))
+  const fresh = new Map((await saveTips(deps, project, tipsIn(rows, outcome.tips))).map((row) => [row.cr_id, row]))
   return rows.map((row) => fresh.get(row.cr_id) ?? row)
 }

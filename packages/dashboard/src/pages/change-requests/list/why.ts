@@ -12,7 +12,7 @@ export function whyOf(cr: ChangeRequest, summary: Summary | undefined): string {
 }
 
 /** A path or the name of a branch stays as it is. */
-const startsWithWord = /^(touches|collides|nothing|checks?|checking|conflicts|the) /
+const startsWithWord = /^(its|touches|collides|nothing|checks?|checking|conflicts|the) /
 
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -22,6 +22,8 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return [conflicts(cr, summary)]
     case 'empty':
       return [`${cr.base_ref} already contains all commits`]
+    case 'branch_deleted':
+      return [deletedText(cr)]
     case 'unreachable':
       return ["the repository or one of the branches can't be read"]
     case 'confirm':
@@ -33,6 +35,10 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return [checks(summary), touches(summary), collides(summary) ?? (summary.collisions && 'nothing collides')]
   }
 }
+
+/** Of one whose branch no longer exists. The name of the head is often an id. */
+export const deletedText = ({ missing_ref: missing, base_ref: base }: ChangeRequest) =>
+  missing === base ? `${base} was deleted` : 'its branch was deleted'
 
 function conflicts(cr: ChangeRequest, { conflicts: [first], conflict_count: count }: Summary): string {
   if (first === undefined || count === null) return `conflicts with ${cr.base_ref}`

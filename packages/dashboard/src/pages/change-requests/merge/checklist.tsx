@@ -4,6 +4,7 @@ import { type ChangeRequest, type Checks, type Effects, type Review, reviews } f
 import { tookText } from './checks.tsx'
 import { focusConfirm } from './effect-rows.tsx'
 import { filesConflict, isInvalid, type Landing } from './landing.ts'
+import { deletedText } from '../list/why.ts'
 import { previewErrorReason } from './merge-notices.tsx'
 
 type Look = 'good' | 'warn' | 'bad' | 'wait' | 'none'
@@ -77,6 +78,8 @@ function ConfirmLink({ text }: { text: string }) {
 const item = (look: Look, title: string, detail: Item['detail'] = ''): Item => ({ look, title, detail })
 
 function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
+  if (cr.missing_ref != null)
+    return item('bad', sentence(deletedText(cr)), 'Push it again, or close this change request')
   if (stale !== null) return item('warn', 'Mergeability is unknown', sentence(previewErrorReason(stale.error)))
   if (preview === undefined) return item('wait', 'Checking mergeability…')
   const head = preview.head_sha.slice(0, 10)

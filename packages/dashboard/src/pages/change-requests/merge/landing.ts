@@ -15,6 +15,7 @@ import {
   mergePreview,
   type MergePreview,
 } from '../queries.ts'
+import { deletedText } from '../list/why.ts'
 import { isUnreachable, previewErrorReason } from './merge-notices.tsx'
 import { verificationFailureOf } from './checks.tsx'
 
@@ -92,6 +93,7 @@ function refusalBy(cr: ChangeRequest, preview: MergePreview | undefined, error: 
   const byStatus = refuseMove('merge', cr.status)
   if (byStatus !== null) return byStatus
   if (isDraft(cr)) return 'this is a draft'
+  if (cr.missing_ref != null) return deletedText(cr)
   if (error !== null) return previewErrorReason(error)
   if (preview !== undefined && !preview.can_merge) return `${filesConflict(preview)} with ${cr.base_ref}`
   return null
@@ -115,6 +117,7 @@ export type StateNow = LandingState | 'blocked'
 
 /** The state as the page knows it now, in agreement with the panel; `known` is what the list knew. */
 export function stateNow({ preview, stale, checks, refusal }: Landing, known: LandingState | null): StateNow | null {
+  if (known === 'branch_deleted') return known
   if (stale !== null)
     return isUnreachable(stale.error) ? 'unreachable' : isFetching(stale.error) ? 'checking' : 'blocked'
   // While an answer is missing that can change it, nothing says that it is ready.

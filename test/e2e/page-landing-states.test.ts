@@ -1,0 +1,76 @@
+/** What the lists and the page of a change request say about it, in a browser. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
+
+let story: PageStory
+let clone: string
+let project: { project_id: string; slug: string }
+const slow = { timeout: 60_000 }
+const limit = 180_000
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' }, { viewport: { width: 1440, height: 900 } })
+  const { server } = story
+  project = await server.json(['projects', 'create', '--name', 'payments'])
+  clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'init', '--quiet', '--initial-branch=main')
+  await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
+  await commit({ 'README.md': 'Payments\n' })
+  await git(clone, 'push', '--quiet', 'origin', 'main')
+}, limit)
+afterAll(() => story?.end(), 60_000)
+
+async function commit(files: Record<string, string>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)
+  await git(clone, 'add', '--all', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'Work')
+}
+
+/** Pushes the branch with these files and opens a change request for it. Returns its number. */
+async function open(head: string, files: Record<string, string>, ...more: string[]): Promise<number> {
+  await git(clone, 'checkout', '--quiet', '-B', head, 'origin/main')
+  await commit(files)
+  await git(clone, 'push', '--quiet', 'origin', head)
+  const of = ['--title', `Work of ${head}`, '--head', head, '--project', project.project_id]
+  return (await story.server.json<{ number: number }>(['cr', 'open', ...of, ...more])).number
+}
+
+const address = (...rest: (string | number)[]) =>
+  [`${story.server.url}/projects/${project.slug}/change-requests`, ...rest].join('/')
+
+test.skipIf(!browserPath)(
+  'a change request whose branch was deleted says so in lists and on its page, until the branch is back',
+  async () => {
+    const { page, server, complaints } = story
+    const number = await open('retry', { 'retry.txt': 'x\n' })
+    await page.goto(address(number))
+    await page.getByText('Ready to land').waitFor(slow)
+    await git(clone, 'push', '--quiet', 'origin', '--delete', 'retry')
+    // The open page notices by itself.
+    await page.getByText('branch deleted').first().waitFor(slow)
+    await page.getByText("Can't merge: its branch was deleted.").waitFor(slow)
+    await page.getByRole('list', { name: 'Checklist' }).getByText('Its branch was deleted').waitFor(slow)
+    expect(await page.getByRole('button', { name: 'Merge into main' }).getAttribute('aria-disabled')).toBe('true')
+    await expectItLooksRight(story, 'branch-deleted')
+    for (const list of [address(), `${server.url}/`]) {
+      await page.goto(list)
+      await page.getByText('Work of retry').first().waitFor(slow)
+      await page.getByText('branch deleted').first().waitFor(slow)
+      await page.getByText('Its branch was deleted').first().waitFor(slow)
+    }
+    await expectItLooksRight(story, 'branch-deleted-inbox')
+    await git(clone, 'push', '--quiet', 'origin', 'retry')
+    await page.getByText('branch deleted').waitFor({ ...slow, state: 'detached' })
+    await page.goto(address(number))
+    await page.getByText('Ready to land').waitFor(slow)
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('merged this into').waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
