@@ -11,6 +11,7 @@ let clone: string
 let project: { project_id: string; slug: string }
 const slow = { timeout: 60_000 }
 const limit = 180_000
+const notes = Array.from({ length: 20 }, (_, n) => `Note ${n}\n`).join('')
 
 beforeAll(async () => {
   if (!browserPath) return
@@ -20,7 +21,7 @@ beforeAll(async () => {
   clone = await mkdtemp(join(server.dir, 'clone-'))
   await git(clone, 'init', '--quiet', '--initial-branch=main')
   await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
-  await commit({ 'README.md': 'Payments\n' })
+  await commit({ 'README.md': 'Payments\n', 'notes.txt': notes })
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, limit)
 afterAll(() => story?.end(), 60_000)
@@ -70,6 +71,29 @@ test.skipIf(!browserPath)(
     await page.getByText('Ready to land').waitFor(slow)
     await page.getByRole('button', { name: 'Merge into main' }).click()
     await page.getByText('merged this into').waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
+  'a renamed file counts as one in the list, the header and the diff',
+  async () => {
+    const { page, complaints } = story
+    await git(clone, 'checkout', '--quiet', '-B', 'rename', 'origin/main')
+    await git(clone, 'mv', 'notes.txt', 'more-notes.txt')
+    await commit({ 'more-notes.txt': `${notes}One more\n` })
+    await git(clone, 'push', '--quiet', 'origin', 'rename')
+    const of = ['--title', 'Rename the notes', '--head', 'rename', '--project', project.project_id]
+    const { number } = await story.server.json<{ number: number }>(['cr', 'open', ...of])
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto(address())
+    await page.getByText(/^Touches more-notes\.txt( · |$)/).waitFor(slow)
+    await page.getByText(/^\+1\s*−0$/).first().waitFor(slow)
+    await page.goto(address(number))
+    await page.getByText('0 of 1 file viewed').waitFor(slow)
+    await page.getByRole('tab', { name: 'Files 1' }).waitFor(slow)
+    await page.locator('header').getByText(/^\+1\s*−0$/).first().waitFor(slow)
     expect(complaints).toEqual([])
   },
   limit,

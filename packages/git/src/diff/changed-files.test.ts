@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { makeRepo, type TestRepository } from '../testing.ts'
-import { changedFiles } from './diff.ts'
+import { changedFiles, diffCommits } from './diff.ts'
 
 const made: TestRepository[] = []
 afterAll(async () => {
@@ -15,9 +15,24 @@ describe('changedFiles', () => {
     })
     made.push(repo)
     const pair = { baseSha: await repo.tip('main'), headSha: await repo.tip('work') }
-    expect(await changedFiles(repo, pair)).toEqual({ paths: ['a.txt', 'c.txt'], additions: 3, deletions: 1 })
-    expect(await changedFiles(repo, { baseSha: pair.headSha, headSha: pair.headSha })).toEqual({
-      ...{ paths: [], additions: 0, deletions: 0 },
+    expect(await changedFiles(repo, pair)).toEqual({
+      ...{ paths: ['a.txt', 'c.txt'], files: 2, additions: 3, deletions: 1 },
     })
+    expect(await changedFiles(repo, { baseSha: pair.headSha, headSha: pair.headSha })).toEqual({
+      ...{ paths: [], files: 0, additions: 0, deletions: 0 },
+    })
+  })
+
+  test('counts a renamed file like its diff, as one, and lists both of its paths', async () => {
+    const lines = Array.from({ length: 20 }, (_, n) => `line ${n}\n`)
+    const repo = await makeRepo({
+      main: { 'old.txt': lines.join('') },
+      work: { 'old.txt': null, 'new.txt': [...lines, 'one more\n'].join('') },
+    })
+    made.push(repo)
+    const pair = { baseSha: await repo.tip('main'), headSha: await repo.tip('work') }
+    const { files_changed: files, additions, deletions } = await diffCommits(repo, { ...pair, renames: true })
+    expect([files, additions, deletions]).toEqual([1, 1, 0])
+    expect(await changedFiles(repo, pair)).toEqual({ paths: ['new.txt', 'old.txt'], files, additions, deletions })
   })
 })

@@ -104,26 +104,32 @@ async function addSizes(repo: Repository, binaries: BinaryFile[], env: Record<st
 }
 
 export interface ChangedFiles {
+  /** A renamed file has both of its paths. */
   paths: string[]
+  /** How many files changed. A renamed one is one file, as in its diff. */
+  files: number
   /** Null when content takes too long to compare. */
   additions: number | null
   deletions: number | null
 }
 
-/** The files that head changed since it left base, for a list: a renamed file is a deleted and an added one. */
+/** The files that head changed since it left base, for a list. Renames are not detected when that takes too long. */
 export async function changedFiles(repo: Repository, pair: DiffPair, options: CallOptions = {}): Promise<ChangedFiles> {
   const { baseSha, headSha } = pair
   const ancestor = await mergeBase(repo, requireSha(baseSha), requireSha(headSha), options)
   const diff = (parts: string[], counted: boolean) =>
-    runDiff(repo, diffArgs(ancestor, { headSha }, parts), { counted, timeoutMs: listTimeoutMs, env: {} })
+    runDiff(repo, diffArgs(ancestor, { headSha, renames: counted }, parts), {
+      ...{ counted, timeoutMs: listTimeoutMs, env: {} },
+    })
   const read = await diff(['--raw', '--numstat'], true).catch((error: unknown) => {
     if (!isTooCostly(error)) throw error
     return diff(['--raw'], false)
   })
-  const paths = read.files.map(({ path }) => path)
-  if (read.truncated) return { paths, additions: null, deletions: null }
+  const files = read.files.length
+  const paths = read.files.flatMap(({ path, old_path }) => (old_path === null ? [path] : [path, old_path]))
+  if (read.truncated) return { paths, files, additions: null, deletions: null }
   const sum = (side: 'additions' | 'deletions') => read.files.reduce((total, file) => total + file[side], 0)
-  return { paths, additions: sum('additions'), deletions: sum('deletions') }
+  return { paths, files, additions: sum('additions'), deletions: sum('deletions') }
 }
 
 const isTooCostly = (error: unknown) =>

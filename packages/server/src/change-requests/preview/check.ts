@@ -47,7 +47,7 @@ export async function checkChangeRequest(
       additions: changed.additions,
       deletions: changed.deletions,
       paths: storable(changed.paths),
-      path_count: changed.paths.length,
+      path_count: changed.files,
       confirm_count: confirms.length,
     })
     if (couldBefore === preview.can_merge) return

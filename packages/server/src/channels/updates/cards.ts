@@ -135,7 +135,7 @@ function isSubscribed({ channel, cr, events }: CardUpdate, facts: CardFacts | nu
 async function compare(deps: CardDeps, { project, cr, signal }: CardUpdate): Promise<CardFacts | null> {
   try {
     const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
-    const diff = await diffCommits(repository, { baseSha, headSha, renames: false }, { signal })
+    const diff = await diffCommits(repository, { baseSha, headSha, renames: true }, { signal })
     const conflicts =
       cr.status === 'open' ? (await previewMerge(repository, { baseSha, headSha }, { signal })).conflicts.length : 0
     return { additions: diff.additions, deletions: diff.deletions, files: diff.files_changed, conflicts }

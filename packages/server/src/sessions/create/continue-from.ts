@@ -168,11 +168,11 @@ async function pushedPart(
 
 async function carried(store: Repository, { commit, base }: WorkTree, startSha: string): Promise<CarriedWork | null> {
   if (commit === startSha) return null
-  const { paths } = await changedFiles(store, { baseSha: base, headSha: commit })
+  const { paths, files } = await changedFiles(store, { baseSha: base, headSha: commit })
   const unpushed = (await countBeyond(store, { sha: base, tips: [startSha] })) ?? 0
-  if (paths.length === 0 && unpushed === 0) return null
+  if (files === 0 && unpushed === 0) return null
   return {
-    ...{ commit_sha: commit, base_sha: base, files: paths.length, unpushed_commits: unpushed },
+    ...{ commit_sha: commit, base_sha: base, files, unpushed_commits: unpushed },
     paths: paths.slice(0, pathsMax),
   }
 }
