@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { browserPath, openBrowser } from './browser.ts'
 import { Server } from './harness.ts'
+import { beginPageStory, expectItLooksRight } from './page-story.ts'
 
 test.skipIf(!browserPath)(
   'the menu switches the account, and projects, members and new projects follow',
@@ -68,6 +69,52 @@ test.skipIf(!browserPath)(
     } finally {
       await browser.close()
       await server.end()
+    }
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a user without a password confirms by a link, which comes back to the page',
+  async () => {
+    const story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+    try {
+      const { page, server, complaints } = story
+      const refusal = {
+        error: 'Confirm your identity: your last sign-in was too long ago.',
+        code: 'confirmation_needed',
+      }
+      await page.route('**/members', (route) =>
+        route.request().method() === 'POST' ? route.fulfill({ status: 403, json: refusal }) : route.continue(),
+      )
+      await page.goto(`${server.url}/account/members`)
+      await page.getByLabel('Email').fill('ada@example.com')
+      await page.getByRole('button', { name: 'Invite member' }).click()
+      const dialog = page.getByRole('alertdialog', { name: "Confirm it's you" })
+      await dialog.getByText('svc self-host owner-link').waitFor()
+      await expectItLooksRight(story, 'confirm-without-password')
+      await page.unrouteAll({ behavior: 'wait' })
+      const { url } = await server.json<{ url: string }>(['self-host', 'owner-link'])
+      await page.goto(url)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.waitForURL(`${server.url}/account/members`)
+      await page.getByLabel('Email').fill('ada@example.com')
+      await page.getByRole('button', { name: 'Invite member' }).click()
+      await page.getByText('ada@example.com').first().waitFor()
+      expect(await dialog.count()).toBe(0)
+
+      // A first password needs the same.
+      await page.route('**/v1/accounts/password', (route) =>
+        route.request().method() === 'POST' ? route.fulfill({ status: 403, json: refusal }) : route.continue(),
+      )
+      await page.goto(`${server.url}/account/profile`)
+      await page.getByLabel('Email').fill('owner@example.com')
+      await page.getByLabel('New password').fill('a password of mine')
+      await page.getByRole('button', { name: 'Save password' }).click()
+      await dialog.getByText('svc self-host owner-link').waitFor()
+      expect(complaints).toEqual([])
+    } finally {
+      await story.end()
     }
   },
   120_000,

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { api, reply } from '../api.ts'
 import { Failure, Read, useSend } from '../components/requests.tsx'
 import { InvitationText, Join } from '../components/sign-in/join.tsx'
+import { nextPage } from '../components/sign-in/next-page.ts'
 import { PasswordForm } from '../components/sign-in/password-form.tsx'
 import { ProviderLink } from '../components/sign-in/provider-link.tsx'
 import { me } from './account/queries.ts'
@@ -55,28 +56,25 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
 }
 
 /** The page that asked for the sign-in. A sign-in link pasted into the same tab does not name it. */
-function useNext(): { next: string; open: () => void; forget: () => void } {
+function useNext(): { next: string; open: () => void } {
   const { next } = route.useSearch()
   useEffect(() => {
-    if (next !== undefined) sessionStorage.setItem(nextKey, next)
+    if (next !== undefined) nextPage.set(next)
   }, [next])
-  const wanted = next ?? sessionStorage.getItem(nextKey) ?? '/'
-  const forget = () => sessionStorage.removeItem(nextKey)
+  const wanted = next ?? nextPage.read() ?? '/'
   const open = () => {
-    forget()
+    nextPage.forget()
     location.replace(wanted)
   }
-  return { next: wanted, open, forget }
+  return { next: wanted, open }
 }
-
-const nextKey = 'svc-sign-in-next'
 
 /** The code of a sign-in link is in the fragment. A click spends it, so that a mail scanner cannot. */
 export function SignInPage() {
   // A link pasted into this tab changes the fragment without loading the page again.
   const code = useLocation({ select: ({ hash }) => hash })
   const { problem } = route.useSearch()
-  const { next, open, forget } = useNext()
+  const { next, open } = useNext()
   const link = useSend('POST', '/v1/sign-in', { onSuccess: open })
   const { reset } = link
   useEffect(() => reset(), [code, reset])
@@ -98,7 +96,7 @@ export function SignInPage() {
           {link.isError && <Failure error={link.error} />}
           {problem !== undefined && problems[problem] !== undefined && <Notice title={problems[problem]} />}
           <p>Sign in to svc</p>
-          <ProviderLink next={next} onLeave={forget} />
+          <ProviderLink next={next} onLeave={nextPage.forget} />
           <PasswordForm onSignedIn={open} />
           <div className="flex flex-col gap-2">
             <p className="text-dim">Or create a sign-in link on the server's machine:</p>

@@ -16,7 +16,7 @@ export function requireFresh(deps: Pick<Deps, 'now'>, actor: UserActor, by: 'any
   const session = requireBrowser(actor)
   if (isFresh(deps, session) && (by === 'any sign-in' || session.confirmed_by !== 'link')) return session
   throw new ServiceError('confirmation_needed', 'Confirm your identity: your last sign-in was too long ago.', {
-    hint: `Send your password to POST /v1/accounts/confirm, or sign in again with single sign-on. A confirmation lasts ${freshMinutes} minutes.`,
+    hint: `Send your password to POST /v1/accounts/confirm, or sign in again with single sign-on${by === 'proof' ? '' : ' or with a link from `svc self-host owner-link`'}. A confirmation lasts ${freshMinutes} minutes.`,
   })
 }
 

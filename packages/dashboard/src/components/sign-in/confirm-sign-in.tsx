@@ -1,14 +1,17 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiError } from '../../api.ts'
+import { linkClass } from '../links.tsx'
 import { Failure, useSend, type Sending } from '../requests.tsx'
 import { paths } from '../../paths.ts'
-import { password as passwordQuery } from '../../pages/account/queries.ts'
+import { password as passwordQuery, signInMethods } from '../../pages/account/queries.ts'
 import { Button, buttonClass, Form } from '../../ui/form.tsx'
+import { Command } from '../../ui/text.tsx'
 import { PasswordField } from './credential-fields.tsx'
 import { DialogPopup } from '../confirm-dialog.tsx'
+import { nextPage } from './next-page.ts'
 import { ProviderLink } from './provider-link.tsx'
 
 /** Shows why an action failed. If the action needs a recent sign-in, a dialog asks for it and repeats the action. */
@@ -29,11 +32,7 @@ function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => v
         <AlertDialog.Description className="text-sm text-dim">
           Changing the account requires a sign-in within the last ten minutes.
         </AlertDialog.Description>
-        {known?.is_set === false && (
-          <p className="text-sm">
-            You have no password yet. <Link to={paths.profile}>Set one on your profile</Link> right after you sign in.
-          </p>
-        )}
+        {known?.is_set === false && <WithoutPassword email={known.email} />}
         <Form
           className="flex flex-col gap-3"
           onSubmit={() => password !== '' && !confirm.isPending && confirm.mutate({ password })}
@@ -42,7 +41,7 @@ function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => v
           {known?.is_set === true && <PasswordField label="Password" value={password} onChange={setPassword} />}
           <div className="flex flex-wrap justify-end gap-2">
             <AlertDialog.Close className={buttonClass('plain')}>Cancel</AlertDialog.Close>
-            <ProviderLink next={location.pathname + location.search} />
+            <ProviderLink next={here()} />
             {known?.is_set === true && (
               <Button
                 type="submit"
@@ -57,5 +56,29 @@ function ConfirmSignIn({ repeat, cancel }: { repeat: () => void; cancel: () => v
         </Form>
       </DialogPopup>
     </AlertDialog.Root>
+  )
+}
+
+const here = () => location.pathname + location.search
+
+/** A sign-in link confirms, too. It comes back to this page. */
+function WithoutPassword({ email }: { email: string | null }) {
+  const { data } = useQuery(signInMethods)
+  useEffect(() => nextPage.set(here()), [])
+  return (
+    <div className="flex flex-col gap-2 text-sm">
+      <p>
+        You have no password, so sign in again{data?.oidc == null ? '' : ` with ${data.oidc} or`} with a link. This
+        command on the server's machine makes one:
+      </p>
+      <Command>{`svc self-host owner-link${email === null ? '' : ` --email ${email}`}`}</Command>
+      <p>
+        Open the link in this tab, and try again.{' '}
+        <Link to={paths.profile} className={linkClass}>
+          Set a password on your profile
+        </Link>{' '}
+        to need no link from then on.
+      </p>
+    </div>
   )
 }

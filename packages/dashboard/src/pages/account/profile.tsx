@@ -1,4 +1,5 @@
 import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
+import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 import { EmailField, PasswordField } from '../../components/sign-in/credential-fields.tsx'
 import { browserName } from './browser-name.ts'
 import { dashboardSessions, password } from './queries.ts'
@@ -26,8 +27,9 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
   })
   return (
     <Card title={isSet ? 'Change your password' : 'Set a password to sign in without a link'}>
+      <RefusedAction action={save} />
       <SendForm
-        of={save}
+        of={{ ...save, error: null }}
         submit="Save password"
         refusal={email === '' ? 'Enter your email address' : next.length < 10 ? 'Use at least 10 characters' : null}
         saved="Saved. Your other browsers were signed out."
