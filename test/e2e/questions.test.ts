@@ -65,6 +65,19 @@ const said = (session: string, mark: RegExp) =>
     mark.test(JSON.stringify(await read(`/sessions/${session}/transcript`))),
   )
 
+async function expectAnswers(session: string, lines: string[]): Promise<void> {
+  const browser = await openBrowser()
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
+  await page.getByRole('button', { name: /sign in/i }).click()
+  await page.waitForURL(`${server.url}/`)
+  await page.goto(`${server.url}/projects/asking/sessions/${session}`)
+  const answers = page.getByRole('list', { name: 'Answers to the agent' }).getByRole('listitem')
+  await answers.nth(lines.length - 1).waitFor()
+  expect(await answers.allTextContents()).toEqual(lines)
+  await browser.close()
+}
+
 let session: string
 test('a permission of the runtime waits for a person, who answers by the API and in the client', async () => {
   session = await start(['echo "FIRST $((10+1))"', 'echo "SECOND $((20+2))"', 'echo "THIRD $((30+3))"'])
@@ -116,6 +129,20 @@ test.skipIf(!browserPath)(
     await waiting.getByRole('button', { name: 'Allow once' }).click()
     await said(session, /THIRD 33/)
     await waiting.waitFor({ state: 'detached' })
+    // Each answer stays readable where the agent asked.
+    const answers = page.getByRole('list', { name: 'Answers to the agent' }).getByRole('listitem')
+    await answers.nth(2).waitFor()
+    expect(await answers.allTextContents()).toEqual(
+      Array.from({ length: 3 }, () => 'Run a command: Allow once · Owner'),
+    )
+    for (const [width, colorScheme] of [
+      [1280, 'light'],
+      [360, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await page.screenshot({ path: join(pictures, `answers-${width}-${colorScheme}.png`), fullPage: true })
+    }
     await browser.close()
   },
 )
@@ -146,6 +173,7 @@ test('an agent that may ask questions gets an answer in words, and a stop refuse
   const why = await open(asker, 'Why?')
   expect((await answer(asker, why, 'Because it is the sea')).status).toBe(200)
   await said(asker, /Because it is the sea/)
+  if (browserPath) await expectAnswers(asker, ['Which colour?: Blue · Owner', 'Why?: Because it is the sea · Owner'])
 
   const last = await open(asker, 'ASKED')
   expect((await server.svc(['sessions', 'stop', asker, '--project', project])).code).toBe(0)

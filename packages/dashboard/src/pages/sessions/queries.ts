@@ -91,6 +91,15 @@ export const promptOutcomes = (session: Session, ids: readonly string[]) =>
 const isSettled = (prompts: readonly Prompt[], ids: readonly string[]) =>
   ids.every((id) => prompts.some((each) => each.prompt_id === id && /^(failed|cancelled)$/.test(each.status)))
 
+/** The newest answers of people. Events of the session refetch them. */
+export const answeredQuestions = (session: Session) =>
+  read(
+    [...keyOf(session), 'answers'],
+    `${one}/questions`,
+    { path: pathOf(session), query: { limit: 200, status: 'answered' } },
+    { select: ({ questions }) => questions },
+  )
+
 /** Below this key are the prompts that wait. */
 export const promptsKey = (session: Session) => [...keyOf(session), 'prompts']
 

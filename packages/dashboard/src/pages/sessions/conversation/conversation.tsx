@@ -10,6 +10,7 @@ import { Button } from '../../../ui/form.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { type Message, type Prompt, type Session, session as sessionQuery, timeline } from '../queries.ts'
 import { LongList } from '../../../ui/long-list.tsx'
+import { Answers, useAnswers } from './answers.tsx'
 import { BranchFromHere, endsTurn } from './branch-from-here.tsx'
 import { useAuthors } from './authors.ts'
 import { MessageItem } from './message.tsx'
@@ -55,6 +56,7 @@ export function Conversation({
   const { messages } = conversation
   const { state, load } = conversation.earlier
   const { authorOf, agentFor } = useAuthors(session, messages)
+  const answers = useAnswers(session, messages)
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
   const onShown = useCallback(
     (first: number) => {
@@ -89,6 +91,9 @@ export function Conversation({
                 address={address}
                 isOver={isResting || at !== lastAnswer}
               />
+              {answers.has(message.message_id) && (
+                <Answers session={session} questions={answers.get(message.message_id)!} />
+              )}
               {mayBranch && endsTurn(messages, at, isResting) && (
                 <BranchFromHere session={session} message={message} isNewest={at === lastAnswer} />
               )}
