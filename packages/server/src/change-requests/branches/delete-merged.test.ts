@@ -450,6 +450,40 @@ test('only the home of a project deletes its branches', async () => {
   await sql`update projects set home = ${home} ${of(at.project)}`.execute(app.deps.db)
 })
 
+/** How many transactions of this database wait for a lock. */
+async function waiting(): Promise<number> {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.deps.db)
+  return rows.length
+}
+
+test('recording a branch that is gone does not deadlock with a change request that is opened for it', async () => {
+  const id = at.project.project_id
+  await sql`update projects set home = 'here' where project_id = ${id}`.execute(app.deps.db)
+  logged.length = 0
+  for (let round = 0; round < 5; round++) {
+    const { branch } = await rested(at)
+    const file = join(app.deps.config.dataDir, randomUUID())
+    armFailpoints(parseFailpoints(`open.after_tips=pause:${file}`) as never)
+    const opening = app.request('POST', at.path(), { body: { title: 'Again', head_ref: branch } })
+    await until('the tips are read', async () => existsSync(file))
+    await gitText(at.repo, 'update-ref', '-d', `refs/heads/${branch}`)
+    let job = Promise.resolve()
+    // Both wait for the project, the job first.
+    await app.deps.db.transaction().execute(async (trx) => {
+      await sql`select from projects where project_id = ${id} for update`.execute(trx)
+      job = runJob({ ...app.deps, home: 'here' })
+      await until('the job waits', async () => (await waiting()) === 1)
+      armFailpoints([])
+      await rm(file)
+      await until('both wait', async () => (await waiting()) === 2)
+    })
+    const [opened] = await Promise.all([opening, job])
+    expect([opened.status, logged]).toEqual([201, []])
+  }
+  await sql`update projects set home = null where project_id = ${id}`.execute(app.deps.db)
+})
+
 test('a change request is opened at once after a server died in the deletion of its branch', async () => {
   const { branch } = await rested(at)
   armFailpoints(parseFailpoints('branches.after_claim=throw') as never)

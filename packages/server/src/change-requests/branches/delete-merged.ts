@@ -17,7 +17,7 @@ import { getProject, type ProjectRow } from '../../projects/store.ts'
 import { claimBranches, forgetBranches, lockBranches, releaseBranches } from '../../sessions/create/branch-store.ts'
 import { withinTransaction } from '../merge/record.ts'
 import { recordChangeRequestEvent } from '../record-event.ts'
-import { branchesInUse, type MergedBranch, mergedBranches } from './merged-queries.ts'
+import { branchesInUse, holdDefaultBranch, type MergedBranch, mergedBranches } from './merged-queries.ts'
 
 export type DeleteMergedDeps = AcknowledgeDeps & Pick<Deps, 'config' | 'keyring' | 'locks' | 'log'>
 
@@ -115,10 +115,11 @@ async function stillMerged(
 /** From here on, nothing begins that needs one of them. */
 function claim(deps: DeleteMergedDeps, projectId: string, merged: MergedBranch[]): Promise<MergedBranch[]> {
   return deps.db.transaction().execute(async (trx) => {
+    const defaultBranch = await holdDefaultBranch(trx, projectId)
     const locked = await lockBranches(trx, { projectId, branches: namesOf(merged) })
     // Only now, since a change request that is being opened held them until here.
     const used = await branchesInUse(trx, { projectId, branches: locked })
-    const branches = locked.filter((branch) => !used.has(branch))
+    const branches = locked.filter((branch) => !used.has(branch) && branch !== defaultBranch)
     const claimed = new Set(await claimBranches(trx, { projectId, branches }))
     return merged.filter(({ branch }) => claimed.has(branch))
   })

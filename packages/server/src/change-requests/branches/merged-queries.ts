@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { isAtHome } from '../../db/home.ts'
 import { ofLiveProject } from '../../db/live-project.ts'
+import { firstRow } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { isDue } from '../../sessions/create/branch-store.ts'
 import type { ChangeRequestRow } from '../store.ts'
@@ -30,20 +31,19 @@ export async function mergedBranches(
   return rows.map((cr) => ({ project_id: cr.project_id, branch: cr.head_ref, cr }))
 }
 
-/**
- * Those of the branches that an open change request has as its head or base, or that are the default branch, which stays
- * the same until the transaction ends.
- */
+/** Keeps the default branch as it is until the transaction ends. */
+export async function holdDefaultBranch(trx: DbOrTransaction, projectId: string): Promise<string | null> {
+  const project = trx.selectFrom('projects').select('default_branch').where('project_id', '=', projectId)
+  return (await firstRow(project.forShare()))?.default_branch ?? null
+}
+
+/** Those of the branches that an open change request has as its head or base. */
 export async function branchesInUse(
   trx: DbOrTransaction,
   { projectId, branches }: { projectId: string; branches: string[] },
 ): Promise<Set<string>> {
   const { rows } = await sql<{ branch: string }>`
-    with project as materialized (
-      select default_branch from projects where project_id = ${projectId} for share
-    )
-    select default_branch as branch from project
-    union select unnest(array[head_ref, base_ref]) from change_requests
+    select unnest(array[head_ref, base_ref]) as branch from change_requests
     where project_id = ${projectId} and status = 'open'
       and (head_ref = any(${branches}::text[]) or base_ref = any(${branches}::text[]))`.execute(trx)
   return new Set(rows.map((row) => row.branch))

@@ -37,7 +37,7 @@ export async function openChangeRequest(
   const tips = await resolveTips(deps, { project, head_ref, base_ref, signal: input.signal })
   await failpoint('open.after_tips')
   const made = await deps.db.transaction().execute(async (trx) => {
-    await holdBranchesOf(trx, { project_id: project.project_id, head_ref, base_ref })
+    // The number locks the project, which comes before its branches.
     const row = await insertChangeRequest(trx, {
       cr_id: input.crId,
       account_id: project.account_id,
@@ -54,6 +54,7 @@ export async function openChangeRequest(
       metadata: input.metadata ?? {},
       at: deps.now(),
     })
+    await holdBranchesOf(trx, row)
     const { number, title, origin_session_id } = row
     await recordAudit(
       trx,

@@ -1,4 +1,7 @@
-/** All SQL on the branches that the server made for sessions, and on their deletion. */
+/**
+ * All SQL on the branches that the server made for sessions, and on their deletion. Every transaction locks the project
+ * first, and then its branches by name: in another order two of them would deadlock.
+ */
 import { sql } from 'kysely'
 import { insertIfNew, updateRows } from '../../db/rows.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -25,13 +28,14 @@ export async function holdBranches(trx: DbOrTransaction, { projectId, branches }
   return held.some((row) => row.is_leaving)
 }
 
+const inOrder = ({ projectId, branches }: Branches) => sql`
+  select branch from session_branches where project_id = ${projectId} and branch = any(${branches}::text[])
+  order by branch for update`
+
 /** Locks them until the transaction ends, and counts them as looked at. Returns those that exist. */
 export async function lockBranches(trx: DbOrTransaction, { projectId, branches }: Branches): Promise<string[]> {
   const { rows } = await sql<{ branch: string }>`
-    with locked as (
-      select branch from session_branches where project_id = ${projectId} and branch = any(${branches}::text[])
-      order by branch for update
-    )
+    with locked as (${inOrder({ projectId, branches })})
     update session_branches b set looked_at = now() from locked
     where b.project_id = ${projectId} and b.branch = locked.branch returning b.branch`.execute(trx)
   return rows.map((row) => row.branch)
@@ -84,9 +88,9 @@ export async function releaseBranches(
   { projectId, branches, refusal }: Branches & { refusal: string | null },
 ): Promise<boolean> {
   const { rows } = await sql<{ is_new: boolean }>`
-    with released as (
-      update session_branches set deleting_at = null, refusal = ${refusal}::text
-      where project_id = ${projectId} and branch = any(${branches}::text[])
+    with locked as (${inOrder({ projectId, branches })}), released as (
+      update session_branches b set deleting_at = null, refusal = ${refusal}::text
+      from locked where b.project_id = ${projectId} and b.branch = locked.branch
     ), marked as (
       update project_sessions set branch_deleted_at = null
       where project_id = ${projectId} and branch_name = any(${branches}::text[]) and branch_deleted_at is not null
@@ -100,7 +104,8 @@ export async function releaseBranches(
 
 /** They are deleted. */
 export async function forgetBranches(db: DbOrTransaction, { projectId, branches }: Branches): Promise<void> {
-  await sql`delete from session_branches where project_id = ${projectId} and branch = any(${branches}::text[])`.execute(
+  await sql`with locked as (${inOrder({ projectId, branches })})
+    delete from session_branches b using locked where b.project_id = ${projectId} and b.branch = locked.branch`.execute(
     db,
   )
 }
