@@ -193,6 +193,11 @@ export const listUncopiedRoute = route.get('user', '/v1/copies', {
           .int()
           .nullable()
           .describe('Acknowledged changes that the copy lacks. Null: there is no current copy.'),
+        being_made: z
+          .boolean()
+          .describe(
+            'The project is new, or has moved within the last 30 minutes, and its home and another server run: the home makes its copy at this moment.',
+          ),
       }),
     ),
   }),

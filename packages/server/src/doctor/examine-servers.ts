@@ -15,9 +15,13 @@ const deadAfterSeconds = staleSeconds
 /** Null where servers keep no copies. */
 export async function examineCopies(config: Config, db: DbOrTransaction): Promise<Finding | null> {
   if (config.replica === 'none') return null
-  const { count, projects } = await uncopiedProjects(db, { deadAfterSeconds })
-  if (count === 0) return good('copies', 'every project has a current copy on another server')
-  const listed = listOf(projects.map(({ slug, home }) => `${slug} (at ${home})`))
+  const { projects } = await uncopiedProjects(db, { deadAfterSeconds })
+  const lacking = projects.filter((each) => !each.being_made)
+  const count = lacking.length
+  if (projects.length === 0) return good('copies', 'every project has a current copy on another server')
+  if (count === 0)
+    return good('copies', 'every project has a current copy on another server, or gets its first one at this moment')
+  const listed = listOf(lacking.map(({ slug, home }) => `${slug} (at ${home})`))
   return weak(
     'copies',
     `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,

@@ -3,6 +3,7 @@ import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { confirm } from '../../terminal/ask.ts'
+import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
 type Reply = Awaited<ReturnType<typeof request>>
@@ -93,17 +94,19 @@ function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
   }
 }
 
+const readCopies = (ctx: Context) => ctx.api.get('/v1/copies')
+
 export const copies = command({
   summary: 'List the projects without a current copy of their repository on another server',
   about: [
-    'For several servers on one database: with SVC_REPLICA=sync or async another server keeps a copy of each repository. Exit code 1 if a project has none.',
+    'For several servers on one database: with SVC_REPLICA=sync or async another server keeps a copy of each repository. Exit code 1 if a project has none, except where its home makes it at this moment, as after a move.',
     "Needs an owner of the server's first account.",
   ],
   scope: 'host',
   examples: ['svc self-host copies', 'svc self-host copies --json'],
   async run(ctx) {
     const { out } = ctx
-    const found = await ctx.api.get('/v1/copies')
+    const found = await readCopies(ctx)
     if (out.json) out.document(found)
     else if (found.mode === 'none') out.line('Servers here keep no copies (SVC_REPLICA).')
     else if (found.count === 0) out.line(green('✓ '), 'Every project has a current copy')
@@ -111,21 +114,25 @@ export const copies = command({
       out.table(found.projects, [
         { title: 'PROJECT', of: ({ slug }) => slug, shrink: true },
         { title: 'HOME', of: ({ home }) => home ?? '' },
-        { title: 'COPY', of: ({ replica, behind }) => copyText(replica, behind) },
+        { title: 'COPY', of: copyText },
       ])
     }
-    if (found.count > 0)
-      throw new Refusal(
-        'not_available',
-        `${found.count} ${found.count === 1 ? 'project has' : 'projects have'} no current copy.`,
-        {
-          hint: 'A running home makes one as soon as another server that keeps copies runs.',
-        },
-      )
+    const lacking = found.projects.filter((each) => !isBeingMade(each)).length
+    if (lacking === 0) return
+    throw new Refusal('not_available', `${count(lacking, 'project')} without a current copy.`, {
+      hint: 'A running home makes one as soon as another server that keeps copies runs.',
+    })
   },
 })
 
-function copyText(replica: string | null, behind: number | null): string {
+type Uncopied = Pick<Awaited<ReturnType<typeof readCopies>>['projects'][number], 'replica' | 'behind' | 'being_made'>
+
+// Servers of earlier versions do not say it.
+const isBeingMade = ({ being_made = false }: Partial<Uncopied>) => being_made
+
+function copyText(copy: Uncopied): string {
+  const { replica, behind } = copy
+  if (isBeingMade(copy)) return 'being made'
   if (replica === null) return 'none'
   if (behind === null) return `${replica}, of an earlier home`
   return behind === 0 ? `${replica}, which does not run` : `${replica}, ${behind} changes behind`

@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Server } from '@svc/contract'
 import { until } from '../../testing-until.ts'
 import { makeFleet } from '../testing-fleet.ts'
@@ -32,3 +35,31 @@ test('a drained server gets no copies, and gives those it has to another one', a
     await fleet.close()
   }
 }, 120_000)
+
+test('the copy of a project that has moved is being made, unless a server that it needs does not run', async () => {
+  const fleet = await makeFleet(['ada', 'bob', 'cyd'])
+  const [ada, bob, cyd] = fleet.servers
+  try {
+    const file = join(fleet.dir, 'at-fill')
+    expect((await ada!.boot()).url).not.toBeNull()
+    expect((await bob!.boot({ SVC_FAILPOINTS: `replica.before_fill=pause:${file}` })).url).not.toBeNull()
+    expect((await cyd!.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    const copies = async () => {
+      const answer = await fleet.request(cyd!, 'GET', '/v1/copies')
+      return ((await answer.json()) as { projects: { being_made: boolean }[] }).projects
+    }
+    await until('the first copy', async () => (await copies()).length === 0)
+    const moving = await fleet.request(ada!, 'POST', `/v1/projects/${project.id}/home`, { body: { server: 'bob' } })
+    expect(moving.status).toBe(202)
+    await until('the new home makes its copy', () => existsSync(file))
+    expect(await copies()).toMatchObject([{ project_id: project.id, home: 'bob', being_made: true }])
+    await bob!.kill('SIGKILL')
+    await until('bob to count as gone', async () => (await copies())[0]?.being_made === false)
+    await rm(file)
+    expect((await bob!.boot()).url).not.toBeNull()
+    await until('its copy', async () => (await copies()).length === 0)
+  } finally {
+    await fleet.close()
+  }
+}, 180_000)

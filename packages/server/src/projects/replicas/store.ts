@@ -212,7 +212,18 @@ export interface Uncopied {
   /** The server with the last copy, if any. */
   replica: string | null
   behind: number | null
+  being_made: boolean
 }
+
+/**
+ * The first copy at the home that a project has got lately, which its home can make, since another server runs. One that
+ * takes longer than a transfer may is no copy that is being made any more.
+ */
+const isBeingMade = (deadAfterSeconds: number) => sql`(
+  p.home in (select server_name from server_instances where ${isRecent(deadAfterSeconds)})
+  and exists (select from (${keepers(deadAfterSeconds)}) k where k.server_name <> p.home)
+  and greatest(p.created_at, (select max(ended_at) from project_moves m
+    where m.project_id = p.project_id and m.to_server = p.home and m.phase = 'done')) > now() - interval '30 minutes')`
 
 /** Why each lacks a current copy is in these columns. */
 export async function uncopiedProjects(
@@ -221,6 +232,7 @@ export async function uncopiedProjects(
 ): Promise<{ count: number; projects: Uncopied[] }> {
   const { rows } = await sql<Uncopied & { total: number }>`
     select p.project_id, p.slug, p.home, r.server as replica, count(*) over ()::integer as total,
+      ${isBeingMade(deadAfterSeconds)} and r.epoch is distinct from p.home_epoch as being_made,
       case when r.epoch = p.home_epoch then coalesce(c.seq, 0) - r.acknowledged_seq end as behind
     from projects p left join project_replicas r using (project_id) left join ref_counters c using (project_id)
     where p.deleted_at is null and p.home is not null and (r.project_id is null or r.epoch <> p.home_epoch
@@ -229,8 +241,8 @@ export async function uncopiedProjects(
     order by p.home, p.slug`.execute(db)
   return {
     count: rows[0]?.total ?? 0,
-    projects: rows.map(({ project_id, slug, home, replica, behind }) => ({
-      ...{ project_id, slug, home, replica },
+    projects: rows.map(({ project_id, slug, home, replica, behind, being_made }) => ({
+      ...{ project_id, slug, home, replica, being_made },
       behind: behind === null ? null : Number(behind),
     })),
   }
