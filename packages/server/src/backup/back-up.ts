@@ -2,6 +2,7 @@
  * `svc server --backup`: writes one backup of the running or stopped server to a folder, a bucket or one file. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
+import { hostname } from 'node:os'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -14,14 +15,16 @@ import { listTables, readSequences } from '../db/move/tables.ts'
 import { onConnection, openDatabase } from '../db/pool.ts'
 import type { Db } from '../db/schema.ts'
 import '../failpoint.ts'
+import { keptServerName } from '../fleet/server-name.ts'
 import { makeLog } from '../log.ts'
-import { lockStoppedData } from '../startup/folder-lock.ts'
+import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
-import { listBackups, openForWriting, removeUnused, type WritablePlace, writeManifest } from './catalog.ts'
+import { listBackups, openForWriting, removeUnused, type WritablePlace, type Writer, writeManifest } from './catalog.ts'
 import { type Keep, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKey } from './key-file.ts'
+import { knownBackup, rememberBackup } from './known-places.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import { type Place, PlaceError } from './place/place.ts'
@@ -37,6 +40,8 @@ export interface BackupInput {
   keyFile: string | null
   /** As for SVC_BACKUP_KEEP. */
   keep: string | null
+  /** Use the place although its earlier backups are gone, or another data folder of the installation made them. */
+  claim?: boolean
 }
 
 export interface BackupReport {
@@ -104,7 +109,13 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   const place = await openPlace(input.place, source.config)
   if (place.isOneFile) await requireNewFile(place, keep)
   const key = input.keyFile === null ? null : await readOrMakeKey(input.keyFile)
-  const wanted = { installation_id: await installationOf(client), recipient: key?.recipient ?? null }
+  const wanted = {
+    ...{ installation_id: await installationOf(client), recipient: key?.recipient ?? null },
+    // A new file has no past, and its copies may go anywhere.
+    writer: place.isOneFile ? null : writerOf(source.config),
+    known: await knownBackup(source.config, place.address),
+    isClaimed: input.claim === true,
+  }
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
   const saveKey = async () => key?.save?.()
   // A folder or bucket belongs to the key from its first file on. One file does once it is whole.
@@ -118,6 +129,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     await writeManifest(place, manifest)
     if (place.isOneFile) await saveKey()
     await place.complete?.()
+    if (!place.isOneFile) await rememberBackup(source.config, place.address, manifest.backup_id)
     const removed =
       keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
     await to.lock.requireHeld()
@@ -132,6 +144,12 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   } finally {
     await to.lock.release()
   }
+}
+
+/** Null: no server has used the data folder. */
+function writerOf({ dataDir }: Config): Writer | null {
+  const folder_id = readFolderId(dataDir)
+  return folder_id === null ? null : { folder_id, server: keptServerName(dataDir), host: hostname(), data_dir: dataDir }
 }
 
 async function requireNewFile(place: Place, keep: Keep | null): Promise<void> {

@@ -17,7 +17,22 @@ const packedState = z.object({
 })
 export type PackedState = z.infer<typeof packedState>
 
-const header = z.object({ format: z.number(), installation_id: z.string(), recipient: z.string().nullable() })
+/** The data folder that backs up to a place. Its id is not in a copy or in a restored server. */
+const writer = z.object({
+  folder_id: z.string(),
+  server: z.string().nullable(),
+  host: z.string(),
+  data_dir: z.string(),
+})
+export type Writer = z.infer<typeof writer>
+
+const header = z.object({
+  format: z.number(),
+  installation_id: z.string(),
+  recipient: z.string().nullable(),
+  /** Null: any data folder of the installation begins or continues it. */
+  writer: writer.nullable().default(null),
+})
 type Header = z.infer<typeof header>
 
 const headerName = 'svc-backups.json'
@@ -33,26 +48,31 @@ export interface WritablePlace {
   packed: ReadonlyMap<string, number>
 }
 
-/**
- * Requires that the backups of the place, if it has any, are of this installation and encrypted alike. `onNew` comes
- * before the first file of a place that has none.
- */
-export async function openForWriting(
-  place: Place,
-  wanted: Pick<Header, 'installation_id' | 'recipient'>,
-  { onWait, onNew }: { onWait: (reason: string) => void; onNew: () => Promise<void> },
-): Promise<WritablePlace> {
+interface Wanted extends Omit<Header, 'format'> {
+  /** The newest backup that this data folder knows there. Null: none. */
+  known: string | null
+  /** Goes on also where the earlier backups are gone, or are of another data folder of this installation. */
+  isClaimed: boolean
+}
+
+interface Opening {
+  onWait: (reason: string) => void
+  /** Comes before the first file of a place that has none. */
+  onNew: () => Promise<void>
+}
+
+/** Requires that the backups of the place, if it has any, are of this data folder and encrypted alike. */
+export async function openForWriting(place: Place, wanted: Wanted, { onWait, onNew }: Opening): Promise<WritablePlace> {
   await requireOurs(place, wanted)
   const lock = await place.lock(onWait)
   if (lock === null)
     throw new PlaceError(`Another backup to ${place.address} is running. Run this one again when it has ended.`)
   try {
     // Another command may have begun the place meanwhile.
-    const isNew = (await requireOurs(place, wanted)) === null
-    if (isNew) {
-      await onNew()
-      await writeText(place, headerName, `${JSON.stringify({ format: backupFormat, ...wanted })}\n`)
-    }
+    const found = await requireOurs(place, wanted)
+    if (found === null) await onNew()
+    if (found === null || (wanted.writer !== null && found.writer?.folder_id !== wanted.writer.folder_id))
+      await writeHeader(place, wanted)
     const packed = new Map((await place.list('packs/')).map(({ name, bytes }) => [name, bytes]))
     return { place, lock, packed }
   } catch (error) {
@@ -61,11 +81,17 @@ export async function openForWriting(
   }
 }
 
-async function requireOurs(
+async function writeHeader(
   place: Place,
-  { installation_id, recipient }: Pick<Header, 'installation_id' | 'recipient'>,
-): Promise<Header | null> {
+  { installation_id, recipient, writer }: Omit<Header, 'format'>,
+): Promise<void> {
+  const text = JSON.stringify({ format: backupFormat, installation_id, recipient, writer })
+  await writeText(place, headerName, `${text}\n`)
+}
+
+async function requireOurs(place: Place, wanted: Wanted): Promise<Header | null> {
   const { address } = place
+  const { installation_id, recipient } = wanted
   const found = await readHeader(place)
   if (found === null && !(await place.isEmpty()))
     throw new StartupError(
@@ -81,7 +107,24 @@ async function requireOurs(
         ? `The backups in ${address} are not encrypted. Choose another place for encrypted ones. Nothing was changed.`
         : `The backups in ${address} are encrypted for ${found.recipient}. Give its key file with --encrypt, or choose another place. Nothing was changed.`,
     )
+  if (!wanted.isClaimed) await requireContinued(place, found, wanted)
   return found
+}
+
+/** A first backup goes to a place without a past, and a later one follows those of this data folder. */
+async function requireContinued(place: Place, found: Header | null, { known, writer: ours }: Wanted): Promise<void> {
+  const { address } = place
+  const claim = `svc self-host backup ${address} --claim`
+  if (found === null && known !== null && (await place.isEmpty()))
+    throw new StartupError(
+      `${address} has no backups any more; the last one that this server knows there is ${known}. Its disk may not be mounted, or someone removed them. Bring them back, and the next backup goes on. If they are lost, begin anew there with a full backup: ${claim}. Nothing was changed.`,
+    )
+  const theirs = found?.writer ?? null
+  if (theirs === null || ours === null || theirs.folder_id === ours.folder_id) return
+  const name = theirs.server === null ? '' : `the server ${theirs.server}, `
+  throw new StartupError(
+    `${address} has the backups of ${name}the data folder ${theirs.data_dir} on ${theirs.host}, which is of the same installation: another of its servers, or the original of a restored one. Choose another place. If that one makes no backups any more, go on with its backups: ${claim}. Nothing was changed.`,
+  )
 }
 
 export async function readHeader(place: Place): Promise<Header | null> {

@@ -3,10 +3,13 @@ import { spawn } from 'node:child_process'
 import { basename, resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Config } from '../config.ts'
+import type { BackupSettings } from '../config/backups.ts'
 import type { Deps } from '../deps.ts'
 import type { BackupReport } from './back-up.ts'
-import { listBackups } from './catalog.ts'
+import { readFolderId } from '../startup/folder-lock.ts'
+import { listBackups, readHeader } from './catalog.ts'
 import { lackingIn, type Newest, newestAmong } from './complete.ts'
+import { forgetFailure, recordFailure, rememberBackup } from './known-places.ts'
 import { openPlace } from './place/open.ts'
 import { readCredentials } from './place/s3/open-bucket.ts'
 import { timeOf } from './retention.ts'
@@ -23,6 +26,7 @@ export class ScheduledBackups {
   #notBefore = 0
   #lookedAt = Number.NEGATIVE_INFINITY
   #newest: Newest | null = null
+  #hasFailed = false
 
   constructor(deps: ScheduleDeps) {
     this.#deps = deps
@@ -39,17 +43,44 @@ export class ScheduledBackups {
       [],
       () => (this.#newest === null ? [] : [[{}, this.#newest.lacking.length > 0 ? 1 : 0]]),
     )
+    deps.metrics.gauge('svc_backup_failed', 'Whether the last try to back up to SVC_BACKUP_DIR failed.', [], () => [
+      [{}, this.#hasFailed ? 1 : 0],
+    ])
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { config, now, log, redaction } = this.#deps
+    const { config, now } = this.#deps
     const { backups } = config
     if (backups === null) return
     const at = now().getTime()
-    if (at >= this.#lookedAt + lookMs) await this.#look(at)
-    // Also after an incomplete one: what it lacks is rarely back before the next.
-    if (at < this.#notBefore || (this.#newest !== null && at < timeOf(this.#newest.backup_id) + backups.everyMs)) return
-    this.#notBefore = at + retryMs
+    if (at < this.#notBefore) return
+    try {
+      if (at >= this.#lookedAt + lookMs) await this.#look(at)
+      // Another program may have made one since.
+      else if (this.#isDue(backups, at)) await this.#look(at)
+      if (this.#isDue(backups, at)) {
+        // One of a database whose clock is ahead does not count as the newest.
+        this.#notBefore = at + Math.min(retryMs, backups.everyMs)
+        await this.#backUp(backups, signal)
+      }
+      this.#hasFailed = false
+      await forgetFailure(config)
+    } catch (error) {
+      if (signal.aborted) throw error
+      this.#notBefore = at + Math.min(retryMs, backups.everyMs)
+      this.#hasFailed = true
+      await recordFailure(config, { failed_at: now().toISOString(), reason: (error as Error).message })
+      throw error
+    }
+  }
+
+  /** Also after an incomplete one: what it lacks is rarely back before the next. */
+  #isDue({ everyMs }: BackupSettings, at: number): boolean {
+    return this.#newest === null || at >= timeOf(this.#newest.backup_id) + everyMs
+  }
+
+  async #backUp(backups: BackupSettings, signal: AbortSignal): Promise<void> {
+    const { config, now, log, redaction } = this.#deps
     redaction.learnOperator(await secretsOf(config))
     const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
     const { backup_id, added_bytes, missing, made_key } = await runBackup(JSON.stringify(input), signal)
@@ -62,21 +93,27 @@ export class ScheduledBackups {
   }
 
   async #look(at: number): Promise<void> {
-    this.#newest = await newestBackup(this.#deps.config, at)
+    const { config } = this.#deps
+    this.#newest = await newestBackup(config, at)
     this.#lookedAt = at
+    // An earlier program made it, and remembered nothing.
+    if (config.backups !== null && this.#newest !== null)
+      await rememberBackup(config, config.backups.place, this.#newest.backup_id)
   }
 }
 
 /** By so much the clock of another machine may be ahead. */
 const aheadMsMax = 60_000
 
-/** The newest backup in SVC_BACKUP_DIR; null without any. One of a clock that was ahead does not count. */
+/** The newest backup of this data folder in SVC_BACKUP_DIR; null without any. One of a clock that was ahead does not count. */
 export async function newestBackup(
-  config: Pick<Config, 'backups' | 'objectStore'>,
+  config: Pick<Config, 'backups' | 'objectStore' | 'dataDir'>,
   now: number,
 ): Promise<Newest | null> {
   if (config.backups === null) return null
   const place = await openPlace(config.backups.place, config, { isHasty: true })
+  const writer = (await readHeader(place))?.writer ?? null
+  if (writer !== null && writer.folder_id !== (readFolderId(config.dataDir) ?? writer.folder_id)) return null
   const ids = await listBackups(place)
   return newestAmong(
     place,
@@ -97,6 +134,9 @@ function program(): [string, ...string[]] {
   return [process.execPath, resolve(import.meta.dirname, '../../../svc/src/main.ts')]
 }
 
+/** Of the line in which the program says why it failed. */
+const errorStart = 'svc server: '
+
 /** A stop of the server ends it; the next backup goes on. */
 async function runBackup(input: string, signal: AbortSignal): Promise<BackupReport> {
   const [command, ...args] = program()
@@ -108,8 +148,10 @@ async function runBackup(input: string, signal: AbortSignal): Promise<BackupRepo
     child.stdin.end(input)
     const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
     if (code === 0) return JSON.parse(printed) as BackupReport
-    const reason = said.split('\n').findLast((line) => line.startsWith('svc server: '))
-    throw new Error(`The backup failed: ${reason ?? `its process ended with ${code ?? 'a signal'}`}`)
+    const reason = said.split('\n').findLast((line) => line.startsWith(errorStart))
+    throw new Error(
+      `The backup failed: ${reason?.slice(errorStart.length) ?? `its process ended with ${code ?? 'a signal'}`}`,
+    )
   } finally {
     signal.removeEventListener('abort', end)
   }

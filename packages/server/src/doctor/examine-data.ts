@@ -1,6 +1,8 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
 import { type Finding, weak } from '@svc/sandbox'
+import type { Newest } from '../backup/complete.ts'
 import { readHeld } from '../backup/hold/store.ts'
+import { type BackupFailure, knownBackup, readFailure } from '../backup/known-places.ts'
 import { timeOf } from '../backup/retention.ts'
 import { newestBackup } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
@@ -25,7 +27,14 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
   const encrypt = backups.keyFile === null ? '' : ` --encrypt ${backups.keyFile}`
   const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}${encrypt}`
-  if (newest === null) return { name, state: 'missing', says: `there is none in ${backups.place} yet`, mend }
+  const failed = await failureSince(config, newest)
+  if (newest === null) {
+    const known = await knownBackup(config, backups.place)
+    const gone = `those in ${backups.place} are gone; the last one known is ${known}`
+    const says = known === null ? `there is none of this server in ${backups.place} yet` : gone
+    const remedy = 'Mount the disk of that folder again, or bring back its files, and the next backup goes on.'
+    return { name, state: 'missing', says, mend: failed?.reason ?? (known === null ? mend : remedy) }
+  }
   const age = ageOf(newest.backup_id, now)
   const isLate = newest.complete === null || now.getTime() - timeOf(newest.complete) > backups.everyMs * lateFactor
   const others = newest.elsewhere.length === 0 ? '' : `. ${elsewhereText(newest.elsewhere)}`
@@ -38,7 +47,15 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
     return { name, state: isLate ? 'missing' : 'weak', says, mend: `Run svc self-host check. ${mend}` }
   }
   const says = `the last one in ${backups.place} is ${age} old${others}`
+  if (failed !== null) return { name, state: 'missing', says: `the last try failed, and ${says}`, mend: failed.reason }
   return isLate ? { name, state: 'missing', says, mend } : { name, state: 'good', says, mend: null }
+}
+
+/** One that was made since, by whatever program, mends it. */
+async function failureSince(config: Config, newest: Newest | null): Promise<BackupFailure | null> {
+  const failed = await readFailure(config)
+  if (failed === null || newest === null) return failed
+  return timeOf(newest.backup_id) > Date.parse(failed.failed_at) ? null : failed
 }
 
 function ageOf(backupId: string, now: Date): string {

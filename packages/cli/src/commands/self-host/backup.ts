@@ -61,6 +61,11 @@ export const backup = command({
       value: 'count|age',
       summary: 'Then remove older backups: keep so many (30), or those so young (14d)',
     },
+    claim: {
+      kind: 'switch',
+      summary:
+        'Use a place whose earlier backups are lost, or belong to a server of this installation that is gone, from now on',
+    },
   },
   examples: [
     'svc self-host backup /mnt/backups',
@@ -76,6 +81,7 @@ export const backup = command({
       place: placeOf(args.place),
       keyFile: flags.encrypt === undefined ? null : resolve(flags.encrypt),
       keep: flags.keep ?? null,
+      claim: flags.claim,
     }
     const done = await askWithProgress<BackedUp>(ctx, '--backup', {
       input,
@@ -322,6 +328,11 @@ export const resume = command({
     if (out.json) return out.document(done)
     if (!done.resumed) return out.note('Nothing is held here.')
     out.line(green('✓ '), 'Resumed: everything acts again')
+    const { SVC_BACKUP_DIR: place } = await serverEnvironment(ctx)
+    if (place)
+      out.note(
+        `If ${place} has the backups of its original, go on there: svc self-host backup ${placeOf(place)} --claim`,
+      )
     out.note(`To make it the host selfhost of this client: ${ctx.next('svc self-host start')}`)
   },
 })

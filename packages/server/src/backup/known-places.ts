@@ -1,0 +1,62 @@
+/**
+ * What a data folder knows of its backups: the newest one of each place, and why the last scheduled one failed. A place
+ * that had backups and has none is a disk that is not mounted, or a loss, and no place for a first backup.
+ */
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseJson } from '@svc/contract/json'
+import { z } from 'zod'
+import { writeFileWhole } from './place/write-file.ts'
+
+type DataFolder = { dataDir: string }
+
+const knownPlaces = z.record(z.string(), z.string())
+const failure = z.object({ failed_at: z.string(), reason: z.string() })
+export type BackupFailure = z.infer<typeof failure>
+
+const placesOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-places.json')
+const failureOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-failure.json')
+
+/** The newest backup that this data folder knows in the place. Null: it knows none. */
+export async function knownBackup(folder: DataFolder, address: string): Promise<string | null> {
+  return (await readPlaces(folder))[address] ?? null
+}
+
+export async function rememberBackup(folder: DataFolder, address: string, backupId: string): Promise<void> {
+  const places = await readPlaces(folder)
+  if (places[address] === backupId) return
+  const text = `${JSON.stringify({ ...places, [address]: backupId }, null, 1)}\n`
+  await writeFileWhole(placesOf(folder), text).catch(isNoReasonToFail)
+}
+
+/** Null: the last scheduled backup did not fail. */
+export async function readFailure(folder: DataFolder): Promise<BackupFailure | null> {
+  return parsed(failure, await textOf(failureOf(folder)))
+}
+
+/** Since when it fails for this reason. */
+export async function recordFailure(folder: DataFolder, found: BackupFailure): Promise<void> {
+  if ((await readFailure(folder))?.reason === found.reason) return
+  await writeFileWhole(failureOf(folder), `${JSON.stringify(found)}\n`).catch(isNoReasonToFail)
+}
+
+export async function forgetFailure(folder: DataFolder): Promise<void> {
+  await rm(failureOf(folder), { force: true }).catch(isNoReasonToFail)
+}
+
+async function readPlaces(folder: DataFolder): Promise<Record<string, string>> {
+  return parsed(knownPlaces, await textOf(placesOf(folder))) ?? {}
+}
+
+async function textOf(path: string): Promise<string | null> {
+  return existsSync(path) ? readFile(path, 'utf8') : null
+}
+
+/** A file that someone damaged says nothing. */
+function parsed<T>(schema: z.ZodType<T>, text: string | null): T | null {
+  return text === null ? null : (schema.safeParse(parseJson(text)).data ?? null)
+}
+
+/** A data disk that is full or read-only is the very reason for a backup. */
+function isNoReasonToFail(): void {}
