@@ -3,14 +3,14 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Context } from '../context.ts'
-import { fingerprints, readSettings } from './settings.ts'
+import { fingerprints, readSettings, withAbsolutePaths } from './settings.ts'
 
 /** Variables of the client alone. */
 const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
 
 /** From the shell first, then from the settings file. */
 export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
-  const { DATABASE_URL: url, ...shell } = ctx.io.env
+  const { DATABASE_URL: url, ...shell } = withAbsolutePaths(ctx.io.env, ctx.io.cwd)
   // Printed commands begin with DATABASE_URL="$DATABASE_URL", which is empty in a shell that does not have it.
   const given = Object.entries({ ...(await readSettings(ctx)), ...shell, ...(url ? { DATABASE_URL: url } : {}) })
   return Object.fromEntries(

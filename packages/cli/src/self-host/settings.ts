@@ -2,6 +2,9 @@
 import { replacePrivateFile } from '../config/private-file.ts'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Context } from '../context.ts'
 import { Refusal, UsageError } from '../errors.ts'
 import { closest } from '@svc/contract/schemas/closest'
@@ -12,6 +15,8 @@ interface Setting {
   /** A value that the server accepts, for a suggested command. A secret is asked for on stdin. */
   example?: string
   secret?: true
+  /** Files or folders, several of them separated by colons. A server runs in another folder than the shell. */
+  names?: 'path' | 'paths'
 }
 
 /** Every variable of the server: docs/operate/server.md. */
@@ -19,14 +24,19 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_PORT: { summary: 'Port it listens on', example: '8421' },
   SVC_HOST: { summary: 'Address it listens on', example: '0.0.0.0' },
   SVC_PUBLIC_URL: { summary: 'Public URL', example: 'https://svc.example.com' },
-  SVC_DATA_DIR: { summary: 'Database, managed repositories, mirrors', example: '/srv/svc' },
+  SVC_DATA_DIR: { summary: 'Database, managed repositories, mirrors', example: '/srv/svc', names: 'path' },
   SVC_BACKUP_DIR: {
     summary: 'Folder or s3://bucket/prefix for backups that the server makes by itself',
     example: '/mnt/backups',
+    names: 'path',
   },
   SVC_BACKUP_EVERY: { summary: 'How often it makes one, like 24h', example: '24h' },
   SVC_BACKUP_KEEP: { summary: 'How many it keeps, or for how long: 30 or 14d', example: '14d' },
-  SVC_BACKUP_KEY_FILE: { summary: 'Key file of age that encrypts them', example: '/srv/svc-backups.key' },
+  SVC_BACKUP_KEY_FILE: {
+    summary: 'Key file of age that encrypts them',
+    example: '/srv/svc-backups.key',
+    names: 'path',
+  },
   SVC_BACKUP_S3_ENDPOINT: {
     summary: 'URL of the S3-compatible store for backups; unset: Amazon S3',
     example: 'https://store.example.com',
@@ -36,6 +46,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_BACKUP_S3_CREDENTIALS_FILE: {
     summary: 'File with its credentials, like ~/.aws/credentials',
     example: '/srv/svc-backups.credentials',
+    names: 'path',
   },
   AWS_ACCESS_KEY_ID: { summary: 'Access key of that bucket', secret: true },
   AWS_SECRET_ACCESS_KEY: { summary: 'Secret key of that bucket', secret: true },
@@ -60,7 +71,11 @@ export const settings: Readonly<Record<string, Setting>> = {
     example: 'forever',
   },
   SVC_KEEP_AUDIT: { summary: 'How long the server keeps the audit log: 90d, or forever', example: 'forever' },
-  SVC_MASTER_KEY_FILE: { summary: 'File of the master key, which encrypts secrets', example: '/srv/master.key' },
+  SVC_MASTER_KEY_FILE: {
+    summary: 'File of the master key, which encrypts secrets',
+    example: '/srv/master.key',
+    names: 'path',
+  },
   DATABASE_URL: {
     summary: 'Connection URL of your own PostgreSQL',
     secret: true,
@@ -76,7 +91,11 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_LLM_UPSTREAM_KEY: { summary: 'API key of the model server', secret: true },
   SVC_LLM_MODEL: { summary: 'Default model', example: 'large' },
   SVC_LLM_MODELS: { summary: 'More models that sessions may choose, separated by commas', example: 'large,small' },
-  SVC_LLM_UPSTREAMS_FILE: { summary: 'JSON file with several model servers', example: '/srv/upstreams.json' },
+  SVC_LLM_UPSTREAMS_FILE: {
+    summary: 'JSON file with several model servers',
+    example: '/srv/upstreams.json',
+    names: 'path',
+  },
   SVC_LLM_CALLS_PER_MINUTE: { summary: 'Rate limit of model requests per session', example: '120' },
   SVC_APP_PROVIDER: { summary: 'Provider of app deploys: local or none', example: 'local' },
   SVC_CHECKS_AT_ONCE: { summary: 'Concurrent checks of change requests on this server; 0: none', example: '2' },
@@ -92,7 +111,11 @@ export const settings: Readonly<Record<string, Setting>> = {
   },
   SVC_GITHUB_HOSTS: { summary: 'More GitHub-style hosts', example: 'github.example.com' },
   SVC_GITHUB_APP_ID: { summary: 'Id of a GitHub App', example: '12345' },
-  SVC_GITHUB_APP_PRIVATE_KEY_FILE: { summary: "File of the App's private key", example: '/srv/github-app.pem' },
+  SVC_GITHUB_APP_PRIVATE_KEY_FILE: {
+    summary: "File of the App's private key",
+    example: '/srv/github-app.pem',
+    names: 'path',
+  },
   SVC_GITHUB_API_URL: { summary: "URL of the App's API", example: 'https://api.github.com' },
   SVC_GITHUB_APP_ACCOUNTS: { summary: 'GitHub accounts the App may act for', example: 'my-team' },
   SVC_OIDC_ISSUER: { summary: 'Issuer of the OpenID Connect sign-in', example: 'https://login.example.com' },
@@ -138,6 +161,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_SANDBOX_HIDDEN_PATHS: {
     summary: 'Local files that no sandbox may read, separated by colons',
     example: '/srv/private',
+    names: 'paths',
   },
   SVC_SANDBOX_LEASE_SECONDS: {
     summary: 'Time a session goes on without a server, such as during an upgrade',
@@ -150,6 +174,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_FILE_REPOSITORY_ROOTS: {
     summary: 'Folders with repositories that projects may use by path, separated by colons',
     example: '/srv/repositories',
+    names: 'paths',
   },
   SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Allow repositories at private addresses: 1 or 0', example: '1' },
   SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview URLs', example: 'preview.example.com' },
@@ -246,6 +271,21 @@ export function parseAssignments(words: readonly string[]): Record<string, strin
     changes[name] = value === '' ? null : value
   }
   return changes
+}
+
+/** Relative paths begin in this folder. */
+export function withAbsolutePaths<V extends string | null | undefined>(
+  values: Readonly<Record<string, V>>,
+  cwd: string,
+): Record<string, V | string> {
+  const absolute = (path: string) => (path === '' ? path : resolve(cwd, path.replace(/^~(?=\/|$)/, homedir())))
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      const kind = settings[name]?.names
+      if (kind === undefined || !value || isS3Address(value)) return [name, value]
+      return [name, kind === 'path' ? absolute(value) : value.split(':').map(absolute).join(':')]
+    }),
+  )
 }
 
 export function unknownSetting(name: string): UsageError {

@@ -11,6 +11,7 @@ import {
   readSettings,
   settings,
   unknownSetting,
+  withAbsolutePaths,
   writeSettings,
 } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
@@ -68,7 +69,7 @@ async function set(ctx: Context, words: readonly string[]): Promise<void> {
   const changes = parseAssignments(words)
   for (const [name, value] of Object.entries(changes))
     if (value === '-') Object.assign(changes, parseAssignments([`${name}=${(await readStdin(ctx.io, name)).trim()}`]))
-  await save(ctx, changes)
+  await save(ctx, withAbsolutePaths(changes, ctx.io.cwd))
 }
 
 async function unset(ctx: Context, names: readonly string[]): Promise<void> {
