@@ -25,6 +25,7 @@ const set = async (name: string, value: string) =>
 const rotate = (...args: string[]) =>
   run([program, 'self-host', 'rotate-key', ...args], { env: server.env, cwd: server.dir })
 
+const place = () => join(server.dir, 'backups')
 const scripted = (line: string) => ['Do this.', '', '```svc-script', line, '```'].join('\n')
 const prompt = (session: string, line: string) =>
   server.svc(['sessions', 'chat', session, '--prompt', scripted(line), ...of()])
@@ -42,11 +43,13 @@ test('sessions and their successors continue over a change of the master key', a
   await said(session, 'one is 23')
   const before = join(server.dir, 'before.key')
   await copyFile(keyFile(), before)
+  expect((await run([program, 'self-host', 'backup', place()], { env: server.env, cwd: server.dir })).code).toBe(0)
 
   const rotated = await rotate()
   expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('Back up the new key file now')])
   expect(rotated.stdout).toMatch(/✓ Replaced the master key: [0-9a-f]{16} → [0-9a-f]{16}/)
   expect(rotated.stdout).toContain('1 running, which go on')
+  expect(rotated.stdout).toContain(`${keyFile()}.replaced-`)
   expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
   const key = await readFile(keyFile(), 'utf8')
   expect(key).not.toBe(await readFile(before, 'utf8'))
@@ -75,6 +78,22 @@ test('sessions and their successors continue over a change of the master key', a
   await server.json(['sessions', 'restart', session, ...of()])
   await prompt(session, 'echo "again ${#FIRST} and ${#SECOND}"')
   await said(session, 'again 23 and 12')
+})
+
+test('a backup from before the change is restored with the key that was kept, which the refusal names', async () => {
+  const { master_key_ids: needed } = JSON.parse(
+    (await run([program, 'self-host', 'backups', place(), '--json'], { env: server.env, cwd: server.dir })).stdout,
+  ).backups[0] as { master_key_ids: string[] }
+  const env = { ...server.env, SVC_DATA_DIR: join(server.dir, 'restored') }
+  const restore = (more: Record<string, string> = {}) =>
+    run([program, 'self-host', 'restore', place()], { env: { ...env, ...more }, cwd: server.dir })
+  const refused = await restore()
+  const [, kept = ''] = /set SVC_MASTER_KEY_FILE=(\S+)\. Nothing was changed/.exec(refused.stderr) ?? []
+  expect([refused.code, kept]).toEqual([1, expect.stringMatching(/\/master\.key\.replaced-[-0-9]{10}-[0-9a-f]{16}$/)])
+  expect(kept).toEndWith(needed[0]!)
+  expect((await stat(kept)).mode & 0o777).toBe(0o600)
+  const restored = await restore({ SVC_MASTER_KEY_FILE: kept })
+  expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('✓ Restored')])
 })
 
 test('the master key of a stopped server can be changed, and a folder without data is refused', async () => {

@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import '../failpoint.ts'
 import { keyId } from '../keyring/cipher.ts'
 import { unwrapRootKey } from '../keyring/keyring.ts'
-import { MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
+import { keptMasterKeys, MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
@@ -104,16 +104,19 @@ function reportOf({ place, manifest: { backup_id, created_at }, repositories }: 
 
 /** Without it no secret of the backup can be opened, and the server would not start. */
 async function requireMasterKey({ masterKeyFile }: Config, { wrapped_keys: wraps }: Manifest): Promise<void> {
-  const needed = wraps.map(({ master_key_id }) => master_key_id).join(' or ')
+  const ids = wraps.map(({ master_key_id }) => master_key_id)
+  const needed = ids.join(' or ')
   const key = await readMasterKey(masterKeyFile)
+  const [kept] = await keptMasterKeys(masterKeyFile, ids)
+  const beside = kept === undefined ? null : `svc self-host rotate-key kept it: set SVC_MASTER_KEY_FILE=${kept}.`
   if (key === null)
     throw new MasterKeyError(
-      `There is no master key at ${masterKeyFile}, and the backup needs key ${needed}. A backup does not contain it: put the file there, or set SVC_MASTER_KEY_FILE to its place. Nothing was changed.`,
+      `There is no master key at ${masterKeyFile}, and the backup needs key ${needed}. ${beside ?? 'A backup does not contain it: put the file there, or set SVC_MASTER_KEY_FILE to its place.'} Nothing was changed.`,
     )
   const mine = wraps.find(({ master_key_id }) => master_key_id === keyId(key))
   if (mine === undefined)
     throw new MasterKeyError(
-      `The master key ${masterKeyFile} (${keyId(key)}) is not the one of the backup, which needs key ${needed}. Set SVC_MASTER_KEY_FILE to that file. Nothing was changed.`,
+      `The master key ${masterKeyFile} (${keyId(key)}) is not the one of the backup, which needs key ${needed}. ${beside ?? 'Set SVC_MASTER_KEY_FILE to that file.'} Nothing was changed.`,
     )
   try {
     unwrapRootKey(key, mine.root_key_id, Buffer.from(mine.wrapped, 'base64'))

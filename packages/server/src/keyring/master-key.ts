@@ -1,7 +1,9 @@
 /** The master key file: 32 bytes in base64, readable by its owner only. It is never partially written or briefly readable by others. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { link, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { keyId } from './cipher.ts'
 
 export class MasterKeyError extends Error {
   constructor(message: string) {
@@ -33,6 +35,11 @@ interface Access {
 /** Creates a key and never overwrites a file (EEXIST). `access` sets an owner other than this process. */
 export async function createMasterKey(file: string, access: Access | null = null): Promise<Buffer> {
   const key = randomBytes(32)
+  await writeMasterKey(file, key, access)
+  return key
+}
+
+async function writeMasterKey(file: string, key: Buffer, access: Access | null): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const aside = `${file}.${randomUUID()}.tmp`
   const handle = await open(aside, 'wx', 0o600)
@@ -50,7 +57,35 @@ export async function createMasterKey(file: string, access: Access | null = null
     await rm(aside, { force: true })
   }
   await syncFolder(dirname(file))
-  return key
+}
+
+/** The end of the name of an earlier key beside the current one: the day of its end, and its id. */
+const keptName = /\.replaced-\d{4}-\d{2}-\d{2}-[0-9a-f]{16}$/
+const keptMax = 100
+
+/** Keeps a key beside its successor, for the backups that only it opens. Again after an interruption, it does nothing. */
+export async function keepMasterKey(file: string, { key, access }: { key: Buffer; access: Access }): Promise<void> {
+  if ((await keptMasterKeys(file, [keyId(key)])).length > 0) return
+  await writeMasterKey(`${file}.replaced-${new Date().toISOString().slice(0, 10)}-${keyId(key)}`, key, access)
+}
+
+/** The files beside the master key that have one of these keys. */
+export async function keptMasterKeys(path: string, ids: readonly string[]): Promise<string[]> {
+  const file = existsSync(path) ? await realpath(path) : path
+  const names = existsSync(dirname(file)) ? await readdir(dirname(file)) : []
+  const kept = names.filter((name) => name.startsWith(`${basename(file)}.`) && keptName.test(name)).toSorted()
+  const found: string[] = []
+  for (const name of kept.slice(-keptMax)) {
+    const each = join(dirname(file), name)
+    const key = await readMasterKey(each).catch(isNoKey)
+    if (key !== null && ids.includes(keyId(key))) found.push(each)
+  }
+  return found
+}
+
+/** A file that is damaged or that another user owns opens nothing. */
+function isNoKey(): null {
+  return null
 }
 
 /** Replaces the file atomically: a complete key exists at any time. */

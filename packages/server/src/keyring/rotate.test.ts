@@ -23,7 +23,7 @@ import { makeTestApp, type TestApp } from '../testing.ts'
 import { pointsOf } from '../../../../test/torture/scenarios.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapDataKey } from './keyring.ts'
-import { createMasterKey, MasterKeyError, readMasterKey } from './master-key.ts'
+import { createMasterKey, keptMasterKeys, MasterKeyError, readMasterKey } from './master-key.ts'
 import { openKeyring } from './open-keyring.ts'
 import { rotateMasterKey, type Rotation } from './rotate.ts'
 import { addOldProjects, makeOldData, plunder } from './testing.ts'
@@ -66,6 +66,13 @@ beforeEach(async () => {
   deps = { ...app.deps, config }
 })
 
+/** The ids in the names of the earlier keys; besides them, there is only the key. */
+async function keptBeside(): Promise<string[]> {
+  const names = await readdir(join(file, '..'))
+  const kept = names.flatMap((name) => /^master\.key\.replaced-\d{4}-\d\d-\d\d-([0-9a-f]{16})$/.exec(name)?.[1] ?? [])
+  expect(names.length).toBe(kept.length + 1)
+  return kept
+}
 const row = async () => (await getProject(app.deps.db, project.project_id))!
 const wraps = () => app.deps.db.selectFrom('root_keys').select('master_key_id').orderBy('position').execute()
 const startedWith = (masterKeyFile: string) => openKeyring({ ...deps, config: { ...deps.config, masterKeyFile } })
@@ -141,7 +148,7 @@ describe('rotating the master key', () => {
     for (const key of [masterKey, fresh])
       expect(JSON.stringify([rotated, written])).not.toContain(key.toString('base64').slice(0, 12))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
-    expect(await readdir(join(file, '..'))).toEqual(['master.key'])
+    expect(await keptBeside()).toEqual([keyId(masterKey)])
   })
 
   test('a second rotation moves no data, and the key in between opens nothing', async () => {
@@ -171,6 +178,8 @@ describe('rotating the master key', () => {
     const { uid, gid, mode } = await stat(file)
     expect(mode & 0o777).toBe(0o640)
     if (isRoot) expect([uid, gid]).toEqual([12_345, 12_346])
+    const [kept = ''] = await keptMasterKeys(linked, [keyId(masterKey)])
+    expect([(await stat(kept)).mode & 0o777, await readMasterKey(kept)]).toEqual([0o640, masterKey])
     expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(file))!) }])
   })
 
@@ -227,7 +236,7 @@ test.each(pointsOf('keys'))(
     expect(await plunder(app.deps.db, masterKey, subkeys)).toEqual([])
     // Each change is audited once.
     expect((await audit()).length - before).toBe(point === 'rotate.after_retire' ? 2 : 1)
-    expect(await readdir(join(file, '..'))).toEqual(['master.key'])
+    expect(await keptBeside()).toContain(keyId(masterKey))
   },
   60_000,
 )

@@ -15,7 +15,15 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { keyId } from './cipher.ts'
 import { unwrapRootKey, wrapRootKey } from './keyring.ts'
-import { createMasterKey, checkMasterKey, MasterKeyError, readMasterKey, replaceMasterKey } from './master-key.ts'
+import {
+  createMasterKey,
+  checkMasterKey,
+  keepMasterKey,
+  keptMasterKeys,
+  MasterKeyError,
+  readMasterKey,
+  replaceMasterKey,
+} from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
 import { type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
 
@@ -31,6 +39,8 @@ export interface Rotation {
   finished_earlier: boolean
   master_key_id: string
   previous_master_key_ids: string[]
+  /** Where those are kept, beside the new one. */
+  previous_master_key_files: string[]
   master_key_file: string
   /** Projects whose data key opened under the root key. */
   projects: number
@@ -53,10 +63,12 @@ export async function rotateMasterKey(deps: RotateDeps): Promise<Rotation> {
     const projects = await checkDataKeys(deps, root.rootKey)
     moved += await retireOtherKeys(deps, { ...root, key: began.key, projects })
     const id = keyId(began.key)
+    const previous = root.wraps.map(({ master_key_id }) => master_key_id).filter((each) => each !== id)
     return {
       finished_earlier: began.wasStarted,
       master_key_id: id,
-      previous_master_key_ids: root.wraps.map(({ master_key_id }) => master_key_id).filter((each) => each !== id),
+      previous_master_key_ids: previous,
+      previous_master_key_files: await keptMasterKeys(deps.config.masterKeyFile, previous),
       master_key_file: deps.config.masterKeyFile,
       projects,
       moved,
@@ -97,6 +109,7 @@ async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: 
   const wrap = { root_key_id: keyId(root.rootKey), master_key_id: keyId(key) }
   await insertIfNew(deps.db, 'root_keys', { ...wrap, wrapped: wrapRootKey(key, root.rootKey) })
   await failpoint('rotate.after_wrap')
+  await writable(file, () => keepMasterKey(file, { key: root.masterKey, access }))
   await writable(file, () => replaceMasterKey(file, next))
   await failpoint('rotate.after_file')
   return { key, wasStarted: begun !== null }

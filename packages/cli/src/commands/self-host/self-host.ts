@@ -189,6 +189,7 @@ interface Rotation {
   finished_earlier: boolean
   master_key_id: string
   previous_master_key_ids: string[]
+  previous_master_key_files: string[]
   master_key_file: string
   projects: number
   moved: number
@@ -218,6 +219,7 @@ export const rotateKey = command({
     const { projects, moved } = rotation
     out.fields([
       ['file', rotation.master_key_file],
+      ['earlier key', rotation.previous_master_key_files.join(', ') || null],
       [
         'checked',
         `${projects} ${projects === 1 ? 'project' : 'projects'}${moved > 0 ? `, ${moved} moved below the root key` : ''}`,
@@ -227,7 +229,11 @@ export const rotateKey = command({
     out.note(
       'Back up the new key file now, separately from the data. Copy it to every other machine that uses this database before a server restarts there.',
     )
-    out.note(`Earlier backups of the database need ${before}: keep that key only with them.`)
+    out.note(
+      rotation.previous_master_key_files.length === 0
+        ? `Earlier backups need ${before}: keep that key only with them.`
+        : 'Backups from before need the earlier key. Delete its file once svc self-host backups <place> names it no more, and move it away from this machine if you like.',
+    )
   },
 })
 
