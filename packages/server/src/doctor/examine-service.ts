@@ -1,12 +1,14 @@
 /** The doctor's findings about a server without its sandboxes. Its page and its command share them. */
 import type { ExaminedGroup } from '@svc/contract'
 import { gitVersion } from '@svc/git'
-import { type Finding, good, missing } from '@svc/sandbox'
+import { type Finding, good, missing, weak } from '@svc/sandbox'
+import { pingDatabase } from '../db/pool.ts'
 import type { Deps } from '../deps.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
+import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
 
@@ -16,11 +18,13 @@ const gitLeast = [2, 38]
 /** `db` is null where no database answers. */
 export async function examineService({
   config,
-  db,
+  db: given,
 }: Pick<Deps, 'config'> & { db: Deps['db'] | null }): Promise<ExaminedGroup[]> {
+  const failure = given === null ? null : await whyUnreachable(given)
+  const db = failure === null ? given : null
   const groups = await Promise.all([
     group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`)]),
-    group('database', db === null ? [] : [examineDatabase(db), examineQueues(db)]),
+    group('database', db === null ? unreachable(failure) : [examineDatabase(db), examineQueues(db)]),
     group('reach', [
       examineCertificate(config),
       ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
@@ -29,9 +33,39 @@ export async function examineService({
       'servers',
       db === null ? [] : [examineFleet(config, db), examineCopies(config, db), examineRepositories(config, db)],
     ),
-    group('data', [examineBackups(config, new Date()), ...(db === null ? [] : [examineHold(db)])]),
+    group('data', [
+      examineBackups(config, new Date()),
+      examineKey(config, db),
+      ...(db === null ? [] : [examineHold(db)]),
+    ]),
   ])
   return groups.filter(({ findings }) => findings.length > 0)
+}
+
+/** Every part that needs the database would repeat it. Null: it answers. */
+async function whyUnreachable(db: Deps['db']): Promise<string | null> {
+  try {
+    await pingDatabase(db)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function unreachable(failure: string | null): Finding[] {
+  if (failure === null) return []
+  return [
+    missing(
+      'database',
+      `cannot be used: ${failure}`,
+      'Start PostgreSQL, or correct DATABASE_URL. In this state no server starts, and a running one refuses requests.',
+    ),
+    weak(
+      'not examined',
+      'connections, clock, queues, the model, git hosts, other servers, repositories, and whether the master key fits',
+      'They need the database: run this again once it answers.',
+    ),
+  ]
 }
 
 type Found = Finding | Finding[] | null

@@ -1,0 +1,72 @@
+/** The doctor's finding about the master key, which opens every secret of the database. */
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Finding, good, missing, weak } from '@svc/sandbox'
+import type { Config } from '../config.ts'
+import { findRow, listRows } from '../db/rows.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import { keyId } from '../keyring/cipher.ts'
+import { keptMasterKeys, readMasterKey } from '../keyring/master-key.ts'
+
+const name = 'master key'
+const readByOthers = 0o007
+
+/** Null before the first start, which makes it. Without a database (null), it cannot be compared with the data. */
+export async function examineKey(config: Config, db: DbOrTransaction | null): Promise<Finding | null> {
+  const file = config.masterKeyFile
+  const accepted = db === null ? [] : await acceptedKeys(db)
+  const needed = accepted.join(' or ')
+  const key = await readMasterKey(file).catch((error: Error) => error)
+  if (key instanceof Error)
+    return missing(
+      name,
+      key.message,
+      `Restore it from its copy, readable by the server's user alone (chmod 600 ${file}).`,
+    )
+  if (key === null) {
+    if (db === null && config.databaseUrl !== null)
+      return weak(
+        name,
+        `there is none at ${file}`,
+        'A first start makes it. Data of an earlier start need theirs: restore it from its copy.',
+      )
+    const isNew = db === null ? !existsSync(join(config.dataDir, 'postgres')) : accepted.length === 0
+    if (isNew) return null
+    const which = needed === '' ? 'the key' : `key ${needed}`
+    return missing(
+      name,
+      `there is none at ${file}, so the next start fails`,
+      await remedyFor(file, { which, accepted }),
+    )
+  }
+  const id = keyId(key)
+  if (accepted.length > 0 && !accepted.includes(id)) {
+    const says = `${file} (${id}) is not the key of this database (${needed}), so the next start fails`
+    return missing(name, says, await remedyFor(file, { which: `key ${needed}`, accepted }))
+  }
+  if (((await stat(file)).mode & readByOthers) !== 0)
+    return weak(
+      name,
+      `other users of this machine can read ${file}`,
+      `Run: chmod 600 ${file}. If one may have, replace it: svc self-host rotate-key`,
+    )
+  if (accepted.length > 1)
+    return weak(name, 'a change of the master key is not finished', 'Run svc self-host rotate-key again.')
+  const opens = accepted.length === 0 ? 'was not compared with the database, which does not run' : 'opens this database'
+  return good(name, `${file} (${id}) ${opens}`)
+}
+
+async function remedyFor(file: string, { which, accepted }: { which: string; accepted: string[] }): Promise<string> {
+  const [kept] = await keptMasterKeys(file, accepted)
+  if (kept !== undefined) return `svc self-host rotate-key kept it as ${kept}: copy that to ${file}.`
+  return `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
+}
+
+/** Empty before the first start. */
+async function acceptedKeys(db: DbOrTransaction): Promise<string[]> {
+  const wraps = await listRows(db, 'root_keys', {}, 'position')
+  if (wraps.length > 0) return wraps.map(({ master_key_id }) => master_key_id)
+  const installation = await findRow(db, 'installation', {})
+  return installation === null ? [] : [installation.master_key_id]
+}

@@ -1,0 +1,79 @@
+/** The doctor of a server whose database or master key has a problem, as its operator sees it. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmod, copyFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
+import { program, run, Server } from './harness.ts'
+
+setDefaultTimeout(120_000)
+
+let server: Server
+beforeAll(async () => {
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+})
+afterAll(() => server?.end())
+
+interface Finding {
+  name: string
+  state: string
+  says: string
+  mend: string | null
+}
+type Groups = { groups: { name: string; findings: Finding[] }[] }
+
+async function examine(more: Record<string, string> = {}) {
+  const env = { ...server.env, ...more }
+  const { code, stdout, stderr } = await run([program, 'self-host', 'doctor', '--json'], { env, cwd: server.dir })
+  return { code, stderr, findings: findingsIn(JSON.parse(stdout) as Groups) }
+}
+
+const findingsIn = ({ groups }: Groups) =>
+  groups.flatMap(({ name: group, findings }) => findings.map((each) => ({ ...each, group })))
+
+test('a database that is down is one finding, and the checks that need it are named as not made', async () => {
+  const url = `postgresql://svc@127.0.0.1:${await freePort()}/svc`
+  const { code, findings } = await examine({ DATABASE_URL: url })
+  expect(code).toBe(1)
+  expect(findings.filter(({ says, mend }) => `${says} ${mend}`.includes('ECONNREFUSED'))).toMatchObject([
+    { group: 'database', name: 'database', state: 'missing' },
+  ])
+  expect(findings.find(({ name }) => name === 'not examined')!.says).toContain('queues, the model, git hosts')
+  expect(findings.map(({ says }) => says)).not.toContain('could not be examined')
+})
+
+test('the doctor and the page say whether the master key is there, fits, and is readable by the server alone', async () => {
+  const file = server.env.SVC_MASTER_KEY_FILE!
+  const both = async () => {
+    const [command, page] = [await examine(), findingsIn(await server.send<Groups>('GET', '/v1/doctor'))]
+    const [found, shown] = [command.findings, page].map((all) => all.find(({ name }) => name === 'master key')!)
+    expect(shown).toEqual(found!)
+    return found!
+  }
+  expect(await both()).toMatchObject({
+    group: 'data',
+    state: 'good',
+    says: expect.stringContaining('opens this database'),
+  })
+  await chmod(file, 0o644)
+  expect(await both()).toMatchObject({ state: 'weak', mend: expect.stringContaining(`chmod 600 ${file}`) })
+  await chmod(file, 0o600)
+  const copy = join(server.dir, 'copy.key')
+  await copyFile(file, copy)
+  await writeFile(file, `${Buffer.alloc(32, 7).toString('base64')}\n`)
+  expect(await both()).toMatchObject({
+    state: 'missing',
+    says: expect.stringContaining('is not the key of this database'),
+  })
+  await writeFile(file, 'no key\n')
+  expect(await both()).toMatchObject({ state: 'missing', says: expect.stringContaining('does not contain 32 bytes') })
+  await rm(file)
+  expect(await both()).toMatchObject({ state: 'missing', mend: expect.stringMatching(/^Restore key [0-9a-f]{16}/) })
+  expect((await examine()).code).toBe(1)
+  await copyFile(copy, file)
+  expect((await both()).state).toBe('good')
+})
+
+test('a machine without a server has no finding about a master key', async () => {
+  const more = { SVC_DATA_DIR: join(server.dir, 'none'), SVC_MASTER_KEY_FILE: join(server.dir, 'none.key') }
+  expect((await examine(more)).findings.filter(({ name }) => name === 'master key')).toEqual([])
+})
