@@ -38,7 +38,10 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   })
   expect(Number(seconds)).toBe(Math.floor(Date.parse(backups[0]!.created_at) / 1000))
   const doctor = await run([program, 'self-host', 'doctor', '--json'], { env: server.env, cwd: server.dir })
-  expect(dataFindings(doctor.stdout)).toMatchObject([{ name: 'backups', state: 'good' }])
+  expect(dataFindings(doctor.stdout)).toMatchObject([
+    { name: 'backups', state: 'good' },
+    { name: 'master key', state: 'good' },
+  ])
   const other = await run([program, 'self-host', 'doctor'], {
     env: { ...server.env, SVC_BACKUP_KEEP: '3' },
     cwd: server.dir,
@@ -96,7 +99,11 @@ test.skipIf(!browserPath)('the pages of a restored server say that it is read-on
     const refused = await copy.api('/v1/accounts/tokens', { method: 'POST', token: server.token })
     expect([refused.status, await refused.json()]).toMatchObject([503, { held: true }])
     const doctor = await run([program, 'self-host', 'doctor', '--json'], { env, cwd: dir })
-    expect(dataFindings(doctor.stdout)).toMatchObject([{ name: 'backups' }, { name: 'held', state: 'weak' }])
+    expect(dataFindings(doctor.stdout)).toMatchObject([
+      { name: 'backups' },
+      { name: 'master key' },
+      { name: 'held', state: 'weak' },
+    ])
 
     const resumed = await run([program, 'self-host', 'resume'], { env, cwd: dir })
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('✓ Resumed')])

@@ -4,10 +4,10 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
-import { findRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { keyId } from '../keyring/cipher.ts'
 import { keptMasterKeys, readMasterKey } from '../keyring/master-key.ts'
+import { acceptedMasterKeys } from './store.ts'
 
 const name = 'master key'
 const readByOthers = 0o007
@@ -15,7 +15,7 @@ const readByOthers = 0o007
 /** Null before the first start, which makes it. Without a database (null), it cannot be compared with the data. */
 export async function examineKey(config: Config, db: DbOrTransaction | null): Promise<Finding | null> {
   const file = config.masterKeyFile
-  const accepted = db === null ? [] : await acceptedKeys(db)
+  const accepted = db === null ? [] : await acceptedMasterKeys(db)
   const needed = accepted.join(' or ')
   const key = await readMasterKey(file).catch((error: Error) => error)
   if (key instanceof Error)
@@ -61,12 +61,4 @@ async function remedyFor(file: string, { which, accepted }: { which: string; acc
   const [kept] = await keptMasterKeys(file, accepted)
   if (kept !== undefined) return `svc self-host rotate-key kept it as ${kept}: copy that to ${file}.`
   return `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
-}
-
-/** Empty before the first start. */
-async function acceptedKeys(db: DbOrTransaction): Promise<string[]> {
-  const wraps = await listRows(db, 'root_keys', {}, 'position')
-  if (wraps.length > 0) return wraps.map(({ master_key_id }) => master_key_id)
-  const installation = await findRow(db, 'installation', {})
-  return installation === null ? [] : [installation.master_key_id]
 }

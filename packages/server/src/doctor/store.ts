@@ -1,5 +1,6 @@
 /** SQL on the state of the database itself, and on what the server should reach. */
 import { sql } from 'kysely'
+import { findRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 
 export interface DatabaseState {
@@ -52,4 +53,12 @@ export async function repositoryUrls(db: DbOrTransaction): Promise<string[]> {
 export async function hasTables(db: DbOrTransaction): Promise<boolean> {
   const { rows } = await sql<{ made: boolean }>`select to_regclass('held') is not null as made`.execute(db)
   return rows[0]?.made === true
+}
+
+/** The ids of the master keys that open the root key. Empty before the first start. */
+export async function acceptedMasterKeys(db: DbOrTransaction): Promise<string[]> {
+  const wraps = await listRows(db, 'root_keys', {}, 'position')
+  if (wraps.length > 0) return wraps.map(({ master_key_id }) => master_key_id)
+  const installation = await findRow(db, 'installation', {})
+  return installation === null ? [] : [installation.master_key_id]
 }

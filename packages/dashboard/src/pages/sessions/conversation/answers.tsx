@@ -19,7 +19,8 @@ export function useAnswers(session: Session, messages: readonly Message[]): Map<
   }, [data, messages])
 }
 
-export function Answers({ session, questions }: { session: Session; questions: Question[] }) {
+export function Answers({ session, questions }: { session: Session; questions: Question[] | undefined }) {
+  if (questions === undefined) return null
   return (
     <ul aria-label="Answers to the agent" className="mt-2 flex flex-col gap-1 pl-8 text-sm text-dim">
       {questions.map((question) => (

@@ -91,9 +91,7 @@ export function Conversation({
                 address={address}
                 isOver={isResting || at !== lastAnswer}
               />
-              {answers.has(message.message_id) && (
-                <Answers session={session} questions={answers.get(message.message_id)!} />
-              )}
+              <Answers session={session} questions={answers.get(message.message_id)} />
               {mayBranch && endsTurn(messages, at, isResting) && (
                 <BranchFromHere session={session} message={message} isNewest={at === lastAnswer} />
               )}
