@@ -287,3 +287,49 @@ test.skipIf(!browserPath)(
   },
   180_000,
 )
+
+test.skipIf(!browserPath)(
+  'the palette finds the work of every project by title and number, keeps it while typing, and says when it cannot search',
+  async () => {
+    const field = page.getByRole('combobox', { name: 'Search or jump to' })
+    const option = (name: string | RegExp) => page.getByRole('option', { name })
+    // A page of another project, which has loaded none of it.
+    await page.goto(`${server.url}/projects/web/branches`)
+    await page.getByRole('heading', { name: 'Branches' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await field.fill('webhook backoff')
+    await option(`#1 ${alpha} payments-api`).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.screenshot({ path: join(pictures, 'palette-found-dark.png') })
+    await field.fill('#2')
+    await option('#2 Move invoice totals to integer cents payments-api').waitFor()
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.setViewportSize({ width: 360, height: 740 })
+    await expectItFits(page)
+    await page.screenshot({ path: join(pictures, 'palette-found-light-360.png') })
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.screenshot({ path: join(pictures, 'palette-found-light.png') })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/projects/payments-api/change-requests/2`)
+
+    await page.keyboard.press('Control+k')
+    await field.fill('backoff')
+    await page.keyboard.press('ArrowDown')
+    await option('Search all files for “backoff”').waitFor()
+    await page.route('**/v1/find*', (route) => route.abort())
+    await field.fill('customer tier')
+    await page
+      .getByRole('alert')
+      .getByText(/could not be searched/)
+      .waitFor()
+    // The pages are there all the same.
+    await field.fill('triggers')
+    await option('Triggers payments-api').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await field.fill('nothing of this name')
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+  },
+  120_000,
+)

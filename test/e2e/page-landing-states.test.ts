@@ -89,11 +89,18 @@ test.skipIf(!browserPath)(
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.goto(address())
     await page.getByText(/^Touches more-notes\.txt( · |$)/).waitFor(slow)
-    await page.getByText(/^\+1\s*−0$/).first().waitFor(slow)
+    await page
+      .getByText(/^\+1\s*−0$/)
+      .first()
+      .waitFor(slow)
     await page.goto(address(number))
     await page.getByText('0 of 1 file viewed').waitFor(slow)
     await page.getByRole('tab', { name: 'Files 1' }).waitFor(slow)
-    await page.locator('header').getByText(/^\+1\s*−0$/).first().waitFor(slow)
+    await page
+      .locator('header')
+      .getByText(/^\+1\s*−0$/)
+      .first()
+      .waitFor(slow)
     expect(complaints).toEqual([])
   },
   limit,

@@ -2324,6 +2324,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find change requests and sessions in all projects of the caller
+         * @description Every word of the text has to be in the title or the head branch of a change request, or in the name of a session; `#12` and `12` also find a change request by its number. At most 8 of each: those of `project_id` first, then what is open or live, then the newest. A viewer finds sessions only.
+         */
+        get: operations["findWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests/{crId}/review-state": {
         parameters: {
             query?: never;
@@ -4562,6 +4582,33 @@ export interface components {
             /** @description The projects that the stream follows, or in which something happened. */
             project_ids: string[];
         };
+        FoundChangeRequest: {
+            /** Format: uuid */
+            cr_id: string;
+            number: number;
+            title: string;
+            /** @enum {string} */
+            status: "open" | "merged" | "closed";
+            project: {
+                /** Format: uuid */
+                project_id: string;
+                slug: string;
+                name: string;
+            };
+        };
+        FoundSession: {
+            /** Format: uuid */
+            session_id: string;
+            name: string;
+            /** @enum {string} */
+            status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+            project: {
+                /** Format: uuid */
+                project_id: string;
+                slug: string;
+                name: string;
+            };
+        };
         ReviewState: {
             /** @description The version of each viewed file, as the page names it, by path. */
             viewed: {
@@ -5306,6 +5353,8 @@ export type OpenWork = components['schemas']['OpenWork'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type InboxCounts = components['schemas']['InboxCounts'];
 export type InboxMark = components['schemas']['InboxMark'];
+export type FoundChangeRequest = components['schemas']['FoundChangeRequest'];
+export type FoundSession = components['schemas']['FoundSession'];
 export type ReviewState = components['schemas']['ReviewState'];
 export type ChangeRequestVersion = components['schemas']['ChangeRequestVersion'];
 export type TriggerSlot = components['schemas']['TriggerSlot'];
@@ -9928,6 +9977,34 @@ export interface operations {
                         data: string;
                     };
                     "application/json": components["schemas"]["InboxMark"];
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    findWork: {
+        parameters: {
+            query: {
+                text: string;
+                /** @description The project whose results come first. */
+                project_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_requests: components["schemas"]["FoundChangeRequest"][];
+                        sessions: components["schemas"]["FoundSession"][];
+                    };
                 };
             };
             default: components["responses"]["Internal"];

@@ -35,7 +35,16 @@ describe('the routes', () => {
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
     ...['getReviewState', 'getReadingGuide', 'getChangeRequestOrigins', 'blameFile', 'searchFiles'],
-    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage', 'countOpenWork'],
+    ...[
+      'getApp',
+      'readAppLogs',
+      'getConnector',
+      'getModelUpstream',
+      'examineServer',
+      'getStorage',
+      'countOpenWork',
+      'findWork',
+    ],
   ]
   const isList = ({ method, reply, stream }: Route) =>
     method === 'GET' &&

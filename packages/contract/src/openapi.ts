@@ -9,6 +9,7 @@ import * as browse from './routes/browse.ts'
 import * as changeRequests from './routes/change-requests.ts'
 import * as checks from './routes/checks.ts'
 import * as events from './routes/events.ts'
+import * as find from './routes/find.ts'
 import * as hostWebhooks from './routes/host-webhooks.ts'
 import * as channels from './routes/channels.ts'
 import * as connectors from './routes/connectors.ts'
@@ -62,6 +63,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Checks', about: 'Commands that run on the merge of a change request.', module: checks },
   { tag: 'Reviews', about: 'Comments on the lines of a change request.', module: reviews },
   { tag: 'Inbox', about: 'What needs a person, across their projects.', module: inbox },
+  { tag: 'Search', about: 'Finds change requests and sessions across projects.', module: find },
   {
     tag: 'Review state',
     about: 'What one person has viewed and drafted, and the versions of a change request.',

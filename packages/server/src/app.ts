@@ -48,6 +48,7 @@ import { projectRoutes } from './projects/routes.ts'
 import { replicaIngress } from './projects/replicas/ingress.ts'
 import { questionRoutes } from './questions/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
+import { findRoutes } from './find/routes.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { sandboxEdgeRoutes } from './sessions/edge/sandbox-url.ts'
 import { unfinishedBytesOf } from './sessions/unfinished-work/snapshot-store.ts'
@@ -99,6 +100,7 @@ export function buildApp(deps: Deps): App {
     ...connectorRoutes(deps),
     ...questionRoutes(deps),
     ...inboxRoutes(deps),
+    ...findRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, {
     inspect: (...of) => inspectPushes(deps, ...of),

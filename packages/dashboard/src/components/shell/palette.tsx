@@ -1,8 +1,9 @@
-/** Jump to any page, project, change request, or session by name. It knows what the pages have loaded, and sends no request. */
+/** Jump to any page, project, change request or session. What the pages have loaded is there at once; the server finds the rest. */
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import type { Reply } from '../../api.ts'
 import { changeRequests } from '../../pages/change-requests/queries.ts'
 import type { Project } from '../../pages/projects/queries.ts'
 import { sessions } from '../../pages/sessions/queries.ts'
@@ -16,7 +17,10 @@ import {
   SearchRoot,
 } from '../../ui/search-dialog.tsx'
 import { useCurrentProject } from './current-project.ts'
+import { useFound } from './palette-search.ts'
 import { accountPages, projectPages } from './rooms.ts'
+
+type Found = Reply<'/v1/find'>
 
 interface Target {
   /** Unique in the palette. */
@@ -25,6 +29,7 @@ interface Target {
   where: string
   to: string
   params?: Record<string, string>
+  search?: Record<string, string>
 }
 
 interface Group {
@@ -47,24 +52,26 @@ export default function Palette({
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { current, all } = useCurrentProject()
-  const groups = useMemo(() => groupsOf(queries, current, all), [queries, current, all])
-  const go = ({ to, params = {} }: Target) => {
+  const known = useMemo(() => knownIn(queries, current, all), [queries, current, all])
+  const { found, error, isSearching } = useFound(text, current?.project_id)
+  const groups = matching(known, { text, found, current })
+  const go = ({ to, params = {}, search = {} }: Target) => {
     close()
-    void navigate({ to, params })
+    void navigate({ to, params, search })
   }
+  const count = groups.reduce((sum, { items }) => sum + items.length, 0)
   return (
     <SearchDialog label="Search or jump to" onClose={close}>
       <SearchRoot
         {...searchOptions}
         items={groups}
+        filter={null}
         value={text}
         onValueChange={(next, { reason }) => reason !== 'item-press' && onText(next)}
-        itemToStringValue={({ label, where }: Target) => `${label} ${where}`}
+        itemToStringValue={({ label }: Target) => label}
       >
         <SearchInput label="Search or jump to" placeholder="Search or jump to…" onFocus={onFocus} />
-        <Autocomplete.Empty>
-          <p className="p-4 text-sm text-dim">Nothing found.</p>
-        </Autocomplete.Empty>
+        <Autocomplete.Status className="sr-only">{isSearching ? 'Searching…' : `${count} results`}</Autocomplete.Status>
         <SearchList>
           {(group: Group) => (
             <Autocomplete.Group key={group.value} items={group.items}>
@@ -74,7 +81,9 @@ export default function Palette({
               <Autocomplete.Collection>
                 {(target: Target) => (
                   <SearchItem key={target.value} value={target} onClick={() => go(target)}>
-                    <span className="min-w-0 flex-1 truncate">{target.label}</span>
+                    <span className="min-w-0 flex-1 truncate" title={target.label}>
+                      {target.label}
+                    </span>
                     <span className="max-w-40 truncate text-xs text-dim">{target.where}</span>
                   </SearchItem>
                 )}
@@ -82,29 +91,44 @@ export default function Palette({
             </Autocomplete.Group>
           )}
         </SearchList>
+        {count === 0 && <p className="p-4 text-sm text-dim">{isSearching ? 'Searching…' : 'Nothing found.'}</p>}
+        {error !== null && (
+          <p role="alert" className="border-t border-line px-4 py-2 text-sm text-bad">
+            Change requests and sessions could not be searched: {error.message}
+          </p>
+        )}
       </SearchRoot>
     </SearchDialog>
   )
 }
 
-function groupsOf(queries: QueryClient, current: Project | undefined, all: Project[]): Group[] {
-  const pages: Target[] = [
-    { value: 'inbox', label: 'Inbox', where: '', to: paths.home },
-    ...(current === undefined ? [] : pagesOf(current)),
-    { value: 'projects', label: 'Projects', where: '', to: paths.projects },
-    { value: 'new-project', label: 'New project', where: '', to: paths.newProject },
-    ...accountPages.map(([to, label]) => ({ value: to, label, where: 'Account', to })),
-  ]
-  const projects = all.map(({ project_id, name, slug }) => ({
-    ...{ value: project_id, label: name, where: 'Project' },
-    ...{ to: paths.changeRequests, params: { project: slug } },
-  }))
-  const groups: Group[] = [
-    ...(current === undefined ? [] : loadedIn(queries, current)),
-    { value: 'Pages', items: pages },
-    { value: 'Projects', items: projects },
-  ]
-  return groups.filter(({ items }) => items.length > 0)
+/** What the palette knows without a request. */
+interface Known {
+  pages: Target[]
+  projects: Target[]
+  changeRequests: Target[]
+  sessions: Target[]
+}
+
+function knownIn(queries: QueryClient, current: Project | undefined, all: Project[]): Known {
+  const id = current?.project_id ?? ''
+  const open = queries.getQueryData(changeRequests(id, 'open').queryKey)?.change_requests ?? []
+  const agents = queries.getQueryData(sessions(id).queryKey) ?? []
+  return {
+    pages: [
+      { value: 'inbox', label: 'Inbox', where: '', to: paths.home },
+      ...(current === undefined ? [] : pagesOf(current)),
+      { value: 'projects', label: 'Projects', where: '', to: paths.projects },
+      { value: 'new-project', label: 'New project', where: '', to: paths.newProject },
+      ...accountPages.map(([to, label]) => ({ value: to, label, where: 'Account', to })),
+    ],
+    projects: all.map(({ project_id, name, slug }) => ({
+      ...{ value: project_id, label: name, where: 'Project' },
+      ...{ to: paths.changeRequests, params: { project: slug } },
+    })),
+    changeRequests: current === undefined ? [] : open.map((cr) => changeRequestTarget({ ...cr, project: current })),
+    sessions: current === undefined ? [] : agents.map((session) => sessionTarget({ ...session, project: current })),
+  }
 }
 
 function pagesOf({ name, slug }: Project): Target[] {
@@ -115,23 +139,63 @@ function pagesOf({ name, slug }: Project): Target[] {
   ]
 }
 
-function loadedIn(queries: QueryClient, { project_id: projectId, name, slug: project }: Project): Group[] {
-  const open = queries.getQueryData(changeRequests(projectId, 'open').queryKey)?.change_requests ?? []
-  const agents = queries.getQueryData(sessions(projectId).queryKey) ?? []
-  return [
+type OfProject = { project: Pick<Project, 'name' | 'slug'> }
+
+const changeRequestTarget = ({
+  cr_id,
+  number,
+  title,
+  status,
+  project,
+}: Pick<Found['change_requests'][number], 'cr_id' | 'number' | 'title' | 'status'> & OfProject): Target => ({
+  ...{ value: cr_id, label: `#${number} ${title}`, to: paths.changeRequest },
+  where: status === 'open' ? project.name : `${status} · ${project.name}`,
+  params: { project: project.slug, number: String(number) },
+})
+
+const sessionTarget = ({
+  session_id,
+  name,
+  project,
+}: Pick<Found['sessions'][number], 'session_id' | 'name'> & OfProject): Target => ({
+  ...{ value: session_id, label: name, where: project.name, to: paths.session },
+  params: { project: project.slug, sessionId: session_id },
+})
+
+/** The most that are shown of what the pages have loaded while nothing is typed. */
+const recentMax = 5
+
+function matching(
+  known: Known,
+  { text, found, current }: { text: string; found: Found | undefined; current: Project | undefined },
+): Group[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const isEmpty = words.length === 0
+  const those = (targets: Target[]) =>
+    targets.filter(({ label, where }) => words.every((word) => `${label} ${where}`.toLowerCase().includes(word)))
+  // What the page has loaded comes first and stays there when the server answers.
+  const both = (loaded: Target[], more: Target[]) => {
+    const here = isEmpty ? loaded.slice(0, recentMax) : those(loaded).slice(0, recentMax)
+    const ids = new Set(here.map(({ value }) => value))
+    return [...here, ...more.filter(({ value }) => !ids.has(value))]
+  }
+  const listed: Group[] = [
+    { value: 'Pages', items: those(known.pages) },
+    { value: 'Projects', items: those(known.projects) },
+  ]
+  const work: Group[] = [
     {
       value: 'Change requests',
-      items: open.map(({ cr_id, number, title }) => ({
-        ...{ value: cr_id, label: `#${number} ${title}`, where: name, to: paths.changeRequest },
-        params: { project, number: String(number) },
-      })),
+      items: both(known.changeRequests, (found?.change_requests ?? []).map(changeRequestTarget)),
     },
-    {
-      value: 'Sessions',
-      items: agents.map((session) => ({
-        ...{ value: session.session_id, label: session.name, where: name, to: paths.session },
-        params: { project, sessionId: session.session_id },
-      })),
-    },
+    { value: 'Sessions', items: both(known.sessions, (found?.sessions ?? []).map(sessionTarget)) },
   ]
+  const inFiles = isEmpty || current === undefined ? [] : [filesTarget(current, text.trim())]
+  const groups = isEmpty ? [...work, ...listed] : [...listed, ...work, { value: 'Files', items: inFiles }]
+  return groups.filter(({ items }) => items.length > 0)
 }
+
+const filesTarget = ({ name, slug }: Project, text: string): Target => ({
+  ...{ value: 'files', label: `Search all files for “${text}”`, where: name },
+  ...{ to: paths.searchFiles, params: { project: slug }, search: { text } },
+})
