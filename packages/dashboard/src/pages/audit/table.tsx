@@ -15,15 +15,29 @@ interface Known {
   projects: readonly Project[]
 }
 
+/** On a wide screen. On others a row is a few lines without columns. */
+const columns = [
+  ...([
+    ['When', 'w-[11%]'],
+    ['Who', 'w-[16%]'],
+    ['What', 'w-[17%]'],
+  ] as const),
+  ...([
+    ['Object', 'w-[20%]'],
+    ['Changes', ''],
+    ['Address', 'w-[13%]'],
+  ] as const),
+] as const
+
 /** Lists changes with their actors and the values before and after. */
 export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Audit log">
-      <table className="w-full text-sm">
-        <thead className="text-left text-dim max-md:hidden">
+      <table className="w-full text-sm xl:table-fixed">
+        <thead className="text-left text-dim max-xl:hidden">
           <tr className="border-b border-line">
-            {['When', 'Who', 'What', 'Object', 'Changes', 'Address'].map((head) => (
-              <th key={head} scope="col" className="px-4 py-2 font-normal">
+            {columns.map(([head, width]) => (
+              <th key={head} scope="col" className={`px-4 py-2 font-normal ${width}`}>
                 {head}
               </th>
             ))}
@@ -33,22 +47,24 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
           {events.map((event) => (
             <tr
               key={event.event_id}
-              className="border-b border-line align-top last:border-0 max-md:flex max-md:flex-wrap max-md:items-baseline max-md:gap-x-3 max-md:px-4 max-md:py-row"
+              className="border-b border-line align-top last:border-0 max-xl:flex max-xl:flex-wrap max-xl:items-baseline max-xl:gap-x-3 max-xl:px-4 max-xl:py-row"
             >
-              <td className="px-4 py-1.5 max-md:p-0">
+              <td className="px-4 py-1.5 max-xl:p-0">
                 <Time at={event.at} />
               </td>
-              <td className="px-4 py-1.5 whitespace-nowrap max-md:p-0">
+              <td className="px-4 py-1.5 wrap-anywhere max-xl:p-0">
                 <Who event={event} {...known} />
               </td>
-              <td className="px-4 py-1.5 font-mono whitespace-nowrap max-md:p-0">{event.action}</td>
-              <td className="px-4 py-1.5 whitespace-nowrap max-md:basis-full max-md:p-0">
+              <td className="px-4 py-1.5 font-mono wrap-anywhere max-xl:p-0">
+                <Action name={event.action} />
+              </td>
+              <td className="px-4 py-1.5 wrap-anywhere max-xl:basis-full max-xl:p-0">
                 <Of event={event} {...known} />
               </td>
-              <td className="px-4 py-1.5 break-label text-dim max-md:basis-full max-md:p-0 max-md:empty:hidden md:min-w-60">
+              <td className="px-4 py-1.5 break-label text-dim max-xl:basis-full max-xl:p-0 max-xl:empty:hidden">
                 {changes(event.before, event.after).join(' · ')}
               </td>
-              <td className="px-4 py-1.5 whitespace-nowrap text-dim max-md:p-0 max-md:empty:hidden">
+              <td className="px-4 py-1.5 wrap-anywhere text-dim max-xl:p-0 max-xl:empty:hidden">
                 {event.address ?? ''}
               </td>
             </tr>
@@ -56,6 +72,17 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** A long one breaks after its noun. */
+function Action({ name }: { name: string }) {
+  const [noun, ...verb] = name.split('.')
+  return (
+    <>
+      {noun}.<wbr />
+      {verb.join('.')}
+    </>
   )
 }
 
@@ -162,7 +189,7 @@ function ObjectLink({
   )
 }
 
-const named = `inline-block max-w-64 truncate align-bottom ${linkClass}`
+const named = `inline-block max-w-full truncate align-bottom ${linkClass}`
 const isUuid = /^[0-9a-f-]{36}$/
 
 function projectOf({ project_id: id }: AuditEvent, projects: readonly Project[]): Project | undefined {

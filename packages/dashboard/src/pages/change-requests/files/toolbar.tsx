@@ -1,3 +1,4 @@
+import { Columns2, type LucideIcon, Rows2, Space, WrapText } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
 import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
@@ -41,18 +42,30 @@ export function Toolbar({
     <div role="toolbar" aria-label="Diff options" aria-busy={busy} className="flex flex-wrap items-center gap-2">
       {children}
       <Toggle on={ignoreWhitespace} onChange={(on) => onView({ ...view, ignoreWhitespace: on })}>
-        Ignore whitespace
+        <Named icon={Space} name="Ignore whitespace" />
       </Toggle>
       <Toggle on={wrap} onChange={(on) => onView({ ...view, wrap: on })}>
-        Wrap lines
+        <Named icon={WrapText} name="Wrap lines" />
       </Toggle>
       <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
-        {layout === 'split' ? 'Unified view' : 'Split view'}
+        {layout === 'split' ? <Named icon={Rows2} name="Unified view" /> : <Named icon={Columns2} name="Split view" />}
       </Button>
       <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts">
         ?
       </Button>
     </div>
+  )
+}
+
+/** An icon where the name would not fit beside the other tools. */
+function Named({ icon: Icon, name }: { icon: LucideIcon; name: string }) {
+  return (
+    <>
+      <span title={name} className="@4xl:hidden">
+        <Icon aria-hidden className="size-4" />
+      </span>
+      <span className="@max-4xl:sr-only">{name}</span>
+    </>
   )
 }
 
