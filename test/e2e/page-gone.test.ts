@@ -34,6 +34,8 @@ test.skipIf(!browserPath)(
   async () => {
     await go('change-requests/99')
     await expectOnly('This project has no change request #99.', 'See the change requests of this project')
+    await go('change-requests/abc')
+    await expectOnly('This project has no change request #abc.', 'See the change requests of this project')
     for (const page of ['', '/files', '/terminal']) {
       await go(`sessions/00000000-0000-4000-8000-000000000000${page}`)
       await expectOnly('There is no such session.', 'See the sessions of this project')

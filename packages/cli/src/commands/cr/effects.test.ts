@@ -32,6 +32,7 @@ describe('svc cr show', () => {
         fields: [
           { field: 'cron', before: '0 3 * * *', after: '0 4 * * *' },
           { field: 'prompt', before: null, after: 'Tidy up\nthe parser' },
+          { field: 'agent', before: 'plan', after: null },
         ],
         next_fire_at: ['2026-11-22T04:00:00.000Z', '2026-11-23T04:00:00.000Z', '2026-11-24T04:00:00.000Z'],
       },
@@ -46,10 +47,11 @@ describe('svc cr show', () => {
 What changes
   trigger nightly changed
     cron 0 3 * * * → 0 4 * * *
-    prompt none → Tidy up…
+    prompt Tidy up… (new)
+    agent plan (removed)
     next 2026-11-22T04:00:00.000Z, 2026-11-23T04:00:00.000Z, 2026-11-24T04:00:00.000Z
   connector shop added
-    url none → https://shop.example/
+    url https://shop.example/
     needs confirmation: The secret SHOP_KEY goes to shop.example.
 `)
   })

@@ -36,14 +36,11 @@ function printDetail(
 ): void {
   line(`  ${kind} `, bold(name), dim(` ${change}`))
   for (const { field, before, after } of fields) {
-    line(
-      '    ',
-      dim(field),
-      ' ',
-      before === null ? dim('none') : red(short(before)),
-      ' → ',
-      after === null ? dim('none') : green(short(after)),
-    )
+    const was = before === null ? [] : [red(short(before))]
+    const is = after === null ? [] : [green(short(after))]
+    // An entry that is added has only new values, and one that is removed only old ones.
+    const note = change === 'changed' ? (before === null ? dim(' (new)') : after === null ? dim(' (removed)') : '') : ''
+    line('    ', dim(field), ' ', ...was, was.length + is.length === 2 ? ' → ' : '', ...is, note)
   }
   if (next_fire_at.length > 0) line('    ', dim('next '), next_fire_at.map((at) => time(at)).join(', '))
   for (const words of confirm) line('    ', yellow(`needs confirmation: ${words}`))

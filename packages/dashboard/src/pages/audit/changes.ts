@@ -8,7 +8,8 @@ export function changes(before: unknown, after: unknown): string[] {
     const [was, is] = [old.get(name), now.get(name)]
     if (was === is) return []
     const label = name.replaceAll('_', ' ')
-    return [was === undefined ? `${label}: ${is}` : `${label}: ${was} → ${is ?? 'none'}`]
+    if (was === undefined) return [`${label}: ${is}`]
+    return [is === undefined ? `${label}: ${was} (removed)` : `${label}: ${was} → ${is}`]
   })
   return lines.length <= shownMax ? lines : [...lines.slice(0, shownMax), `and ${lines.length - shownMax} more`]
 }

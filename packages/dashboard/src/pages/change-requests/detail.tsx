@@ -31,7 +31,8 @@ export function ChangeRequestPage() {
   const { project_id, slug } = useProject()
   const { number } = route.useParams()
   const { tab = 'files', since = null, to = null } = route.useSearch()
-  const found = useQuery(changeRequestAnswer(project_id, Number(number)))
+  const isNumber = /^[1-9]\d{0,8}$/.test(number)
+  const found = useQuery({ ...changeRequestAnswer(project_id, Number(number)), enabled: isNumber })
   // Loads the viewer's code and the diff while the change request is still loading.
   if (tab === 'files') void FilesTab.preload?.()
   const queries = useQueryClient()
@@ -40,10 +41,11 @@ export function ChangeRequestPage() {
   useEffect(() => {
     if (tab === 'files' && cr !== undefined) void queries.prefetchQuery(diff(cr, { since, to, ignoreWhitespace }))
   }, [queries, tab, cr, since, to, ignoreWhitespace])
-  if (isNotFound(found.error))
+  const missing = isNotFound(found.error) ? found.error.message : null
+  if (missing !== null || !isNumber)
     return (
       <NoSuch
-        title={found.error.message}
+        title={missing ?? `This project has no change request #${number}.`}
         link={
           <Link to={paths.changeRequests} params={{ project: slug }} className={linkClass}>
             See the change requests of this project

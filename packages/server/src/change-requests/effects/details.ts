@@ -80,7 +80,8 @@ function shown(entry: object | undefined): Map<string, string> {
   const schedule = scheduleWords({ cron, run_at })
   if (schedule !== null) fields.set('schedule', `${schedule} (${String(timezone)})`)
   for (const [key, value] of Object.entries(rest)) {
-    if (value === null || value === undefined || value === '' || ['slug', 'name', 'platform'].includes(key)) continue
+    if (value === null || value === undefined || value === '' || isDefaultList(key, value)) continue
+    if (['slug', 'name', 'platform'].includes(key)) continue
     if (typeof value === 'object' && !Array.isArray(value))
       for (const [name, text] of Object.entries(value)) {
         if (text !== null) fields.set(`${key}.${name}`, textOf(text))
@@ -90,9 +91,13 @@ function shown(entry: object | undefined): Map<string, string> {
   return fields
 }
 
+/** An empty list is the default. Only for hosts it is a choice: none of them. */
+const isDefaultList = (key: string, value: unknown) =>
+  Array.isArray(value) && value.length === 0 && key !== 'sandbox.egress'
+
 function textOf(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  const text = Array.isArray(value) ? value.map(String).join(', ') || 'none' : String(value)
+  const text = Array.isArray(value) ? value.map(String).join(', ') || 'no hosts' : String(value)
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
 

@@ -56,6 +56,10 @@ describe('the effects of a change request', () => {
       checks: [{ name: 'unit', change: 'added' }],
       connectors: [],
       settings: ['env.required', 'runtime.model'],
+      details: expect.arrayContaining([
+        // An empty list was nothing to replace.
+        expect.objectContaining({ fields: [{ field: 'env.required', before: null, after: 'API_KEY' }] }),
+      ]) as unknown,
       secrets_missing: ['API_KEY'],
       manifest_issues: [{ path: 'sandbox.cpu', severity: 'error' }],
     })
