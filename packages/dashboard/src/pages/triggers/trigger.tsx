@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { NextTimes } from '../../components/next-times.tsx'
@@ -14,7 +15,7 @@ import { paths } from '../../paths.ts'
 import { secrets } from '../projects/queries.ts'
 
 export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
-  const { project_id: projectId, account_id: accountId, slug: project } = useProject()
+  const { project_id: projectId, account_id: accountId, slug: project, default_branch: branch } = useProject()
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
   const settle = { once: true, refetch: [['project', projectId]] }
@@ -32,9 +33,18 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
           <Button busy={fire.isPending} disabledReason={refusal} onClick={() => fire.mutate({})}>
             Fire now
           </Button>
-          <Button action={turn} disabledReason={refusal}>
-            {each.enabled ? 'Disable' : 'Enable'}
-          </Button>
+          <ConfirmButton
+            kind="plain"
+            verb={each.enabled ? 'Disable' : 'Enable'}
+            title={`${each.enabled ? 'Disable' : 'Enable'} ${each.slug}?`}
+            disabledReason={refusal}
+            action={turn}
+            given={undefined}
+          >
+            This changes <code className="font-mono">svc.toml</code> on {branch} with a change request that is merged at
+            once, in your name. If the git host refuses the merge, the change request stays open, and the trigger stays{' '}
+            {each.enabled ? 'enabled' : 'disabled'}.
+          </ConfirmButton>
         </span>
       }
     >

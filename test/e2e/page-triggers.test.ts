@@ -1,0 +1,50 @@
+/** A person switches a trigger on its page in a real browser. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
+
+let story: PageStory
+let clone: string
+let project: { project_id: string; slug: string }
+const slow = { timeout: 60_000 }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  project = await story.server.json(['projects', 'create', '--name', 'garden'])
+  clone = await mkdtemp(join(story.server.dir, 'clone-'))
+  await git(clone, 'init', '--quiet', '--initial-branch=main')
+  await git(clone, 'remote', 'add', 'origin', gatewayOf(story.server, project))
+  const manifest = '[[triggers]]\nslug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Tidy up."\n'
+  await Bun.write(join(clone, 'svc.toml'), manifest)
+  await git(clone, 'add', '--all', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'Add a trigger')
+  await git(clone, 'push', '--quiet', 'origin', 'main')
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+test.skipIf(!browserPath)(
+  'a trigger is disabled after a dialog that says what it changes in the repository',
+  async () => {
+    const { page, server, complaints } = story
+    const tip = async () => (await git(clone, 'ls-remote', 'origin', 'refs/heads/main')).split(/\s/)[0]
+    const before = await tip()
+    await page.goto(`${server.url}/projects/${project.slug}/triggers`)
+    await page.getByRole('button', { name: 'Disable' }).click(slow)
+    const dialog = page.getByRole('alertdialog', { name: 'Disable nightly?' })
+    await dialog.getByText('This changes svc.toml on main with a change request that is merged at once').waitFor(slow)
+    await expectItLooksRight(story, 'trigger-dialog')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ ...slow, state: 'detached' })
+    expect(await tip()).toBe(before)
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Enable' }).waitFor(slow)
+    expect(await tip()).not.toBe(before)
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
