@@ -105,3 +105,21 @@ test.skipIf(!browserPath)(
   },
   limit,
 )
+
+test.skipIf(!browserPath)(
+  'the commits of a merged change request do not say that the base is ahead',
+  async () => {
+    const { page, complaints } = story
+    const number = await open('merged', { 'merged.txt': 'x\n' })
+    const other = await open('elsewhere', { 'elsewhere.txt': 'x\n' })
+    await story.server.json(['cr', 'merge', String(other), '--yes', '--project', project.project_id])
+    await page.goto(`${address(number)}?tab=commits`)
+    await page.getByText(/^main is \d+ commits? ahead$/).waitFor(slow)
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('merged this into').waitFor(slow)
+    await page.getByRole('list', { name: 'Commits' }).waitFor(slow)
+    expect(await page.getByText(/commits? ahead/).count()).toBe(0)
+    expect(complaints).toEqual([])
+  },
+  limit,
+)

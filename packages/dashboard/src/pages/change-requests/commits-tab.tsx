@@ -14,6 +14,8 @@ export function CommitsTab({ cr }: { cr: ChangeRequest }) {
         <Card
           title={ahead === 1 ? '1 commit' : `${ahead} commits`}
           aside={
+            // A merged one is compared with the base of its merge, which was ahead then and not now.
+            cr.status !== 'merged' &&
             behind > 0 && (
               <span className="text-sm text-dim">
                 {cr.base_ref} is {behind} {behind === 1 ? 'commit' : 'commits'} ahead
