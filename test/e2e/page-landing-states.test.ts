@@ -123,3 +123,24 @@ test.skipIf(!browserPath)(
   },
   limit,
 )
+
+test.skipIf(!browserPath)(
+  'the branch of a session has a short name, and the whole one as its title and its copy',
+  async () => {
+    const { page, complaints } = story
+    const branch = crypto.randomUUID()
+    const number = await open(branch, { 'id.txt': 'x\n' })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(address(number))
+    const header = page.locator('header').filter({ hasText: `Work of ${branch}` })
+    const name = header.getByText(branch.slice(0, 8), { exact: true })
+    await name.waitFor(slow)
+    expect(await name.getAttribute('title')).toBe(branch)
+    await header.getByRole('button', { name: 'Copy the branch name' }).click()
+    await header.getByText('Copied').waitFor({ ...slow, state: 'attached' })
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(branch)
+    await expectItLooksRight(story, 'branch-name')
+    expect(complaints).toEqual([])
+  },
+  limit,
+)

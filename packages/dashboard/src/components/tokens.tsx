@@ -1,4 +1,5 @@
 import type { QueryKey, UseQueryOptions } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import type { Token } from '../pages/account/queries.ts'
 import { Card, Empty, Notice, Row, Rows } from '../ui/layout.tsx'
 import { Command, Time } from '../ui/text.tsx'
@@ -32,10 +33,12 @@ interface TokensOf<Key extends QueryKey> {
   revoke: Sending<unknown, string>
   command: string
   refusal?: string | null
+  /** Names the session that uses a token. */
+  session?: (sessionId: string) => ReactNode
 }
 
 /** The tokens of a user or a project: create, show once, revoke. */
-export function Tokens<Key extends QueryKey>({ list, mint, revoke, command, refusal = null }: TokensOf<Key>) {
+export function Tokens<Key extends QueryKey>({ list, mint, revoke, command, refusal = null, session }: TokensOf<Key>) {
   const { values, set, field } = useFields<{ name: string; days: Days }>({ name: '', days: '90' })
   const name = values.name.trim()
   return (
@@ -67,7 +70,13 @@ export function Tokens<Key extends QueryKey>({ list, mint, revoke, command, refu
               empty={<Empty command={command}>No tokens yet. Create one above, or in a terminal:</Empty>}
             >
               {tokens.map((token) => (
-                <TokenRow key={token.token_id} token={token} revoke={revoke} refusal={refusal} />
+                <TokenRow
+                  key={token.token_id}
+                  token={token}
+                  revoke={revoke}
+                  refusal={refusal}
+                  session={token.session_id === null ? null : (session?.(token.session_id) ?? 'a session')}
+                />
               ))}
             </Rows>
           )}
@@ -81,12 +90,13 @@ function TokenRow({
   token,
   revoke,
   refusal,
-}: { token: Token } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
+  session,
+}: { token: Token; session: ReactNode } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
   return (
     <Row>
       <span className="min-w-0 flex-1 basis-40">
         <span className="font-medium">{token.name}</span>
-        {token.session_id !== null && <span className="block text-sm text-dim">used by a session</span>}
+        {session !== null && <span className="block text-sm text-dim">used by {session}</span>}
       </span>
       <span className="text-sm text-dim">
         {token.last_used_at === null ? 'never used' : <>used {<Time at={token.last_used_at} />}</>}

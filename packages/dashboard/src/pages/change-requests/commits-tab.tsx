@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { shortBranch } from '../../components/branch-name.tsx'
 import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
@@ -23,7 +24,7 @@ export function CommitsTab({ cr }: { cr: ChangeRequest }) {
             )
           }
         >
-          <Rows label="Commits" empty={<Empty>No commits yet. Push to {cr.head_ref} to add some.</Empty>}>
+          <Rows label="Commits" empty={<Empty>No commits yet. Push to {shortBranch(cr.head_ref)} to add some.</Empty>}>
             {commits.map((commit) => (
               <Row key={commit.sha}>
                 <Link

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { BranchName } from '../../components/branch-name.tsx'
 import { NamedSessionLink, SessionLink } from '../../components/links.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { LandingBadge } from '../../components/status.tsx'
@@ -49,13 +50,8 @@ export function Header({
         </span>
         <Session cr={cr} summary={summary} />
         <span>
-          <code
-            title={cr.head_ref}
-            className="inline-block max-w-48 truncate rounded-sm bg-sunken px-1.5 py-0.5 align-bottom font-mono text-xs"
-          >
-            {cr.head_ref}
-          </code>{' '}
-          → <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
+          <BranchName name={cr.head_ref} /> →{' '}
+          <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
         </span>
         {size !== null && <Stat {...size} />}
         <span>

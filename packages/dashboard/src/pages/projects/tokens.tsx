@@ -1,3 +1,4 @@
+import { NamedSessionLink } from '../../components/links.tsx'
 import { useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
@@ -20,6 +21,7 @@ export function ProjectTokensPage() {
         refusal={useWriteRefusal(accountId)}
         mint={mint}
         revoke={revoke}
+        session={(sessionId) => <NamedSessionLink sessionId={sessionId} />}
       />
     </Page>
   )

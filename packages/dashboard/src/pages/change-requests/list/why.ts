@@ -1,10 +1,11 @@
 /** The one line of a row that says why it is in its state, and what it touches. */
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
+import { shortBranch } from '../../../components/branch-name.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import type { ChangeRequest, Summary } from '../queries.ts'
 
 export function whyOf(cr: ChangeRequest, summary: Summary | undefined): string {
-  const branches = `${cr.head_ref} → ${cr.base_ref}`
+  const branches = `${shortBranch(cr.head_ref)} → ${cr.base_ref}`
   if (cr.status !== 'open' || summary === undefined) return branches
   const parts = isDraft(cr) ? [touches(summary)] : whyOpen(cr, summary)
   const text = [...parts, comments(summary)].filter((part) => part !== null).join(' · ')

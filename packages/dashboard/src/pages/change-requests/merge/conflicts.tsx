@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { shortBranch } from '../../../components/branch-name.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { SessionLink } from '../../../components/links.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
@@ -122,7 +123,7 @@ function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
         </Button>
         <p role="status" className="text-sm text-dim">
           {start.data === undefined ? (
-            `Starts a session from ${cr.head_ref}.`
+            `Starts a session from ${shortBranch(cr.head_ref)}.`
           ) : (
             <>
               Started.{' '}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { shortBranch } from '../../../components/branch-name.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
@@ -33,7 +34,7 @@ export function ProtectedBase({
           <p>
             {can_open
               ? 'Merge it with a pull request on the git host.'
-              : `Merge ${cr.head_ref} into ${cr.base_ref} on the git host, or allow pushes from this project there.`}{' '}
+              : `Merge ${shortBranch(cr.head_ref)} into ${cr.base_ref} on the git host, or allow pushes from this project there.`}{' '}
             This change request then becomes merged.
           </p>
         ) : (

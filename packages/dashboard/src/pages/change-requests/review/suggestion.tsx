@@ -2,6 +2,7 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { type Suggestion, suggestionOf } from '@svc/contract/schemas/suggestion'
 import { useState } from 'react'
+import { BranchName } from '../../../components/branch-name.tsx'
 import { Prose } from '../../../components/markdown.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { Button, buttonClass, Form, Input } from '../../../ui/form.tsx'
@@ -114,7 +115,7 @@ function ApplyForm({ cr, threads, onDone }: { cr: ChangeRequest; threads: readon
     <Form className="flex min-h-0 flex-col gap-3" onSubmit={submit}>
       <Dialog.Title className="font-semibold">{counted(shown.length)}</Dialog.Title>
       <Dialog.Description className="text-sm text-dim">
-        One commit by you on <code className="font-mono break-all">{cr.head_ref}</code>. It resolves the{' '}
+        One commit by you on <BranchName name={cr.head_ref} />. It resolves the{' '}
         {shown.length === 1 ? 'comment' : 'comments'}.
       </Dialog.Description>
       <ul className="flex min-h-0 flex-col gap-3 overflow-y-auto" aria-label="Suggestions">

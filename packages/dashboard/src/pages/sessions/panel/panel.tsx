@@ -3,6 +3,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, Suspense } from 'react'
+import { BranchName } from '../../../components/branch-name.tsx'
 import { lazy } from '../../../components/lazy-code.tsx'
 import { planIn, type PlanItem } from '@svc/contract/schemas/tool-outcome'
 import { Check, Circle, CircleDot, X } from 'lucide-react'
@@ -181,10 +182,7 @@ function FactsSection({ session }: { session: Session }) {
         {model !== null && <Fact name="Model">{model}</Fact>}
         <Fact name="Started from">{base}</Fact>
         <Fact name="Branch">
-          <code className="font-mono text-xs" title={branch}>
-            {branch.slice(0, 16)}
-            {branch.length > 16 ? '…' : ''}
-          </code>
+          <BranchName name={branch} />
         </Fact>
         <Fact name="Active">
           <Time at={session.last_active_at} />
