@@ -125,6 +125,24 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'two change requests of one branch differ by their base in the list and in the inbox',
+  async () => {
+    const { page, server, complaints } = story
+    await git(clone, 'push', '--quiet', 'origin', 'origin/main:refs/heads/release-2')
+    await open('both', { 'both.txt': 'x\n' })
+    const of = ['--title', 'Work of both', '--head', 'both', '--base', 'release-2', '--project', project.project_id]
+    await server.json(['cr', 'open', ...of])
+    for (const list of [address(), `${server.url}/`]) {
+      await page.goto(list)
+      await page.getByText(/^Into release-2 · touches both\.txt/i).waitFor(slow)
+      await page.getByText(/^Touches both\.txt/).waitFor(slow)
+    }
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'the branch of a session has a short name, and the whole one as its title and its copy',
   async () => {
     const { page, complaints } = story

@@ -14,6 +14,8 @@ export interface ChangeRequestDetail extends OfSession {
   number: number
   title: string
   base_ref: string
+  /** Of its project. */
+  default_branch: string
   /** The branch that no longer exists. */
   missing_ref: string | null
   author: string | null
@@ -33,13 +35,15 @@ export interface ChangeRequestDetail extends OfSession {
 export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): Promise<ChangeRequestDetail[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<ChangeRequestDetail>`
-    select c.cr_id, c.number, c.title, c.base_ref, c.missing_ref, s.session_id, s.name as session_name, s.agent_name, u.name as author,
+    select c.cr_id, c.number, c.title, c.base_ref, c.missing_ref, p.default_branch, s.session_id, s.name as session_name,
+      s.agent_name, u.name as author,
       f.is_compared, f.conflicts, f.conflict_count, f.confirm_count, f.additions, f.deletions, f.paths, f.path_count,
       coalesce((select jsonb_agg(jsonb_build_object('number', o.number, 'files', x.files) order by o.number)
         from change_request_collisions x join change_requests o on o.cr_id = x.other_id and o.status = 'open'
         where x.cr_id = c.cr_id and x.files <> '{}'
           and x.commits = f.pair || ' ' || o.head_commit_sha), '[]'::jsonb) as collisions
     from change_requests c
+    join projects p on p.project_id = c.project_id
     left join change_request_facts f on f.cr_id = c.cr_id and f.pair = c.base_commit_sha || ' ' || c.head_commit_sha
     left join project_sessions s on s.session_id = c.origin_session_id
     left join users u on u.user_id = c.created_by

@@ -33,8 +33,15 @@ export function presentChangeRequest(item: FoundItem, found: ChangeRequestDetail
     ...rowOf(item),
     ...{ cr_id, number, title, author, additions, deletions },
     session: sessionOf(found.session_id, found.session_name, found.agent_name),
-    why: joined(reasonsOf(item, found)),
+    why: joined(withBase(reasonsOf(item, found), found)),
   }
+}
+
+/** Several change requests of one branch differ in their base. */
+function withBase(reasons: (string | null)[], { base_ref: base, default_branch }: ChangeRequestDetail) {
+  return base === default_branch || reasons.some((reason) => reason?.includes(base))
+    ? reasons
+    : [`Into ${base}`, ...reasons]
 }
 
 function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)[] {

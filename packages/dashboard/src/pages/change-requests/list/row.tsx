@@ -1,4 +1,5 @@
 import { ChangeRequestLink } from '../../../components/links.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
 import { LandingBadge } from '../../../components/status.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Stat } from '../../../ui/stat.tsx'
@@ -20,7 +21,8 @@ export function ListRow({
   isSelected: boolean
   onSelect: (isSelected: boolean) => void
 }) {
-  const why = whyOf(cr, summary)
+  const { default_branch: defaultBranch } = useProject()
+  const why = whyOf(cr, summary, defaultBranch)
   return (
     <div
       className={`relative grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-row focus-within:bg-hover hover:bg-hover md:grid-cols-[auto_8.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected!' : ''}`}

@@ -4,16 +4,19 @@ import { shortBranch } from '../../../components/branch-name.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import type { ChangeRequest, Summary } from '../queries.ts'
 
-export function whyOf(cr: ChangeRequest, summary: Summary | undefined): string {
+export function whyOf(cr: ChangeRequest, summary: Summary | undefined, defaultBranch: string): string {
   const branches = `${shortBranch(cr.head_ref)} → ${cr.base_ref}`
   if (cr.status !== 'open' || summary === undefined) return branches
   const parts = isDraft(cr) ? [touches(summary)] : whyOpen(cr, summary)
-  const text = [...parts, comments(summary)].filter((part) => part !== null).join(' · ')
+  // Several change requests of one branch differ in their base.
+  const into =
+    cr.base_ref === defaultBranch || parts.some((part) => part?.includes(cr.base_ref)) ? null : `into ${cr.base_ref}`
+  const text = [into, ...parts, comments(summary)].filter((part) => part !== null).join(' · ')
   return text === '' ? branches : text.replace(startsWithWord, upperFirst)
 }
 
 /** A path or the name of a branch stays as it is. */
-const startsWithWord = /^(its|touches|collides|nothing|checks?|checking|conflicts|the) /
+const startsWithWord = /^(into|its|touches|collides|nothing|checks?|checking|conflicts|the) /
 
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
