@@ -2,10 +2,17 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { parseSource } from '../sources.ts'
 import { commentsOf } from './comments.ts'
+import { logPage } from './log-messages.ts'
 import { stringsDocument, stringsOf, stringsPage } from './strings.ts'
 
 test('docs/strings.md lists every string that a person can read: `npm run generate` writes it', () => {
   expect(readFileSync(stringsPage, 'utf8') === stringsDocument()).toBe(true)
+})
+
+test('docs/operate/log.md lists every message of the log: `npm run generate` writes it', () => {
+  const { is, wanted } = logPage()
+  expect(is).toBe(wanted)
+  expect(is.split('\n').filter((line) => /^\| (error|warn|info|debug) \|/.test(line)).length).toBeGreaterThan(150)
 })
 
 describe('collecting strings that a person can read', () => {

@@ -180,6 +180,8 @@ function readSecrets(settings: Settings) {
 function readObservation(settings: Settings) {
   return {
     log: settings.choice('SVC_LOG', ['json', 'pretty'], process.stdout.isTTY ? 'pretty' : 'json'),
+    /** The least level of its lines. */
+    logLevel: settings.choice('SVC_LOG_LEVEL', ['info', 'debug', 'warn', 'error']),
     /** The collector of traces; null when there is none. */
     tracing: readTracing(settings),
   }

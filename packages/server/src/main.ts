@@ -153,6 +153,7 @@ async function openLog(config: Config, redaction: Redaction) {
   const { tracing, close: endTracing } = await startTracing(config, () => log)
   const redact = (text: string) => redaction.everything(text)
   const log: Deps['log'] = makeLog(config.log, redact, undefined, () => tracing.ids())
+  log.level = config.logLevel
   logUnhandledRejections(log)
   return { log, tracing, endTracing }
 }
