@@ -187,6 +187,17 @@ describe('svc ship', () => {
     expect([dirty.code, dirty.stderr.includes('2 changes are not committed')]).toEqual([0, true])
   })
 
+  test('svc ship refuses a repository with SHA-256 objects before it creates a project', async () => {
+    await using service = await shipService()
+    await using folder = await temporaryFolder()
+    await run(folder.path, 'init', '--quiet', '--object-format=sha256', '--initial-branch=main')
+    await commit(folder.path, 'one')
+    const ran = await svc(['ship'], { service, cwd: folder.path })
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('has SHA-256 objects, and projects have SHA-1')])
+    expect(ran.stderr).toContain(`git -C ${folder.path} fast-export --all | git fast-import`)
+    expect(service.of('createProject')).toEqual([])
+  })
+
   test('svc ship refuses to push to a project with another history', async () => {
     await using service = await shipService()
     await using folder = await repository()

@@ -89,6 +89,7 @@ async function localCommits(ctx: Context): Promise<Local> {
     throw new Refusal('nothing_to_push', 'This repository has no commits yet', {
       next: ['git add --all && git commit', 'svc ship'],
     })
+  await requireSha1(top, io.env)
   const branch = await currentBranch(top, io.env)
   if (branch === null)
     throw new Refusal('git_failed', 'HEAD is detached: no branch is checked out', {
@@ -102,6 +103,16 @@ async function localCommits(ctx: Context): Promise<Local> {
       `${left.length} ${left.length === 1 ? 'change is' : 'changes are'} not committed and will not be shipped.`,
     )
   return { top, branch, sha }
+}
+
+/** git itself says of an empty project only `unexpected capabilities^{}`. An old git has no other format. */
+async function requireSha1(top: string, env: Context['io']['env']): Promise<void> {
+  const format = await git(top, ['rev-parse', '--show-object-format'], env).catch(() => 'sha1')
+  if (format.trim() === 'sha1') return
+  throw new Refusal('git_failed', 'This repository has SHA-256 objects, and projects have SHA-1', {
+    hint: 'Commits get other ids in a repository with SHA-1. In a new folder, convert them, then ship from there.',
+    next: [`git init && git -C ${top} fast-export --all | git fast-import && git switch <branch>`, 'svc ship'],
+  })
 }
 
 /** The named or linked project; otherwise creates a managed one and links it before the push. */
