@@ -118,6 +118,12 @@ test('the backup of one of two servers has its own repositories, names those of 
   expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('Back up on ada, too')])
 })
 
+test('a server does not back up into the place of another one of its installation', async () => {
+  const { code, stderr } = await bob.selfHost(['backup', placeOf(ada), '--encrypt', keyOf(ada)])
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`${placeOf(ada)} has the backups of the server ada, `)])
+  expect(stderr).toContain('Choose another place.')
+})
+
 interface Doctor {
   groups: { name: string; findings: { name: string; state: string; says: string }[] }[]
 }
