@@ -58,7 +58,10 @@ function guided(error: unknown): Error {
   const { failure, message, address, location, status, cause } = error
   switch (failure) {
     case 'timed_out':
-      return new Refusal('timed_out', message, { cause })
+      return new Refusal('timed_out', message, {
+        hint: 'A program accepts connections there and sends nothing: the server may be paused, overloaded, or waiting for a slow git host. On its machine, svc self-host status says more.',
+        cause,
+      })
     case 'redirected':
       return new Refusal('bad_answer', message, {
         hint: `It points to ${location}. Add that address as the host if it is right.`,

@@ -37,9 +37,28 @@ export async function askServer(ctx: Context, ms = answerMs): Promise<ServerInfo
 }
 
 export async function askServerIn(dataDir: string, ms = answerMs): Promise<ServerInfo | null> {
+  const answer = await askListening(dataDir, ms)
+  return answer === 'silent' ? null : answer
+}
+
+/** The folder with a server that listens there and does not answer, as one that is paused. */
+export async function askSilent(ctx: Context, ms: number): Promise<ServerInfo | { silentIn: string } | null> {
+  const dataDir = await dataDirHere(ctx)
+  const answer = await askListening(dataDir, ms)
+  return answer === 'silent' ? { silentIn: dataDir } : answer
+}
+
+async function askListening(dataDir: string, ms: number): Promise<ServerInfo | 'silent' | null> {
   const asked = ask(dataDir, { method: 'GET', path: serverInfoPath, body: '', ms })
-  const answer = await asked.catch(noServer)
+  const answer = await asked.catch((error: unknown) => (error instanceof SilentServer ? 'silent' : noServer()))
+  if (answer === 'silent') return answer
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
+}
+
+class SilentServer extends Error {
+  constructor() {
+    super('The server does not respond.')
+  }
 }
 
 /**
@@ -97,7 +116,7 @@ function send(
       answer.on('error', reject)
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
     })
-    sent.on('timeout', () => sent.destroy(new Error('The server does not respond.')))
+    sent.on('timeout', () => sent.destroy(new SilentServer()))
     sent.on('error', reject)
     sent.end(body)
   })

@@ -93,6 +93,11 @@ export async function isZombie(pid: number): Promise<boolean> {
   return (await statOf(pid))[0] === 'Z'
 }
 
+/** By a signal, such as Ctrl-Z in its terminal or a debugger: it does nothing until it is continued. */
+export async function isPaused(pid: number): Promise<boolean> {
+  return /^[Tt]$/.test((await statOf(pid))[0] ?? '')
+}
+
 /** The fields after the name, which may hold anything, so they are counted from its end. */
 export async function statOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')

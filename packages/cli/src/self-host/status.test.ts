@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
 import { startService, svc, temporaryFolder } from '../testing.ts'
 import { fingerprints } from './settings.ts'
-import { bornAt } from './state.ts'
+import { bornAt, isPaused } from './state.ts'
 
 /** Answers at the socket of a data folder as a server does. */
 async function serverOf(dataDir: string, url: string) {
@@ -38,6 +38,48 @@ test('self-host status finds a server of the same data folder, however it was st
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
 })
+
+/** A process that is paused. It ends with the test. */
+async function pausedProcess() {
+  const child = Bun.spawn(['sleep', '600'])
+  child.kill('SIGSTOP')
+  while (!(await isPaused(child.pid))) await Bun.sleep(5)
+  return { pid: child.pid, [Symbol.asyncDispose]: async () => (child.kill('SIGKILL'), void (await child.exited)) }
+}
+
+test('self-host status says within seconds that a server is paused, however it was started', async () => {
+  await using folder = await temporaryFolder()
+  await using paused = await pausedProcess()
+  // The kernel accepts connections for a paused process.
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => silent.listen(join(folder.path, ownerSocketName), resolve))
+  await writeFile(join(folder.path, 'server.lock'), `${paused.pid} 77777777-7777-4777-8777-777777777777\n`)
+  const env = { SVC_DATA_DIR: folder.path }
+  const began = performance.now()
+  const shown = await svc(['self-host', 'status'], { env })
+  expect(performance.now() - began).toBeLessThan(6_000)
+  expect(shown.stdout).toMatch(new RegExp(`server: +paused by a signal\n.*process: +${paused.pid}\n`))
+  expect(shown.stderr).toContain(`kill -CONT ${paused.pid}`)
+  const { pid } = paused
+  const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
+  expect(asJson).toMatchObject({ running: true, ready: false, paused: true, server: { pid, data_dir: folder.path } })
+  await writeFile(join(folder.path, 'server.lock'), `${process.pid} 77777777-7777-4777-8777-777777777777\n`)
+  expect((await svc(['self-host', 'status'], { env })).stdout).toMatch(/server: +running, but not responding\n/)
+
+  const config = join(folder.path, 'config')
+  await mkdir(config)
+  const state = {
+    ...{ pid, born: await bornAt(pid), program: 'svc', url: 'http://127.0.0.1:9', log: 'x' },
+    ...{ data_dir: folder.path, started_at: '2026-11-21T11:00:00.000Z' },
+  }
+  await writeFile(join(config, 'self-host.json'), JSON.stringify(state))
+  const ours = await svc(['self-host', 'status'], { env: { SVC_CONFIG_FILE: join(config, 'config.json') } })
+  expect([ours.stdout, ours.stderr]).toEqual([
+    expect.stringMatching(/server: +paused by a signal\n/),
+    expect.stringContaining(`kill -CONT ${pid}`),
+  ])
+  await new Promise<void>((resolve) => silent.close(() => resolve()))
+}, 30_000)
 
 test('self-host status lists settings that differ from those of the running server', async () => {
   await using service = startService()

@@ -1,13 +1,14 @@
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askOwnerLink, askServer } from '../../self-host/ask-owner-link.ts'
+import { askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
-import { leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
+import { folderHolder } from '../../self-host/folder-holder.ts'
+import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { count } from '../../terminal/count.ts'
@@ -55,18 +56,20 @@ export const status = command({
   examples: ['svc self-host status', 'svc self-host status --json'],
   async run(ctx) {
     const { out } = ctx
-    const { started, server, changed } = await findServer(ctx)
+    const { started, server, silent, changed } = await findServer(ctx)
+    if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
     const ready = server === null ? null : await askReady(server)
+    const paused = server !== null && ready === null && (await isPaused(server.pid))
     if (out.json)
       return out.document({
-        ...{ running: server !== null, ready: ready !== null, server, facts: ready },
+        ...{ running: server !== null, ready: ready !== null, paused, server, facts: ready },
         ...{ started_by_self_host: started !== null, left },
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
       })
     if (server === null) return showStopped(ctx, left)
     out.fields([
-      ['server', ready === null ? yellow('running, but not responding') : green('running')],
+      ['server', ready === null ? notResponding(paused) : green('running')],
       ['address', server.url],
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
@@ -83,8 +86,35 @@ export const status = command({
       ['log', started?.log ?? null],
     ])
     warnOfChanges(ctx, changed)
+    if (paused) noteContinue(ctx, server.pid)
   },
 })
+
+const notResponding = (paused: boolean) => yellow(paused ? 'paused by a signal' : 'running, but not responding')
+
+function noteContinue({ out }: Context, pid: number): void {
+  out.note(`To continue it: kill -CONT ${pid}`)
+}
+
+/** Something else than `svc self-host` started it, and it holds its data folder without an answer. */
+async function showSilent(ctx: Context, dataDir: string): Promise<void> {
+  const { out } = ctx
+  const pid = await folderHolder(dataDir)
+  const paused = pid !== null && (await isPaused(pid))
+  if (out.json)
+    return out.document({
+      ...{ running: true, ready: false, paused, server: { pid, url: null, data_dir: dataDir }, facts: null },
+      ...{ started_by_self_host: false, left: null, changed_settings: [], setting_changes: [] },
+    })
+  out.fields([
+    ['server', notResponding(paused)],
+    ['process', pid === null ? null : String(pid)],
+    ['started', 'not started by svc self-host'],
+    ['data', dataDir],
+  ])
+  if (paused) return noteContinue(ctx, pid)
+  out.note('It starts, stops, or is overloaded: look again in a moment. If it stays so, its log says why.')
+}
 
 async function showStopped(ctx: Context, left: ServerState | null): Promise<void> {
   const { out } = ctx
@@ -103,10 +133,15 @@ type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string 
 /** Finds the server by its state file, or by the socket of its data folder, and the settings that its next start changes. */
 async function findServer(ctx: Context) {
   const started = await runningServer(ctx)
-  const server: Found | null = started ?? (await askServer(ctx))
+  const found: Found | { silentIn: string } | null = started ?? (await askSilent(ctx, silentMs))
+  const isSilent = found !== null && 'silentIn' in found
+  const server = isSilent ? null : found
   const changed = server === null ? [] : await changedSettings(ctx, { pid: server.pid, state: started })
-  return { started, server, changed }
+  return { started, server, silent: isSilent ? found.silentIn : null, changed }
 }
+
+/** A server that works answers at once, also on a busy machine. */
+const silentMs = 3_000
 
 const doctorMs = 60_000
 

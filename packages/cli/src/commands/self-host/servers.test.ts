@@ -201,6 +201,22 @@ test('self-host move --wait fails with the reason when the project stays', async
   expect(stderr).toContain('An agent worked for too long.')
 })
 
+test('self-host drain says of a server that does not answer what it cannot do, and where to look', async () => {
+  const drain = async (server: { running?: boolean; reachable?: boolean }, ...flags: string[]) => {
+    await using service = startService({
+      drainServer: () => ({ name: 'server-1', draining: flags.length === 0 }),
+      listServers: () => ({ servers: [{ ...draining, projects: 0, ...server }, ...others] }),
+    })
+    return await svc(['self-host', 'drain', 'server-1', ...flags], { service })
+  }
+  const paused = await drain({ reachable: false }, '--off')
+  expect([paused.code, paused.stdout]).toEqual([0, '✓ The drain of server-1 has ended\n'])
+  expect(paused.stderr).toContain('server-1 does not answer, so it takes no projects until it does.')
+  expect(paused.stderr).toContain('Look at its process on its machine: svc self-host status')
+  expect((await drain({ running: false })).stderr).toContain('server-1 does not run, so it hands over no projects')
+  expect((await drain({ reachable: true }, '--off')).stderr).not.toContain('server-1 does not')
+})
+
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {
   let left = 3
   await using emptied = startService({

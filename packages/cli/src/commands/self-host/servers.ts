@@ -190,10 +190,24 @@ export const drain = command({
       await untilEmpty(ctx, args.server)
       return out.done(drained, `${args.server} keeps no project`)
     }
-    out.done(drained, off ? `${args.server} takes projects again` : `${args.server} is being drained`)
+    out.done(drained, off ? `The drain of ${args.server} has ended` : `${args.server} is being drained`)
+    await warnIfSilent(ctx, args.server, off)
     if (!off) out.note(`Wait until it is empty: ${next(`svc self-host drain ${args.server} --wait`)}`)
   },
 })
+
+/** The drain is a mark in the database, which another server sets for one that is paused or away. */
+async function warnIfSilent(ctx: Context, name: string, off: boolean): Promise<void> {
+  const { servers } = await readServers(ctx)
+  const server = servers.find((each) => each.name === name)
+  if (server !== undefined && server.running && server.reachable !== false) return
+  const what = server?.running === true ? 'does not answer' : 'does not run'
+  const then = off ? 'it takes no projects until it does' : 'it hands over no projects until it does'
+  const { out, next } = ctx
+  out.warn(`${name} ${what}, so ${then}. It may be paused or overloaded, or cut off from the others.`)
+  out.note(`Look at its process on its machine: ${next('svc self-host status')}`)
+  out.note(`If it is gone for good: ${next(`svc self-host take-over ${name}`)}`)
+}
 
 /** Longer than a restart takes. */
 const absentMsMax = 60_000
