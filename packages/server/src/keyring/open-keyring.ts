@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
-import { findRow, insertIfNew, insertRow, listRows } from '../db/rows.ts'
+import { findRow, firstRows, insertIfNew, insertRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
@@ -49,11 +49,11 @@ export async function openRootKey(deps: KeyDeps): Promise<OpenedRoot> {
 }
 
 async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
-  const { masterKeyFile, dataDir } = deps.config
+  const { masterKeyFile } = deps.config
   const found = await findRow(deps.db, 'installation', {})
   if (found !== null)
     throw new MasterKeyError(
-      `The master key ${masterKeyFile} is missing, and the secrets in ${dataDir} cannot be opened without it. Restore key ${found.master_key_id}, or set SVC_MASTER_KEY_FILE to its file.`,
+      `There is no master key at ${masterKeyFile}, and ${sealedData(deps)} cannot be opened without key ${found.master_key_id}. ${await remedy(deps.db, deps)}`,
     )
   try {
     return await createMasterKey(masterKeyFile)
@@ -82,7 +82,7 @@ async function wrongKey(
   deps: KeyDeps,
   { id, wanted }: { id: string; wanted: OpenedRoot['wraps'] },
 ): Promise<MasterKeyError> {
-  const { masterKeyFile, dataDir, databaseUrl } = deps.config
+  const { masterKeyFile } = deps.config
   const needed = wanted.map(({ master_key_id }) => master_key_id).join(' or ')
   const changed = await db
     .selectFrom('audit_events')
@@ -93,16 +93,26 @@ async function wrongKey(
     .executeTakeFirst()
   if (changed !== undefined)
     return new MasterKeyError(
-      `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. Copy key ${needed} here from the machine that changed it, or from a backup.`,
+      `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. It needs key ${needed}. ${await remedy(db, deps)}`,
     )
-  const sealed = databaseUrl === null ? `the data in ${dataDir}` : 'the data of this database'
-  const remedy =
-    databaseUrl === null
-      ? 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
-      : 'Copy the file from a server that uses this database, or restore it from a backup; SVC_MASTER_KEY_FILE names its place.'
   return new MasterKeyError(
-    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed ${sealed}${needed === '' ? '' : ` (${needed})`}. ${remedy}`,
+    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed ${sealedData(deps)}${needed === '' ? '' : ` (${needed})`}. ${await remedy(db, deps)}`,
   )
+}
+
+function sealedData({ config: { databaseUrl, dataDir } }: KeyDeps): string {
+  return databaseUrl === null ? `the data in ${dataDir}` : 'the data of this database'
+}
+
+const serversMax = 5
+
+/** Names the other machines that have the key. */
+async function remedy(db: DbOrTransaction, { config }: KeyDeps): Promise<string> {
+  if (config.databaseUrl === null) return 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
+  const servers = await firstRows(db, 'servers', {}, serversMax, 'started_at desc')
+  const names = servers.map(({ server_name }) => server_name).join(', ')
+  const which = `the machine of another server that uses this database${names === '' ? '' : ` (known: ${names})`}`
+  return `Copy the file that SVC_MASTER_KEY_FILE names on ${which} to ${config.masterKeyFile} here, or restore it from a backup. Without that setting, it is .config/svc/master.key in the home folder of the server's user.`
 }
 
 export const rotateAction = 'master_key.rotate'

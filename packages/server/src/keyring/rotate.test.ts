@@ -250,7 +250,7 @@ describe('rotating with several machines', () => {
     expect(await secretBy(running)).toBe(canary)
     const said = await refusal(startedWith(elsewhere))
     expect(said).toContain(`is an earlier one (${keyId(masterKey)}): svc self-host rotate-key replaced it at 20`)
-    expect(said).toContain(`Copy key ${id} here`)
+    expect(said).toContain(`It needs key ${id}. Copy the file`)
     await copyFile(file, elsewhere)
     expect(await secretBy(await startedWith(elsewhere))).toBe(canary)
   })
@@ -276,6 +276,27 @@ describe('rotating with several machines', () => {
 })
 
 describe('refusing a rotation without losing a key', () => {
+  test('a second server without the key says on which machine it is, and where', async () => {
+    await startedWith(file)
+    const server = { data_folder: randomUUID(), instance_id: randomUUID(), settings: '{}' }
+    await app.deps.db
+      .insertInto('servers')
+      .values({ ...server, server_name: 'ada' } as never)
+      .execute()
+    const foreign = join(dir, randomUUID())
+    const key = await createMasterKey(foreign)
+    for (const at of [foreign, join(dir, 'nowhere')]) {
+      const said = await refusal(startedWith(at))
+      expect(said).toContain(
+        'Copy the file that SVC_MASTER_KEY_FILE names on the machine of another server that uses this database (known: ada)',
+      )
+      expect(said).toContain(`to ${at} here`)
+      expect(said).toContain(keyId(masterKey))
+      for (const secret of [key, masterKey]) expect(said).not.toContain(secret.toString('base64'))
+    }
+    await app.deps.db.deleteFrom('servers').execute()
+  })
+
   test('reports a foreign key, a missing key, and a damaged row', async () => {
     const foreign = join(dir, randomUUID())
     const key = await createMasterKey(foreign)
@@ -283,11 +304,14 @@ describe('refusing a rotation without losing a key', () => {
     expect(await refusal(startedWith(foreign))).toContain('is not the key that sealed the data of this database')
     await startedWith(file)
     expect(await refusal(startedWith(foreign))).toContain(
-      `(${keyId(key)}) is not the key that sealed the data of this database (${keyId(masterKey)}). Copy the file from a server`,
+      `(${keyId(key)}) is not the key that sealed the data of this database (${keyId(masterKey)}). Copy the file`,
     )
     const embedded = { ...deps, config: { ...deps.config, masterKeyFile: foreign, databaseUrl: null } }
     expect(await refusal(openKeyring(embedded))).toContain(`the data in ${deps.config.dataDir} (${keyId(masterKey)})`)
-    expect(await refusal(startedWith(join(dir, 'nowhere')))).toContain(`Restore key ${keyId(masterKey)}`)
+    const absent = join(dir, 'nowhere')
+    expect(await refusal(startedWith(absent))).toContain(
+      `There is no master key at ${absent}, and the data of this database cannot be opened without key ${keyId(masterKey)}.`,
+    )
     const nowhere = { ...deps, config: { ...deps.config, masterKeyFile: join(dir, 'nowhere') } }
     expect(await refusal(rotateMasterKey(nowhere))).toContain('There is no master key at')
     await app.deps.db
