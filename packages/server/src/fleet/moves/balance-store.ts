@@ -51,6 +51,9 @@ export async function idleProject(db: DbOrTransaction, server: string): Promise<
       and not exists (select from check_runs c where c.project_id = p.project_id and c.status in ('queued', 'running'))
       and not exists (select from project_events e where e.project_id = p.project_id
         and e.created_at > now() - interval '10 minutes')
+      -- Pushes are no events, except those to the default branch.
+      and not exists (select from ref_changes r where r.project_id = p.project_id
+        and r.at > now() - interval '10 minutes')
       and not exists (select from project_moves m where m.project_id = p.project_id
         and m.cause = 'balance' and m.requested_at > now() - interval '1 day')
     order by p.updated_at limit 1`.execute(db)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { insertRow, listRows, updateRows } from '../../db/rows.ts'
+import { deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { balanceServers } from './balance.ts'
 
@@ -51,4 +51,28 @@ test('a server whose projects cannot move at the moment holds up no other that i
   expect(await listRows(db, 'project_moves', { ended_at: null })).toMatchObject([
     { project_id: ofCyd, from_server: 'cyd', to_server: 'here', cause: 'drain' },
   ])
+})
+
+test('a project into which someone pushes is not moved to balance the servers', async () => {
+  const { db } = app.deps
+  await deleteRows(db, 'project_moves', {})
+  await deleteRows(db, 'projects', {})
+  await updateRows(db, 'servers', {}, { draining_since: null })
+  await updateRows(db, 'server_instances', {}, { started_at: new Date(Date.now() - 3_600_000).toISOString() })
+  const projects = []
+  for (let n = 0; n < 5; n++) projects.push(await projectAt('bob'))
+  await updateRows(db, 'projects', {}, { updated_at: new Date(Date.now() - 3_600_000) })
+  await deleteRows(db, 'project_events', {})
+  const quiet = projects[3]!
+  const change = { ref: 'refs/heads/topic', old_sha: null, new_sha: 'a'.repeat(40), epoch: 1 }
+  for (const project_id of projects) {
+    const at = new Date(Date.now() - (project_id === quiet ? 3_600_000 : 60_000)).toISOString()
+    await insertRow(db, 'ref_changes', { project_id, seq: 1, ...change, at })
+  }
+  await balanceServers(app.deps)
+  expect(await listRows(db, 'project_moves', {})).toMatchObject([{ project_id: quiet, from_server: 'bob' }])
+  await deleteRows(db, 'project_moves', {})
+  await updateRows(db, 'ref_changes', { project_id: quiet }, { at: new Date().toISOString() })
+  await balanceServers(app.deps)
+  expect(await listRows(db, 'project_moves', {})).toEqual([])
 })
