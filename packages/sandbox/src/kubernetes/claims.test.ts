@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const settings = {
   ...{ image: 'registry.example/svc:1', projectImages: [], imagePullSecrets: ['registry'], runtimeClass: null },
-  ...{ nodeSelector: {}, workspaceStorageClass: null },
+  ...{ nodeSelector: {}, workspaceStorageClass: null as string | null },
 }
 const limits = { memoryBytesMax: 1024 ** 3, cpuMax: 1, processesMax: 64, diskBytesMax: 1024 ** 3 }
 const access = { namespace: 'default', tls: {}, headers: async () => ({}), isInside: false }
@@ -88,4 +88,27 @@ test('pools of an earlier server are removed when their pods are made in another
   removed.length = 0
   await poolsOf(client, 'default', 'svc-', {}).sweep(settings)
   expect(removed).toEqual(['program', 'secrets', 'nodes'])
+})
+
+test('pools of an earlier server are removed when their work trees are stored elsewhere', async () => {
+  const large = { ...limits, diskBytesMax: 4 * limits.memoryBytesMax }
+  const template = (name: string, workspaceStorageClass: string | null, of = large) => {
+    const spec = podSpec(of, { settings: { ...settings, workspaceStorageClass }, serverKey: 'KEY', blankSeconds: 0 })
+    return { metadata: { name }, spec: { podTemplate: { spec } } }
+  }
+  templates = [
+    template('fast', 'fast'),
+    template('slow', 'slow'),
+    template('memory', null),
+    // A small one is in memory in any case.
+    template('small', null, limits),
+  ]
+  const pools = poolsOf(client, 'default', 'svc-', {})
+  const sweptWith = async (workspaceStorageClass: string | null) => {
+    removed.length = 0
+    await pools.sweep({ ...settings, workspaceStorageClass })
+    return [...removed]
+  }
+  expect(await sweptWith('fast')).toEqual(['slow', 'memory'])
+  expect(await sweptWith(null)).toEqual(['fast', 'slow'])
 })

@@ -3,15 +3,20 @@
  * takes a pod that already runs. A pool belongs to one specification, since a pod's limits cannot change.
  */
 import type { ApiObject, Client } from './client.ts'
-import { type Placement, placement, type PodSettings } from './pod.ts'
+import { isStoredAs, type Placement, placement, type PodSettings, type Storage } from './pod.ts'
 
 const group = 'extensions.agents.x-k8s.io'
 const version = `${group}/v1beta1`
 /** Each keeps one blank pod. Sessions of one installation rarely have more than a few kinds of limits. */
 const poolsMax = 3
 
+interface Images {
+  containers: { image: string }[]
+  initContainers?: { image: string }[]
+}
+
 interface Template extends ApiObject {
-  spec: { podTemplate: { spec: Placement & { containers: { image: string }[]; initContainers?: { image: string }[] } } }
+  spec: { podTemplate: { spec: Placement & Storage & Images } }
 }
 
 interface Claim extends ApiObject {
@@ -121,13 +126,14 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     },
     release: (name: string) => client.remove(`${at('sandboxclaims')}/${name}`),
     claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
-    /** Removes the pools of an earlier server with another image or placement: no start claims their pods any more. */
+    /** Removes the pools of an earlier server with another image, placement or storage: no start claims their pods any more. */
     async sweep(settings: PodSettings): Promise<void> {
       for (const { metadata, spec } of await templates()) {
         const { containers, initContainers = containers } = spec.podTemplate.spec
         const { imagePullSecrets, runtimeClassName, nodeSelector } = spec.podTemplate.spec
         const isPlaced = Bun.deepEquals({ imagePullSecrets, runtimeClassName, nodeSelector }, placement(settings))
-        if (initContainers[0]?.image !== settings.image || !isPlaced) await remove(metadata.name)
+        const isStored = isStoredAs(spec.podTemplate.spec, settings)
+        if (initContainers[0]?.image !== settings.image || !isPlaced || !isStored) await remove(metadata.name)
       }
     },
     async removeAll(): Promise<void> {

@@ -74,9 +74,14 @@ function foldersOf({ diskBytesMax }: SandboxLimits): Folder[] {
 export const folderModes = (limits: SandboxLimits): Record<string, number> =>
   Object.fromEntries(foldersOf(limits).map(({ path, mode }) => [path, mode]))
 
+const memoryOfFolders = (diskBytesMax: number, stored: boolean) =>
+  (stored ? 0 : diskBytesMax) + halfOf(diskBytesMax) + 64 * megabyte
+
 /** Whether the work tree is on a volume of the storage class instead of in memory. */
-export const isStored = (limits: SandboxLimits, settings: PodSettings): boolean =>
-  settings.workspaceStorageClass !== null && limits.diskBytesMax > limits.memoryBytesMax
+export const isStored = (
+  limits: Pick<SandboxLimits, 'diskBytesMax' | 'memoryBytesMax'>,
+  settings: PodSettings,
+): boolean => settings.workspaceStorageClass !== null && limits.diskBytesMax > limits.memoryBytesMax
 
 export interface Placement {
   imagePullSecrets?: { name: string }[]
@@ -90,6 +95,25 @@ export const placement = ({ imagePullSecrets, runtimeClass, nodeSelector }: PodS
   ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
   ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
 })
+
+export interface Storage {
+  containers: { resources: { limits: { memory: string } } }[]
+  volumes: {
+    name: string
+    emptyDir?: { sizeLimit?: string }
+    ephemeral?: ReturnType<typeof storedVolume>['ephemeral']
+  }[]
+}
+
+/** Whether the work tree of such a pod is where the settings put it now. */
+export function isStoredAs({ containers, volumes }: Storage, settings: PodSettings): boolean {
+  const volume = volumes.find(({ name }) => name === volumeName(workspaceDir))
+  const storageClass = volume?.ephemeral?.volumeClaimTemplate.spec.storageClassName
+  if (storageClass !== undefined) return storageClass === settings.workspaceStorageClass
+  const diskBytesMax = Number(volume?.emptyDir?.sizeLimit)
+  const memoryBytesMax = Number(containers[0]?.resources.limits.memory) - memoryOfFolders(diskBytesMax, false)
+  return !isStored({ memoryBytesMax, diskBytesMax }, settings)
+}
 
 interface PodInput {
   settings: PodSettings
@@ -107,8 +131,7 @@ export function podSpec(
   const folders = foldersOf(limits)
   const stored = isStored(limits, settings)
   // The limit bounds the processes and all folders in memory together.
-  const memory =
-    limits.memoryBytesMax + (stored ? 0 : limits.diskBytesMax) + halfOf(limits.diskBytesMax) + 64 * megabyte
+  const memory = limits.memoryBytesMax + memoryOfFolders(limits.diskBytesMax, stored)
   const lease = blankSeconds > 0 ? ['--lease', String(blankSeconds)] : []
   return {
     restartPolicy: 'Never',
