@@ -117,6 +117,63 @@ test('a reader that stops stops its writer and nobody else', async () => {
   expect(seen).toBe(64 * 1024 ** 2)
 })
 
+/** A way to the sandbox that carries nothing while it is held, as a network or a paused server does. */
+async function heldWay(port: () => number) {
+  const sockets: Socket[] = []
+  let isHeld = false
+  const proxy = createListener({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port: port(), host: '127.0.0.1' })
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('data', (chunk) => void to.write(chunk))
+      from.on('error', () => to.destroy())
+      from.on('close', () => to.destroy())
+    }
+    sockets.push(near, far)
+    if (isHeld) for (const socket of [near, far]) socket.pause()
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  open.push(proxy)
+  return {
+    dial: () => dialPort((proxy.address() as { port: number }).port),
+    hold(held: boolean) {
+      isHeld = held
+      for (const socket of sockets) socket[held ? 'pause' : 'resume']()
+    },
+  }
+}
+
+test('a link that is paused while requests pass loses none of their bytes and repeats none', async () => {
+  let port = 0
+  const way = await heldWay(() => port)
+  const received: string[] = []
+  const web = (name: string) => {
+    const answer = digesting()
+    return (socket: Socket) => {
+      received.push(name)
+      answer(socket)
+    }
+  }
+  const made = await start({ daemon: web('daemon'), relay: web('relay') }, { dial: async () => way.dial() })
+  port = made.sandbox.port
+  await made.boot()
+  await until('the relay to listen', () => existsSync(made.relayInside))
+  const answers = Promise.all(
+    numbers.flatMap((index) => [digestBy(made.relayInside, index), digestBy(made.socketPath, index)]),
+  )
+  for (let times = 0; times < 20; times++) {
+    await until('something to pass', () => received.length >= times)
+    way.hold(true)
+    await Bun.sleep(10)
+    way.hold(false)
+  }
+  expect((await answers).filter((isRight) => !isRight)).toEqual([])
+  const times = (name: string) => received.filter((each) => each === name).length
+  expect([times('daemon'), times('relay'), made.errors.slice(1)]).toEqual([200, 200, []])
+})
+
 test('a cut connection comes back: requests wait for it, and those under way end', async () => {
   const web = digesting()
   let isHeld = true
