@@ -4,6 +4,9 @@ import { type Expression, type RawBuilder, sql } from 'kysely'
 /** The advisory lock that a server holds while it runs, keyed by its row's id. */
 export const instanceLock = sql`hashtextextended('svc instance ' || instance_id::text, 0)`
 
+/** A server without a heartbeat for this long counts as dead. */
+export const staleSeconds = 20
+
 /** A server replaces a lost connection within moments. One whose lock stays free for this long is dead. */
 export const lostSecondsMax = 5
 

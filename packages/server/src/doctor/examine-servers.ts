@@ -6,16 +6,13 @@ import { differenceText, isDraining, ownAddressMend, ownAddressProblem, unlikeSe
 import { readServerName } from '../fleet/server-name.ts'
 import { serversWithProjects } from '../fleet/store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
-import { staleSeconds } from '../scheduler/heartbeat.ts'
+import { staleSeconds } from '../db/live-instance.ts'
 import { findLostRepositories, listOf } from './lost-repositories.ts'
-
-/** As old as a heartbeat of a server that runs may be. */
-const deadAfterSeconds = staleSeconds
 
 /** Null where servers keep no copies. */
 export async function examineCopies(config: Config, db: DbOrTransaction): Promise<Finding | null> {
   if (config.replica === 'none') return null
-  const { projects } = await uncopiedProjects(db, { deadAfterSeconds })
+  const { projects } = await uncopiedProjects(db, { deadAfterSeconds: staleSeconds })
   const lacking = projects.filter((each) => !each.being_made)
   const count = lacking.length
   if (projects.length === 0) return good('copies', 'every project has a current copy on another server')
@@ -33,7 +30,7 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
 export async function examineFleet(config: Config, db: DbOrTransaction): Promise<Finding[]> {
   if (config.peerUrl === null) return []
   const serverName = readServerName(config, '')
-  const servers = await serversWithProjects(db, deadAfterSeconds)
+  const servers = await serversWithProjects(db, staleSeconds)
   const unlike = unlikeServers(servers, { config, serverName })
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
   const runs = servers.some((each) => each.server_name === serverName && each.running)

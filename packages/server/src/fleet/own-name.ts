@@ -8,7 +8,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/pool.ts'
-import { staleSeconds } from '../scheduler/heartbeat.ts'
+import { staleSeconds } from '../db/live-instance.ts'
 import { StartupError } from '../startup/startup-error.ts'
 
 export class LostNameError extends StartupError {}

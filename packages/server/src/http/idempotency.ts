@@ -1,6 +1,7 @@
 /** Idempotency-Key: the same key and body get the first answer again; a retry after a crash finds what the first request made. */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
+import { staleSeconds } from '../db/live-instance.ts'
 import type { Deps } from '../deps.ts'
 import { getKey, insertKey, type KeyOfScope, takeOverKey } from './idempotency-store.ts'
 
@@ -14,9 +15,6 @@ export interface Claim {
 
 /** Claims whose requests run in this process. An unanswered row of this server that is not among them lost its request to an error. */
 const running = new Set<string>()
-
-/** For a server whose lock proves nothing: three heartbeats and some more. */
-const deadAfterSeconds = 20
 
 interface KeyedRequest extends KeyOfScope {
   method: string
@@ -77,7 +75,7 @@ async function findClaim(deps: IdempotencyDeps, input: KeyOfScope & { hash: Buff
     })
   if (row.status !== null) return { resourceId: row.resource_id, replay: { status: row.status, body: row.body } }
   // No answer yet: either the first request still runs, or its process is dead and this request takes over.
-  const by = { instanceId: deps.instanceId, deadAfterSeconds }
+  const by = { instanceId: deps.instanceId, deadAfterSeconds: staleSeconds }
   const taken = input.mayClaim ? await takeOverKey(deps.db, input, by) : null
   if (taken !== null) return { resourceId: taken, replay: null }
   throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises'
 import { sql, type Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
-import { isServerConnected } from '../db/live-instance.ts'
+import { isServerConnected, staleSeconds } from '../db/live-instance.ts'
 import { withLock } from '../db/lock.ts'
 import { findRow, insertIfNew, updateRows } from '../db/rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -26,9 +26,6 @@ import {
 } from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
 import { type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
-
-/** As long as other work waits for a server that may have crashed. */
-const deadAfterSeconds = 30
 
 type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
   config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
@@ -82,7 +79,7 @@ async function countServers(deps: RotateDeps): Promise<number> {
   const running = await deps.db
     .selectFrom('server_instances')
     .select('knows_root_key')
-    .where(isServerConnected(sql.ref('instance_id'), deadAfterSeconds))
+    .where(isServerConnected(sql.ref('instance_id'), staleSeconds))
     .execute()
   const old = running.filter(({ knows_root_key }) => !knows_root_key).length
   if (old > 0)

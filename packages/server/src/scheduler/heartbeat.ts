@@ -1,7 +1,5 @@
-import { lostSecondsMax } from '../db/live-instance.ts'
+import { lostSecondsMax, staleSeconds } from '../db/live-instance.ts'
 
-/** A server without a heartbeat for this long counts as dead. */
-export const staleSeconds = 20
 /** Two missed heartbeats: the database was unavailable, or this process was paused. */
 const lateMs = 10_000
 /** The time that servers have to take their locks again after the database was unavailable, and more. */
