@@ -177,7 +177,7 @@ test('a home that does not run is named, while lists and accounts answer, and it
   expect([unsigned.status, unsigned.headers.get('retry-after')]).toEqual([503, '2'])
   const remote = `${ada.url}/v1/projects/${project.project_id}/git`
   await expect(git(['ls-remote', remote], fleet.dir)).rejects.toThrow(
-    /remote: The server that keeps this project, bob, is not running\.[^]*503/,
+    /remote: The server that keeps this project, bob, is not running or does not answer\.[^]*503/,
   )
   expect((await at<Project[]>(ada, 'GET', '/v1/projects')).body).toHaveLength(4)
   expect((await at(ada, 'GET', '/v1/accounts/me')).status).toBe(200)

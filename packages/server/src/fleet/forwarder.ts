@@ -326,7 +326,11 @@ class Refusals {
 
   absent(request: IncomingMessage, { home, lastSeen }: Extract<Destination, { kind: 'absent' }>): Response {
     const since = lastSeen === null ? '' : ` It was last seen at ${lastSeen}.`
-    return this.#unavailable(request, `The server that keeps this project, ${home}, is not running.${since}`)
+    // A process that is paused, or a machine without its network, looks the same from here as one that has ended.
+    return this.#unavailable(
+      request,
+      `The server that keeps this project, ${home}, is not running or does not answer.${since}`,
+    )
   }
 
   silent(request: IncomingMessage, { peer, projectId }: PeerDestination): Response {
