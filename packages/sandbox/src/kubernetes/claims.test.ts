@@ -112,3 +112,17 @@ test('pools of an earlier server are removed when their work trees are stored el
   expect(await sweptWith('fast')).toEqual(['slow', 'memory'])
   expect(await sweptWith(null)).toEqual(['fast', 'slow'])
 })
+
+test('of the pools of earlier servers the newest stay, as many as one server keeps', async () => {
+  const template = (day: number, name = `of-day-${day}`) => {
+    const of = { ...limits, memoryBytesMax: limits.memoryBytesMax * day }
+    const spec = podSpec(of, { settings, serverKey: 'KEY', blankSeconds: 0 })
+    return { metadata: { name, creationTimestamp: `2026-11-0${day}T10:00:00Z` }, spec: { podTemplate: { spec } } }
+  }
+  const pools = poolsOf(client, 'default', 'svc-', {})
+  const own = await pools.ensure(podSpec(limits, { settings, serverKey: 'KEY', blankSeconds: 0 }), {})
+  templates = [template(3), template(1, own), template(5), template(2), template(4)]
+  removed.length = 0
+  await pools.sweep(settings)
+  expect(removed).toEqual(['of-day-2'])
+})

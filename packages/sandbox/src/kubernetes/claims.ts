@@ -126,15 +126,22 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
     },
     release: (name: string) => client.remove(`${at('sandboxclaims')}/${name}`),
     claims: async () => (await client.json<{ items: ApiObject[] }>('GET', `${at('sandboxclaims')}?${selector}`)).items,
-    /** Removes the pools of an earlier server with another image, placement or storage: no start claims their pods any more. */
+    /**
+     * Removes the pools of an earlier server with another image, placement or storage: no start claims their pods any
+     * more. Of the others, the newest stay: each change of limits leaves pools that nothing may claim again.
+     */
     async sweep(settings: PodSettings): Promise<void> {
+      const left: ApiObject['metadata'][] = []
       for (const { metadata, spec } of await templates()) {
         const { containers, initContainers = containers } = spec.podTemplate.spec
         const { imagePullSecrets, runtimeClassName, nodeSelector } = spec.podTemplate.spec
         const isPlaced = Bun.deepEquals({ imagePullSecrets, runtimeClassName, nodeSelector }, placement(settings))
         const isStored = isStoredAs(spec.podTemplate.spec, settings)
         if (initContainers[0]?.image !== settings.image || !isPlaced || !isStored) await remove(metadata.name)
+        else if (!pools.has(metadata.name)) left.push(metadata)
       }
+      const ages = left.toSorted((a, b) => (b.creationTimestamp ?? '').localeCompare(a.creationTimestamp ?? ''))
+      for (const { name } of ages.slice(poolsMax)) await remove(name)
     },
     async removeAll(): Promise<void> {
       for (const { metadata } of await templates()) await remove(metadata.name)
