@@ -141,7 +141,8 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
         else if (!pools.has(metadata.name)) left.push(metadata)
       }
       const ages = left.toSorted((a, b) => (b.creationTimestamp ?? '').localeCompare(a.creationTimestamp ?? ''))
-      for (const { name } of ages.slice(poolsMax)) await remove(name)
+      // A start may have taken one meanwhile.
+      for (const { name } of ages.slice(poolsMax)) if (!pools.has(name)) await remove(name)
     },
     async removeAll(): Promise<void> {
       for (const { metadata } of await templates()) await remove(metadata.name)
