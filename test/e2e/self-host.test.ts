@@ -288,7 +288,7 @@ test('the doctor says without a server what sessions would get and what is missi
   const unreachable = { ...env, SVC_SANDBOX_DRIVER: 'local', DATABASE_URL: 'postgresql://svc@127.0.0.1:9/svc' }
   const halfIll = await run([program, 'self-host', 'doctor'], { env: unreachable, cwd: home })
   expect(halfIll.code).toBe(1)
-  expect(halfIll.stdout).toContain('✗ database: could not be examined')
+  expect(halfIll.stdout).toContain('✗ database: cannot be used: ')
   expect(halfIll.stderr).toContain('Sandboxes can start on this machine, but')
   expect(halfIll.stderr).not.toContain('Sessions can start here.')
 

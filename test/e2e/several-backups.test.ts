@@ -121,7 +121,7 @@ test('the backup of one of two servers has its own repositories, names those of 
 test('a server does not back up into the place of another one of its installation', async () => {
   const { code, stderr } = await bob.selfHost(['backup', placeOf(ada), '--encrypt', keyOf(ada)])
   expect([code, stderr]).toEqual([1, expect.stringContaining(`${placeOf(ada)} has the backups of the server ada, `)])
-  expect(stderr).toContain('Choose another place.')
+  expect(stderr).toContain(`svc self-host backup ${placeOf(ada)} --encrypt ${keyOf(ada)} --claim`)
 })
 
 interface Doctor {

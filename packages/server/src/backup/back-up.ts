@@ -114,7 +114,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
     // A new file has no past, and its copies may go anywhere.
     writer: place.isOneFile ? null : writerOf(source.config),
     known: await knownBackup(source.config, place.address),
-    isClaimed: input.claim === true,
+    ...{ keyFile: input.keyFile, isClaimed: input.claim === true },
   }
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
   const saveKey = async () => key?.save?.()

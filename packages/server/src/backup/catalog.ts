@@ -51,6 +51,7 @@ export interface WritablePlace {
 interface Wanted extends Omit<Header, 'format'> {
   /** The newest backup that this data folder knows there. Null: none. */
   known: string | null
+  keyFile: string | null
   /** Goes on also where the earlier backups are gone, or are of another data folder of this installation. */
   isClaimed: boolean
 }
@@ -112,9 +113,13 @@ async function requireOurs(place: Place, wanted: Wanted): Promise<Header | null>
 }
 
 /** A first backup goes to a place without a past, and a later one follows those of this data folder. */
-async function requireContinued(place: Place, found: Header | null, { known, writer: ours }: Wanted): Promise<void> {
+async function requireContinued(
+  place: Place,
+  found: Header | null,
+  { known, keyFile, writer: ours }: Wanted,
+): Promise<void> {
   const { address } = place
-  const claim = `svc self-host backup ${address} --claim`
+  const claim = `svc self-host backup ${address}${keyFile === null ? '' : ` --encrypt ${keyFile}`} --claim`
   if (found === null && known !== null && (await place.isEmpty()))
     throw new StartupError(
       `${address} has no backups any more; the last one that this server knows there is ${known}. Its disk may not be mounted, or someone removed them. Bring them back, and the next backup goes on. If they are lost, begin anew there with a full backup: ${claim}. Nothing was changed.`,

@@ -67,8 +67,9 @@ describe('reading an open change request', () => {
     const opened = await at.open('work', { 'a.txt': 'a\n' })
     await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
     await commit(at.repo, 'main', { 'b.txt': 'b\n' })
-    expect(await at.get(opened.cr_id)).toEqual(opened)
-    expect((await list(at)).body.change_requests).toEqual([opened])
+    const now = { ...opened, missing_ref: 'work', updated_at: expect.any(String) as string }
+    expect(await at.get(opened.cr_id)).toEqual(now)
+    expect((await list(at)).body.change_requests).toEqual([now])
   })
 
   test('refreshes reopened change requests, but not closed ones', async () => {

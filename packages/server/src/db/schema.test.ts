@@ -82,10 +82,10 @@ describe('the schema in spec.md', () => {
   test('has the columns of a change request and whether they can be null', async () => {
     const found = (await columns()).filter(({ table }) => table === 'change_requests')
     const nullable = found.filter((each) => each.nullable).map(({ column }) => column)
-    expect(found).toHaveLength(21)
+    expect(found).toHaveLength(22)
     expect(nullable.toSorted()).toEqual(
       [
-        'head_commit_sha base_commit_sha origin_session_id merged_at merged_by merge_commit_sha',
+        'head_commit_sha base_commit_sha missing_ref origin_session_id merged_at merged_by merge_commit_sha',
         'closed_at closed_by created_by',
       ]
         .join(' ')

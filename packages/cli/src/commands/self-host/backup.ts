@@ -328,10 +328,10 @@ export const resume = command({
     if (out.json) return out.document(done)
     if (!done.resumed) return out.note('Nothing is held here.')
     out.line(green('✓ '), 'Resumed: everything acts again')
-    const { SVC_BACKUP_DIR: place } = await serverEnvironment(ctx)
+    const { SVC_BACKUP_DIR: place, SVC_BACKUP_KEY_FILE: key } = await serverEnvironment(ctx)
     if (place)
       out.note(
-        `If ${place} has the backups of its original, go on there: svc self-host backup ${placeOf(place)} --claim`,
+        `If ${place} has the backups of its original, go on there: svc self-host backup ${placeOf(place)}${key ? ` --encrypt ${key}` : ''} --claim`,
       )
     out.note(`To make it the host selfhost of this client: ${ctx.next('svc self-host start')}`)
   },
