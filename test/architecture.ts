@@ -58,7 +58,7 @@ const resourceOrder = [
   ['sandboxes'],
   ['sessions'],
   ['change-requests'],
-  ['triggers', 'apps', 'channels', 'checks', 'connectors', 'models', 'webhooks', 'inbox'],
+  ['triggers', 'apps', 'channels', 'checks', 'connectors', 'models', 'webhooks', 'inbox', 'search'],
 ]
 
 export const resourceImports: Rule = (files) =>

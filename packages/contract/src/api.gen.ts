@@ -2332,10 +2332,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find change requests and sessions in all projects of the caller
-         * @description Every word of the text has to be in the title or the head branch of a change request, or in the name of a session; `#12` and `12` also find a change request by its number. At most 8 of each: those of `project_id` first, then what is open or live, then the newest. A viewer finds sessions only.
+         * Find change requests and sessions by name
+         * @description Searches the projects of the accounts of the caller, for a list that opens while they type: at most 8 results of each kind. A change request has every word of the text in its title or its head branch, or the text is its number (`12` or `#12`); that one comes first. A session has every word in its name. Then come those of `project_id`, then what is open or live, then the newest. By words, the search examines the newest 20,000 of each kind, those of `project_id` first. A viewer finds sessions only.
          */
-        get: operations["findWork"];
+        get: operations["searchEverything"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4587,6 +4587,7 @@ export interface components {
             cr_id: string;
             number: number;
             title: string;
+            head_ref: string;
             /** @enum {string} */
             status: "open" | "merged" | "closed";
             project: {
@@ -4600,6 +4601,7 @@ export interface components {
             /** Format: uuid */
             session_id: string;
             name: string;
+            agent_name: string;
             /** @enum {string} */
             status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
             project: {
@@ -9982,9 +9984,10 @@ export interface operations {
             default: components["responses"]["Internal"];
         };
     };
-    findWork: {
+    searchEverything: {
         parameters: {
             query: {
+                /** @example retry webhooks */
                 text: string;
                 /** @description The project whose results come first. */
                 project_id?: string;

@@ -34,17 +34,8 @@ describe('the routes', () => {
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     'getSessionChanges',
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
-    ...['getReviewState', 'getReadingGuide', 'getChangeRequestOrigins', 'blameFile', 'searchFiles'],
-    ...[
-      'getApp',
-      'readAppLogs',
-      'getConnector',
-      'getModelUpstream',
-      'examineServer',
-      'getStorage',
-      'countOpenWork',
-      'findWork',
-    ],
+    ...['getReviewState', 'getReadingGuide', 'getChangeRequestOrigins', 'blameFile', 'searchFiles', 'searchEverything'],
+    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream', 'examineServer', 'getStorage', 'countOpenWork'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
     method === 'GET' &&

@@ -9,7 +9,6 @@ import * as browse from './routes/browse.ts'
 import * as changeRequests from './routes/change-requests.ts'
 import * as checks from './routes/checks.ts'
 import * as events from './routes/events.ts'
-import * as find from './routes/find.ts'
 import * as hostWebhooks from './routes/host-webhooks.ts'
 import * as channels from './routes/channels.ts'
 import * as connectors from './routes/connectors.ts'
@@ -23,6 +22,7 @@ import * as inbox from './routes/inbox.ts'
 import * as reviewState from './routes/review-state.ts'
 import * as invitations from './routes/invitations.ts'
 import * as notices from './routes/notices.ts'
+import * as search from './routes/search.ts'
 import * as secrets from './routes/secrets.ts'
 import * as servers from './routes/servers.ts'
 import * as sessionFiles from './routes/session-files.ts'
@@ -63,7 +63,7 @@ const groups: { tag: string; about: string; module: Record<string, unknown> }[] 
   { tag: 'Checks', about: 'Commands that run on the merge of a change request.', module: checks },
   { tag: 'Reviews', about: 'Comments on the lines of a change request.', module: reviews },
   { tag: 'Inbox', about: 'What needs a person, across their projects.', module: inbox },
-  { tag: 'Search', about: 'Finds change requests and sessions across projects.', module: find },
+  { tag: 'Search', about: 'Change requests and sessions by name, across projects.', module: search },
   {
     tag: 'Review state',
     about: 'What one person has viewed and drafted, and the versions of a change request.',

@@ -47,8 +47,8 @@ import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { replicaIngress } from './projects/replicas/ingress.ts'
 import { questionRoutes } from './questions/routes.ts'
+import { searchRoutes } from './search/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
-import { findRoutes } from './find/routes.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { sandboxEdgeRoutes } from './sessions/edge/sandbox-url.ts'
 import { unfinishedBytesOf } from './sessions/unfinished-work/snapshot-store.ts'
@@ -100,7 +100,7 @@ export function buildApp(deps: Deps): App {
     ...connectorRoutes(deps),
     ...questionRoutes(deps),
     ...inboxRoutes(deps),
-    ...findRoutes(deps),
+    ...searchRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, {
     inspect: (...of) => inspectPushes(deps, ...of),

@@ -54,7 +54,7 @@ export function SearchItem(of: { value: unknown; onClick: () => void; children: 
   return (
     <Autocomplete.Item
       {...of}
-      className="flex min-h-8 cursor-pointer items-center gap-3 rounded-md px-3 text-base outline-none data-highlighted:bg-selected"
+      className="flex min-h-8 cursor-pointer items-center gap-3 rounded-md px-3 text-base outline-none data-highlighted:bg-accent-soft"
     />
   )
 }

@@ -185,6 +185,7 @@ const routes: Record<string, [answer: number, reach: Reach]> = {
   listConnectorApprovals: [200, 'across'],
   decideConnectorApproval: [400, 'people'],
   getInbox: [200, 'people'],
+  searchEverything: [400, 'people'],
   countOpenWork: [200, 'people'],
   streamInbox: [200, 'people'],
   putAwayInboxItem: [400, 'people'],

@@ -274,7 +274,7 @@ const oddQueries: [string, string][] = [
 /** Without it these would refuse every query for the missing parameter. */
 const needed: Record<string, string> = {
   ...{ getFile: '&path=README.md', blameFile: '&path=README.md', getChangeRequestOrigins: '&path=README.md' },
-  ...{ searchFiles: '&text=a', findWork: '&text=a', compareRefs: '&head=work' },
+  ...{ searchFiles: '&text=a', searchEverything: '&text=a', compareRefs: '&head=work' },
 }
 
 /** This session's upstream has no work to return. */

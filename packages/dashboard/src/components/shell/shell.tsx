@@ -16,7 +16,7 @@ import { TourNotice } from './tour-notice.tsx'
 import { usePalette } from './use-palette.ts'
 
 const Drawer = lazy(() => import('./drawer.tsx'), 'default')
-const Palette = lazy(() => import('./palette.tsx'), 'default')
+const Palette = lazy(() => import('./palette/palette.tsx'), 'default')
 
 /** Project pages set their own titles. */
 const titles: Readonly<Record<string, string>> = {

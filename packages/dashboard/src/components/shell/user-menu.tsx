@@ -2,7 +2,6 @@ import { Menu } from '@base-ui/react/menu'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
 import { chooseAccount } from '../../browser/account-choice.ts'
 import { applyDensity, density, type Density } from '../../browser/density.ts'
 import { applyTheme, theme, type Theme } from '../../browser/theme.ts'
@@ -11,6 +10,7 @@ import { paths } from '../../paths.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { MenuChoice, MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { accountPages, ofOwners } from './rooms.ts'
+import { signOut } from './sign-out.ts'
 
 const themes = [
   ['system', 'System theme'],
@@ -36,12 +36,6 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
     chooseAccount(accountId)
     await navigate({ to: paths.projects })
     await queries.invalidateQueries()
-  }
-  const signOut = async () => {
-    await reply(api.POST('/v1/sign-out'))
-    // What was typed here is not for the next user of this tab.
-    sessionStorage.clear()
-    location.assign(paths.signIn)
   }
   return (
     <Menu.Root>

@@ -14,6 +14,7 @@ import {
   searchOptions,
   SearchRoot,
 } from '../../ui/search-dialog.tsx'
+import { findPaths } from './find-paths.ts'
 import { paths } from './queries.ts'
 
 const shownMax = 50
@@ -29,7 +30,7 @@ export default function FindFile({ at, onClose }: { at: string; onClose: () => v
   const { data, error } = useQuery(paths(project_id, at))
   const [text, setText] = useState('')
   const targets: Target[] = [
-    ...findPaths(data?.files ?? [], text).map((value) => ({ kind: 'file' as const, value })),
+    ...findPaths(data?.files ?? [], text, shownMax).map((value) => ({ kind: 'file' as const, value })),
     ...(text.trim() === '' ? [] : [{ kind: 'text' as const, value: text }]),
   ]
   const open = ({ kind, value }: Target) => {
@@ -69,18 +70,4 @@ export default function FindFile({ at, onClose }: { at: string; onClose: () => v
       </SearchRoot>
     </SearchDialog>
   )
-}
-
-/** The paths that contain every word, those with it in the file's name first. */
-function findPaths(files: { path: string }[], text: string): string[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const [inName, elsewhere]: [string[], string[]] = [[], []]
-  for (const { path } of files) {
-    const lower = path.toLowerCase()
-    if (!words.every((word) => lower.includes(word))) continue
-    const name = lower.slice(lower.lastIndexOf('/') + 1)
-    ;(words.every((word) => name.includes(word)) ? inName : elsewhere).push(path)
-    if (inName.length === shownMax) break
-  }
-  return [...inName, ...elsewhere].slice(0, shownMax)
 }
