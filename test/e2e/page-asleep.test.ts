@@ -89,7 +89,7 @@ test.skipIf(!browserPath)(
     await server.boot()
     await until('the session to be adopted', () => server.output.includes('goes on with the sandbox'))
     const asked = server.svc([
-      ...['sessions', 'chat', sessionId, '--prompt', script('sleep 2; echo survived')],
+      ...['sessions', 'chat', sessionId, '--prompt', script('sleep 15; echo survived')],
       ...['--project', project.project_id],
     ])
     await until('the prompt', async () => {

@@ -71,7 +71,7 @@ test('sessions and their successors continue over a change of the master key', a
   await copyFile(keyFile(), newer)
   await copyFile(before, keyFile())
   await expect(server.boot()).rejects.toThrow(
-    /is an earlier one \([0-9a-f]{16}\): svc self-host rotate-key replaced it at .* Copy key [0-9a-f]{16} here/,
+    /is an earlier one \([0-9a-f]{16}\): svc self-host rotate-key replaced it at .* It needs key [0-9a-f]{16}\. Restore the right key/,
   )
   await copyFile(newer, keyFile())
   await server.boot()
