@@ -124,8 +124,8 @@ test('a running turn is watched in a pipe and joined in a terminal, while a shel
     return /30 100/.test(await screen.waitFor(/^\d+ \d+$/m))
   })
   // Ctrl-C belongs to what runs there.
-  screen.type('sleep 600\r')
-  await screen.waitFor('sleep 600')
+  screen.type("sh -c 'echo asleep; exec sleep 600'\r")
+  await screen.waitFor(/^asleep$/m)
   screen.type('\x03')
   screen.type('touch /tmp/go; exit 7\r')
   await screen.waitFor(/^mine>$/m)
@@ -167,8 +167,9 @@ test('three clients that prompt one session at once each print the answer to the
 })
 
 test('a client whose prompt another person cancels while it waits says so and ends', async () => {
+  const watching = started('sessions', 'watch', 'Helper', '--json')
   const busy = started('sessions', 'chat', 'Helper', '--prompt', script('Hold.', 'sleep 600'))
-  await atWork()
+  await watching.says(/"role":"user"[^\n]*Hold\./)
   const waiting = started('sessions', 'chat', 'Helper', '--prompt', script('Never mind.', 'echo never'))
   const queued = await until('the prompt to wait', async () => {
     const found = JSON.parse((await svc('sessions', 'queue', 'Helper', '--json')).stdout) as {

@@ -99,7 +99,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByText('Nearly.').waitFor()
     await page.getByText(/New commits since this review: 1 commit\./).waitFor({ timeout: slow })
-    await page.getByText('Sweet ones now.').waitFor({ timeout: slow })
+    await page.getByText('Sweet ones now.', { exact: true }).waitFor({ timeout: slow })
     await page.getByText('Answered', { exact: true }).waitFor()
     await page.screenshot({ path: join(pictures, 'review-answered-1280.png') })
     await page.getByRole('link', { name: 'See changes' }).click()

@@ -40,7 +40,9 @@ async function processesIn(dir: string): Promise<{ pid: number; argv: string }[]
   const found: { pid: number; argv: string }[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-    if (cwd === dir) found.push({ pid: Number(pid), argv: await readFile(`/proc/${pid}/cmdline`, 'utf8') })
+    // A process may end between the two reads.
+    const argv = cwd === dir ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : ''
+    if (argv) found.push({ pid: Number(pid), argv })
   }
   return found
 }
