@@ -5680,8 +5680,10 @@ export interface operations {
                             replica: string | null;
                             /** @description Acknowledged changes that the copy lacks. Null: there is no current copy. */
                             behind: number | null;
-                            /** @description The project is new, or has moved within the last 30 minutes, and its home and another server run: the home makes its copy at this moment. */
+                            /** @description The project is new, or has moved within the last 30 minutes, and its home and another server run and no attempt has failed: the home makes its copy at this moment. */
                             being_made: boolean;
+                            /** @description Why its home failed to make or update the copy the last time. */
+                            error: string | null;
                         }[];
                     };
                 };

@@ -196,8 +196,9 @@ export const listUncopiedRoute = route.get('user', '/v1/copies', {
         being_made: z
           .boolean()
           .describe(
-            'The project is new, or has moved within the last 30 minutes, and its home and another server run: the home makes its copy at this moment.',
+            'The project is new, or has moved within the last 30 minutes, and its home and another server run and no attempt has failed: the home makes its copy at this moment.',
           ),
+        error: z.string().nullable().describe('Why its home failed to make or update the copy the last time.'),
       }),
     ),
   }),

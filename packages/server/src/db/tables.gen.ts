@@ -366,6 +366,11 @@ export interface Schema {
     failures: Generated<number>
     secrets_revision: number
   }
+  copy_failures: {
+    project_id: string
+    epoch: number
+    error: string
+  }
   dashboard_sessions: {
     sha256: Buffer
     user_id: string

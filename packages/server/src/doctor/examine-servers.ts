@@ -18,7 +18,9 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   if (projects.length === 0) return good('copies', 'every project has a current copy on another server')
   if (count === 0)
     return good('copies', 'every project has a current copy on another server, or gets its first one at this moment')
-  const listed = listOf(lacking.map(({ slug, home }) => `${slug} (at ${home})`))
+  const listed = listOf(
+    lacking.map(({ slug, home, error }) => `${slug} (at ${home}${error === null ? '' : `: ${error}`})`),
+  )
   return weak(
     'copies',
     `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,

@@ -112,7 +112,7 @@ export class FleetProject {
 }
 
 /** The server with the fewest projects gets a new one, so the others fill up first. */
-async function makeAt(fleet: Fleet, home: FleetServer, of: object = {}): Promise<string> {
+export async function makeAt(fleet: Fleet, home: FleetServer, of: object = {}): Promise<string> {
   for (let tries = 0; tries < 20; tries++) {
     const made = await fleet.request(home, 'POST', '/v1/projects', { body: { name: 'copied', ...of } })
     const body = (await made.json()) as { project_id: string }

@@ -116,6 +116,8 @@ export const copies = command({
         { title: 'HOME', of: ({ home }) => home ?? '' },
         { title: 'COPY', of: copyText },
       ])
+      for (const { slug, error } of found.projects)
+        if (error) out.line(yellow('! '), bold(slug), `: the last attempt to copy it failed: ${error}`)
     }
     const lacking = found.projects.filter((each) => !isBeingMade(each)).length
     if (lacking === 0) return

@@ -53,21 +53,29 @@ test('self-host take-over asks first on a terminal, and needs --yes without one'
 })
 
 test('self-host copies shows what lacks a copy, and exits with 1', async () => {
-  const of = { project_id: ids.project, home: 'server-1', being_made: false }
+  const of = { project_id: ids.project, home: 'server-1', being_made: false, error: null as string | null }
   const projects = [
     { ...of, slug: 'none', replica: null, behind: null },
     { ...of, slug: 'old', replica: 'server-2', behind: null },
-    { ...of, slug: 'late', replica: 'server-2', behind: 3 },
+    { ...of, slug: 'late', replica: 'server-2', behind: 3, error: 'server-2 answered: full' },
   ]
   await using service = startService({ listUncopiedProjects: () => ({ mode: 'sync' as const, count: 3, projects }) })
   const { code, stdout, stderr } = await svc(['self-host', 'copies'], { service })
   expect(code).toBe(1)
   expect(stdout).toMatch(/none\s+server-1\s+none\n.*old\s+server-1\s+server-2, of an earlier home\n.*3 changes behind/)
+  expect(stdout).toEndWith('! late: the last attempt to copy it failed: server-2 answered: full\n')
   expect(stderr).toContain('3 projects without a current copy')
 })
 
 test('self-host copies shows copies that are being made, which is no error', async () => {
-  const moved = { project_id: ids.project, slug: 'moved', home: 'server-1', replica: 'server-2', behind: null }
+  const moved = {
+    project_id: ids.project,
+    slug: 'moved',
+    home: 'server-1',
+    replica: 'server-2',
+    behind: null,
+    error: null,
+  }
   await using service = startService({
     listUncopiedProjects: () => ({ mode: 'sync' as const, count: 1, projects: [{ ...moved, being_made: true }] }),
   })

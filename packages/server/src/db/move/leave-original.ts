@@ -4,6 +4,7 @@ import type pg from 'pg'
 const statements = [
   'delete from server_instances',
   'delete from project_replicas',
+  'delete from copy_failures',
   `update project_moves set phase = 'failed', error = 'The data were restored from a backup.', ended_at = now(), phase_at = now()
     where phase not in ('done', 'failed')`,
   // The server that starts on the data becomes the home of every project.

@@ -1,5 +1,6 @@
 /** What the homes of projects send to the server that keeps their copies. Only servers of this database may. */
 import { ServiceError } from '@svc/contract'
+import { GitError } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
@@ -65,7 +66,7 @@ export function replicaIngress(app: App, deps: Deps): void {
   const path = `${replicaPath}/:id`
   app.get(
     path,
-    answerServer(deps, ({ projectId }) => heldReplica(deps, projectId)),
+    answerServer(deps, ({ c, projectId }) => orUnusable(deps, c, heldReplica(deps, projectId))),
   )
   for (const [name, kind] of [
     ['objects', 'pack'],
@@ -73,15 +74,30 @@ export function replicaIngress(app: App, deps: Deps): void {
   ] as const)
     app.post(
       `${path}/${name}`,
-      answerServer(deps, ({ c, from, projectId }) => keepObjects(deps, { projectId, from, ...bodyOf(c) }, kind)),
+      answerServer(deps, ({ c, from, projectId }) =>
+        orUnusable(deps, c, keepObjects(deps, { projectId, from, ...bodyOf(c) }, kind)),
+      ),
     )
   app.post(
     `${path}/fill`,
     answerServer(deps, ({ c, from, projectId }) => {
       const format = c.req.query('format') === 'sha256' ? 'sha256' : 'sha1'
-      return fillFromHome(deps, { projectId, from, format, seq: numberOf(c, 'seq'), ...bodyOf(c) })
+      const seq = numberOf(c, 'seq')
+      return orUnusable(deps, c, fillFromHome(deps, { projectId, from, format, seq, ...bodyOf(c) }))
     }),
   )
+}
+
+/** The reason is for the operators of the home alone: it can name paths. */
+async function orUnusable<T>(deps: Deps, c: AppContext, kept: Promise<T>): Promise<T> {
+  try {
+    return await kept
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof ServiceError || c.req.raw.signal.aborted) throw error
+    const reason = error instanceof GitError && error.stderr !== '' ? error.stderr.trim() : error.message
+    deps.log.error({ err: error, project_id: c.req.param('id') }, 'failed to read or write a copy')
+    throw new ServiceError('unavailable', 'It could not read or write the copy.', { detail: { reason }, cause: error })
+  }
 }
 
 function bodyOf(c: AppContext) {

@@ -23,10 +23,13 @@ type Failure = 'silent' | 'refused' | 'moved' | 'clock'
 /** Why an attempt failed. */
 export class PeerFailure extends Error {
   readonly kind: Failure
+  /** For operators. Empty: the message says everything. */
+  readonly reason: string
 
-  constructor(kind: Failure, message: string, cause?: unknown) {
+  constructor(kind: Failure, message: string, { cause, reason = '' }: { cause?: unknown; reason?: string } = {}) {
     super(message, { cause })
     this.kind = kind
+    this.reason = reason
   }
 }
 
@@ -63,18 +66,18 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
     ...fetchTrust(deps.peerTls, peer),
   }
   const answer = await fetch(`${peer.peer_url}${path}`, options as RequestInit).catch((error: unknown) => {
-    throw new PeerFailure('silent', `${peer.server_name} does not answer.`, error)
+    throw new PeerFailure('silent', `${peer.server_name} does not answer.`, { cause: error })
   })
   const text = await answer.text().catch((error: unknown) => {
-    throw new PeerFailure('silent', `${peer.server_name} did not answer completely.`, error)
+    throw new PeerFailure('silent', `${peer.server_name} did not answer completely.`, { cause: error })
   })
   if (answer.ok) return (text === '' ? null : JSON.parse(text)) as T
   const refusal = refusalOf(text)
   const why = refusal?.error ?? `status ${answer.status}`
-  throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`)
+  throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`, { reason: refusal?.reason })
 }
 
-type Refusal = Partial<ErrorBody> & { clock_seconds?: number }
+type Refusal = Partial<ErrorBody> & { clock_seconds?: number; reason?: string }
 
 function failureOf(refusal: Refusal | null): Failure {
   if (refusal?.clock_seconds !== undefined) return 'clock'

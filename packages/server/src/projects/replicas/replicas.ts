@@ -25,6 +25,7 @@ import { packBody, packOf, packWithRoots } from './pack-body.ts'
 import { askPeer, type HeldReplica, PeerFailure, replicaPath } from './peer.ts'
 import {
   changesAfter,
+  clearCopyFailure,
   findReplica,
   hasKeepers,
   isDraining,
@@ -33,6 +34,7 @@ import {
   lastSeq,
   liveKeepers,
   projectsToCopy,
+  recordCopyFailure,
   type ReplicaRow,
   setAcknowledged,
   setReplica,
@@ -170,15 +172,16 @@ export class Replicas implements RepositoryReplicas {
     let done = 0
     await pLimit(tendedAtOnce).map(pending, async (projectId) => {
       if (signal.aborted) return
+      const project = await getProjectOrDeleted(db, projectId)
+      if (project === null || project.home !== serverName) return
       try {
-        const project = await getProjectOrDeleted(db, projectId)
-        if (project === null || project.home !== serverName) return
         this.forget(projectId)
         const copy = await this.#copyOf(project)
         if (copy === null) return
         await this.#catchUp(project, storeOf(this.#deps, project))
         if (copy.keeper.is_draining)
           await this.#deps.localLocks.run(`replica ${projectId}`, () => this.#leaveDraining(project))
+        await clearCopyFailure(db, projectId)
         done++
       } catch (error) {
         this.#failed(projectId, error)
@@ -186,6 +189,7 @@ export class Replicas implements RepositoryReplicas {
           { err: error, project_id: projectId },
           'failed to copy a project to another server; retrying',
         )
+        await recordCopyFailure(db, project, reasonOf(error))
       }
     })
     return done === tendedMax ? 'again' : null
@@ -434,6 +438,11 @@ function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null 
   for (const { ref, new_sha } of changes)
     if (new_sha === null) tips.delete(ref)
     else tips.set(ref, new_sha)
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error instanceof PeerFailure && error.reason !== '' ? `${error.message} ${error.reason}` : error.message
 }
 
 /** The server has no such copy, or one of another home. */

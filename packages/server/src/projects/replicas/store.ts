@@ -116,8 +116,24 @@ export async function setReplica(
       on conflict (project_id) do update set server = excluded.server, epoch = excluded.epoch, filled_at = now(),
         acknowledged_seq = excluded.acknowledged_seq, applied_seq = excluded.applied_seq
       returning 1`.execute(trx)
+    if (rows.length > 0) await clearCopyFailure(trx, project_id)
     return rows.length > 0
   })
+}
+
+/** Kept for as long as this home stays the home, until the copy is there. */
+export async function recordCopyFailure(
+  db: DbOrTransaction,
+  { project_id, home_epoch }: Pick<Row<'projects'>, 'project_id' | 'home_epoch'>,
+  error: string,
+): Promise<void> {
+  await sql`insert into copy_failures (project_id, epoch, error)
+    select project_id, home_epoch, ${error} from projects where project_id = ${project_id} and home_epoch = ${home_epoch}
+    on conflict (project_id) do update set epoch = excluded.epoch, error = excluded.error`.execute(db)
+}
+
+export async function clearCopyFailure(db: DbOrTransaction, projectId: string): Promise<void> {
+  await sql`delete from copy_failures where project_id = ${projectId}`.execute(db)
 }
 
 /** The copy has the objects of all changes up to `seq`. */
@@ -213,15 +229,17 @@ export interface Uncopied {
   replica: string | null
   behind: number | null
   being_made: boolean
+  /** Why its home failed to make it the last time. */
+  error: string | null
 }
 
 /**
- * The first copy at the home that a project has got lately, which its home can make, since another server runs. One that
- * takes longer than a transfer may is no copy that is being made any more.
+ * The first copy at the home that a project has got lately, which its home can make, since another server runs and no
+ * attempt has failed. One that takes longer than a transfer may is no copy that is being made any more.
  */
 const isBeingMade = (deadAfterSeconds: number) => sql`(
   p.home in (select server_name from server_instances where ${isRecent(deadAfterSeconds)})
-  and exists (select from (${keepers(deadAfterSeconds)}) k where k.server_name <> p.home)
+  and exists (select from (${keepers(deadAfterSeconds)}) k where k.server_name <> p.home) and f.error is null
   and greatest(p.created_at, (select max(ended_at) from project_moves m
     where m.project_id = p.project_id and m.to_server = p.home and m.phase = 'done')) > now() - interval '30 minutes')`
 
@@ -231,18 +249,19 @@ export async function uncopiedProjects(
   { deadAfterSeconds }: { deadAfterSeconds: number },
 ): Promise<{ count: number; projects: Uncopied[] }> {
   const { rows } = await sql<Uncopied & { total: number }>`
-    select p.project_id, p.slug, p.home, r.server as replica, count(*) over ()::integer as total,
+    select p.project_id, p.slug, p.home, r.server as replica, f.error, count(*) over ()::integer as total,
       ${isBeingMade(deadAfterSeconds)} and r.epoch is distinct from p.home_epoch as being_made,
       case when r.epoch = p.home_epoch then coalesce(c.seq, 0) - r.acknowledged_seq end as behind
     from projects p left join project_replicas r using (project_id) left join ref_counters c using (project_id)
+      left join copy_failures f on f.project_id = p.project_id and f.epoch = p.home_epoch
     where p.deleted_at is null and p.home is not null and (r.project_id is null or r.epoch <> p.home_epoch
       or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
       or r.acknowledged_seq < coalesce(c.seq, 0))
     order by p.home, p.slug`.execute(db)
   return {
     count: rows[0]?.total ?? 0,
-    projects: rows.map(({ project_id, slug, home, replica, behind, being_made }) => ({
-      ...{ project_id, slug, home, replica, being_made },
+    projects: rows.map(({ project_id, slug, home, replica, behind, being_made, error }) => ({
+      ...{ project_id, slug, home, replica, being_made, error },
       behind: behind === null ? null : Number(behind),
     })),
   }
