@@ -374,16 +374,18 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     if (pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return null
     mkdirSync(join(runRoot, sandboxId), { recursive: true, mode: 0o700 })
     const link = await (await parts()).links.to(pod, new AbortController().signal)
-    await link.serve({
-      socketPath: socketIn(runRoot, sandboxId),
-      relaySocket: given[annotations.relay] ?? null,
-      egressSocket: given[annotations.egress] ?? null,
-    })
-    const status = await link.status().catch(isGone)
-    if (status?.isBooted === false) {
-      await link.close()
-      return null
+    let isBooted = false
+    try {
+      await link.serve({
+        socketPath: socketIn(runRoot, sandboxId),
+        relaySocket: given[annotations.relay] ?? null,
+        egressSocket: given[annotations.egress] ?? null,
+      })
+      isBooted = (await link.status().catch(isGone))?.isBooted !== false
+    } finally {
+      if (!isBooted) await link.close()
     }
+    if (!isBooted) return null
     return {
       sandboxId,
       limits: JSON.parse(limits) as SandboxLimits,
