@@ -43,7 +43,10 @@ beforeAll(async () => {
     socket.once('data', (chunk: Buffer) => {
       heard.push(chunk.toString('latin1'))
       if (chunk.toString('latin1').startsWith('GET')) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello')
-      else socket.pipe(socket)
+      else if (chunk.toString('latin1').startsWith('PUT')) {
+        socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.')
+        socket.once('data', () => socket.end('1 201 Created\r\ncontent-length: 0\r\n\r\n'))
+      } else socket.pipe(socket)
     })
   })
   await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve))
@@ -129,6 +132,27 @@ describe('allowed hosts', () => {
     expect(await say(path, asked)).toEndWith('hello')
     expect(heard.at(-1)).toBe(
       `GET /a?b=c HTTP/1.1\r\nHost: open.canary.test:${port}\r\nAccept: */*\r\nConnection: close\r\n\r\n`,
+    )
+  })
+
+  test('says that a connection is for one request, also when the host does not', async () => {
+    const { path } = await way([`*.canary.test:${port}`])
+    const at = `http://open.canary.test:${port}/a HTTP/1.1\r\n`
+    expect(await say(path, `GET ${at}\r\n`)).toBe(
+      'HTTP/1.1 200 OK\r\nConnection: close\r\ncontent-length: 5\r\n\r\nhello',
+    )
+    const socket = await new Promise<Socket>((resolve) => {
+      const made: Socket = connect(path, () => resolve(made))
+    })
+    let answer = ''
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString()
+      if (answer.endsWith('100 Continue\r\n\r\n')) socket.write('x')
+    })
+    socket.write(`PUT ${at}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n`)
+    await new Promise((resolve) => socket.on('close', resolve))
+    expect(answer).toBe(
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nConnection: close\r\ncontent-length: 0\r\n\r\n',
     )
   })
 })

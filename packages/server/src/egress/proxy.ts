@@ -1,6 +1,7 @@
 /** The egress of a sandbox: a small HTTP proxy on a unix socket that only this sandbox can reach. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { allowsEgress, type EgressRule } from '@svc/contract'
+import { announceClose } from './announce-close.ts'
 import { dial, type DialPolicy } from './dial.ts'
 import { headBytesMax, parseProxyRequest, type ProxyRequest } from './request-head.ts'
 
@@ -164,7 +165,8 @@ export class EgressProxy {
     if (rest.length > 0) upstream.write(rest)
     count(rest)
     client.pipe(upstream)
-    upstream.pipe(client)
+    if (request.kind === 'tunnel') upstream.pipe(client)
+    else upstream.pipe(announceClose()).pipe(client)
     client.resume()
   }
 }
