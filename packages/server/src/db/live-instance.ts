@@ -36,5 +36,10 @@ export const hasFreeLock = sql<boolean>`case when lock_taken_at > pg_postmaster_
  */
 export function isServerConnected(instanceId: Expression<string>, deadAfterSeconds: number): RawBuilder<boolean> {
   return sql<boolean>`exists (select 1 from server_instances where instance_id = ${instanceId}
-    and ${isRecent(deadAfterSeconds)} and not ${hasFreeLock})`
+    and ${isConnected(deadAfterSeconds)})`
+}
+
+/** The same for a row of `server_instances` itself. */
+export function isConnected(deadAfterSeconds: number): RawBuilder<boolean> {
+  return sql<boolean>`${isRecent(deadAfterSeconds)} and not ${hasFreeLock}`
 }

@@ -53,7 +53,7 @@ export async function examineKey(config: Config, db: DbOrTransaction | null): Pr
     )
   if (accepted.length > 1)
     return weak(name, 'a change of the master key is not finished', 'Run svc self-host rotate-key again.')
-  const opens = accepted.length === 0 ? 'was not compared with the database, which does not run' : 'opens this database'
+  const opens = accepted.length === 0 ? 'was not compared with the database' : 'opens this database'
   return good(name, `${file} (${id}) ${opens}`)
 }
 

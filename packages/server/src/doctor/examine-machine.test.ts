@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import { keepServerName } from '../fleet/server-name.ts'
 import { examineRepositories } from './examine-servers.ts'
 
 let app: TestApp
@@ -30,4 +31,7 @@ test('names the projects at home here whose repository is not on this disk, and 
   expect(found!.state).toBe('missing')
   expect(found!.says).toBe(`1 project at home here without a repository on this disk: ${lost.project.slug}`)
   expect(found!.mend).toContain('svc self-host take-over ada')
+  // A command that was given the database alone knows the name by the folder.
+  keepServerName(config, 'ada')
+  expect(await examineRepositories({ ...config, serverName: null, peerUrl: null }, db)).toEqual(found)
 })

@@ -3,7 +3,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { differenceText, isDraining, ownAddressMend, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
-import { readServerName } from '../fleet/server-name.ts'
+import { keptServerName, readServerName } from '../fleet/server-name.ts'
 import { serversWithProjects } from '../fleet/store.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
 import { staleSeconds } from '../db/live-instance.ts'
@@ -79,8 +79,8 @@ async function examineOwnAddress(peerUrl: string): Promise<Finding> {
  * on a server that runs alone and has all.
  */
 export async function examineRepositories(config: Config, db: DbOrTransaction): Promise<Finding | null> {
-  // The folder has its name since its first start.
-  const serverName = config.peerUrl === null ? null : readServerName(config, '')
+  // The folder has its name since its first start. A command may have been given its database alone.
+  const serverName = config.peerUrl === null ? keptServerName(config.dataDir) : readServerName(config, '')
   const found = await findLostRepositories(db, { config, serverName, now: new Date() })
   if (found !== null) return missing('repositories', found.says, found.mend)
   return serverName === null ? null : good('repositories', 'this disk has the repository of every project at home here')

@@ -3,12 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ExaminedGroup } from '@svc/contract'
 import type { Finding } from '@svc/sandbox'
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { lockDataFolder } from '../startup/folder-lock.ts'
 import { examineCertificate } from './examine-reach.ts'
 import { examineService, group } from './examine-service.ts'
 
@@ -101,6 +103,14 @@ test('a full disk is missing, and without a database the rest is still examined'
     mend: expect.stringContaining('svc self-host storage'),
   })
   expect(groups.map(({ name }) => name)).toEqual(['machine', 'data'])
+})
+
+test('the data of a server with a PostgreSQL of its own need its address', async () => {
+  const config = { ...app.deps.config, databaseUrl: null, dataDir: await mkdtemp(join(tmpdir(), 'svc-doctor-')) }
+  lockDataFolder(config.dataDir, randomUUID).release()
+  const found = findingsIn(await examineService({ config, db: null })).get('database database')
+  expect(found).toMatchObject({ state: 'missing', says: expect.stringContaining('DATABASE_URL is not set') })
+  await rm(config.dataDir, { recursive: true })
 })
 
 test('only an owner of the instance may ask', async () => {

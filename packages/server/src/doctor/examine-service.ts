@@ -3,7 +3,9 @@ import type { ExaminedGroup } from '@svc/contract'
 import { gitVersion } from '@svc/git'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { pingDatabase } from '../db/pool.ts'
+import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { lacksDatabaseUrl } from '../startup/folder-lock.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues } from './examine-database.ts'
@@ -24,7 +26,7 @@ export async function examineService({
   const db = failure === null ? given : null
   const groups = await Promise.all([
     group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`)]),
-    group('database', db === null ? unreachable(failure) : [examineDatabase(db), examineQueues(db)]),
+    group('database', db === null ? withoutDatabase(config, failure) : [examineDatabase(db), examineQueues(db)]),
     group('reach', [
       examineCertificate(config),
       ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
@@ -52,14 +54,21 @@ async function whyUnreachable(db: Deps['db']): Promise<string | null> {
   }
 }
 
-function unreachable(failure: string | null): Finding[] {
-  if (failure === null) return []
+function withoutDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>, failure: string | null): Finding[] {
+  const isUnnamed = lacksDatabaseUrl(config)
+  if (failure === null && !isUnnamed) return []
   return [
-    missing(
-      'database',
-      `cannot be used: ${failure}`,
-      'Start PostgreSQL, or correct DATABASE_URL. In this state no server starts, and a running one refuses requests.',
-    ),
+    isUnnamed
+      ? missing(
+          'database',
+          'DATABASE_URL is not set, and the server of this data folder uses a PostgreSQL of yours',
+          'Set it as for the server, and run this again.',
+        )
+      : missing(
+          'database',
+          `cannot be used: ${failure}`,
+          'Start PostgreSQL, or correct DATABASE_URL. In this state no server starts, and a running one refuses requests.',
+        ),
     weak(
       'not examined',
       'connections, clock, queues, the model, git hosts, other servers, repositories, and whether the master key fits',

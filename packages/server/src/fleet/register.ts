@@ -169,7 +169,7 @@ async function refuseAlone({ db }: NameDeps, serverName: string): Promise<void> 
   const count = await countHomedAtPeers(db, serverName)
   if (count === 0) return
   throw new StartupError(
-    `${count} projects of this database have their home on another server, which this one cannot reach without a name for itself. Set SVC_PEER_URL to the address at which the other servers reach this one.`,
+    `${count} projects of this database have their home on another server, which this one finds only with SVC_PEER_URL. Set it to the address at which the other servers reach this one.`,
   )
 }
 

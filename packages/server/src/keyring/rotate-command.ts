@@ -34,6 +34,6 @@ async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<R
   const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached !== null) return reached
   throw new MasterKeyError(
-    `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server.`,
+    `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
   )
 }

@@ -265,6 +265,14 @@ describe('rotating with several machines', () => {
     expect(await refusal(startedWith(file))).toContain('is an earlier one')
   }, 60_000)
 
+  test('counts the servers that run, not those that ended without a word', async () => {
+    const instance_id = randomUUID()
+    const ended = { instance_id, lock_taken_at: null, heartbeat_at: new Date(Date.now() - 60_000).toISOString() }
+    await app.deps.db.insertInto('server_instances').values(ended).execute()
+    expect((await rotateMasterKey(deps)).servers).toBe(1)
+    await app.deps.db.deleteFrom('server_instances').where('instance_id', '=', instance_id).execute()
+  })
+
   test('refuses to rotate while a server runs an earlier version', async () => {
     const instance_id = randomUUID()
     await app.deps.db.insertInto('server_instances').values({ instance_id, lock_taken_at: null }).execute()

@@ -4,10 +4,10 @@
  * the data, and the next run completes the change.
  */
 import { rm } from 'node:fs/promises'
-import { sql, type Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
-import { isServerConnected, staleSeconds } from '../db/live-instance.ts'
+import { isConnected, staleSeconds } from '../db/live-instance.ts'
 import { withLock } from '../db/lock.ts'
 import { findRow, insertIfNew, updateRows } from '../db/rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -79,7 +79,7 @@ async function countServers(deps: RotateDeps): Promise<number> {
   const running = await deps.db
     .selectFrom('server_instances')
     .select('knows_root_key')
-    .where(isServerConnected(sql.ref('instance_id'), staleSeconds))
+    .where(isConnected(staleSeconds))
     .execute()
   const old = running.filter(({ knows_root_key }) => !knows_root_key).length
   if (old > 0)

@@ -44,8 +44,14 @@ test('the command that ends what goes on names the settings of this server', () 
   expect(wordsOnLeft(usual, left, './svc')).toContain('To end it: ./svc self-host stop --sessions\n')
   const apart = { ...usual, dataDir: '/srv/copy' }
   expect(wordsOnLeft(apart, left, './svc')).toContain(`To end it: SVC_DATA_DIR='/srv/copy' ./svc self-host stop`)
-  const several = { ...config, databaseUrl: 'postgres://db/svc', peerUrl: 'https://10.0.0.7', dataDir: "/srv/ada's" }
+  const several = {
+    ...config,
+    databaseUrl: 'postgres://db/svc',
+    peerUrl: 'https://10.0.0.7',
+    publicUrl: 'https://svc.example',
+    dataDir: "/srv/ada's",
+  }
   expect(wordsOnLeft(several, left, './svc')).toContain(
-    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' DATABASE_URL="$DATABASE_URL" ./svc self-host stop --sessions\n`,
+    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' DATABASE_URL="$DATABASE_URL" SVC_PUBLIC_URL='https://svc.example' SVC_PEER_URL='https://10.0.0.7' ./svc self-host stop --sessions\n`,
   )
 })

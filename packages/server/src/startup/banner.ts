@@ -101,17 +101,22 @@ function whatStops({ sandboxes, config }: Deps, command: string): string[] {
 }
 
 /** With the settings that find this server, also once it is stopped. The shell that started it has the URL, which holds a password. */
-function selfHostCommand({ databaseUrl, dataDir }: Config, command: string, words: string): string {
+function selfHostCommand({ databaseUrl, dataDir }: Config, command: string, words: string, more = ''): string {
   const isUsual = dataDir === defaultDataDir()
   const settings = [
-    ...(isUsual ? [] : [`SVC_DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `]),
+    ...(isUsual ? [] : [`SVC_DATA_DIR=${quoted(dataDir)} `]),
     ...(databaseUrl === null ? [] : ['DATABASE_URL="$DATABASE_URL" ']),
   ]
-  return `${settings.join('')}${command} self-host ${words}`
+  return `${settings.join('')}${more}${command} self-host ${words}`
 }
 
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Once the server is stopped, the command works on its projects itself, which one of several servers does by its name. */
 function endCommand(config: Config, command: string): string {
-  return selfHostCommand(config, command, 'stop --sessions')
+  const { publicUrl, peerUrl } = config
+  const peer = peerUrl === null ? '' : `SVC_PUBLIC_URL=${quoted(publicUrl)} SVC_PEER_URL=${quoted(peerUrl)} `
+  return selfHostCommand(config, command, 'stop --sessions', peer)
 }
 
 /** Printed by a server that stops. */

@@ -3,8 +3,6 @@
  * jobs, so that it saves the unfinished work of sessions first. A running server ends its own sandboxes.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { isUuid } from '../auth/allow.ts'
 import { buildDeps, type Built } from '../build-deps.ts'
 import { type Config, operatorSecrets } from '../config.ts'
@@ -17,7 +15,7 @@ import { startHeartbeat } from '../scheduler/instance.ts'
 import { deleteOtherInstances } from '../scheduler/instance-store.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
-import { lockDataFolder, readFolderId } from './folder-lock.ts'
+import { lacksDatabaseUrl, lockDataFolder } from './folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './run-dir.ts'
 import { runningSandboxes } from './server-info.ts'
 import { StartupError } from './startup-error.ts'
@@ -56,11 +54,10 @@ export async function endSandboxes(config: Config): Promise<Ended> {
 }
 
 /** With another database the sandboxes of its sessions would look unused, and end without their work. */
-function requireItsDatabase({ databaseUrl, dataDir }: Config): void {
-  const hasOwn = existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
-  if (databaseUrl !== null || hasOwn || readFolderId(dataDir) === null) return
+function requireItsDatabase(config: Config): void {
+  if (!lacksDatabaseUrl(config)) return
   throw new StartupError(
-    `The server of the data folder ${dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for the server, and repeat the command. Nothing was ended.`,
+    `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for the server, and repeat the command. Nothing was ended.`,
   )
 }
 

@@ -4,6 +4,7 @@ import { closeSync, constants, existsSync, ftruncateSync, openSync, readSync, wr
 import { constants as system } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import { StartupError } from './startup-error.ts'
 
 const lockName = 'server.lock'
@@ -73,6 +74,12 @@ export function readFolderId(dataDir: string): string | null {
   } finally {
     closeSync(file)
   }
+}
+
+/** Whether the server of this data folder uses a PostgreSQL that these settings do not name. */
+export function lacksDatabaseUrl({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): boolean {
+  const hasOwn = existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
+  return databaseUrl === null && !hasOwn && readFolderId(dataDir) !== null
 }
 
 /** The holder writes its process and the folder's id, for other servers to read. Null before the first server. */

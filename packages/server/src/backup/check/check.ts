@@ -51,7 +51,7 @@ export async function check(config: Config, onProgress: OnProgress): Promise<Che
   const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
   if (reached === null)
     throw new StartupError(
-      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server.`,
+      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
     )
   const database = openDatabase(reached.url, log)
   try {
