@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { strictEqual } from 'node:assert'
+import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { madeOncePerRun, makeDataFolder } from '../../packages/server/src/db/testing-cluster.ts'
 
@@ -186,7 +187,7 @@ export class Server extends ServerProcess {
       {
         PATH: process.env.PATH ?? '',
         HOME: dir,
-        SVC_PORT: '0',
+        SVC_PORT: String(await freePort()),
         SVC_DATA_DIR: join(dir, 'data'),
         SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
         SVC_CONFIG_FILE: join(dir, 'config.json'),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
 import { ownerSocketName, stopWithSessionsPath } from '@svc/contract/daemon/owner-socket'
 import {
   embeddedDatabaseUrl,
@@ -58,7 +59,7 @@ export class TortureServer extends ServerProcess {
   /** From the start of the process to the first response of GET /v1/ready, for every start. */
   readonly readyMs: number[] = []
   protected override readonly outputCharsMax = 200_000
-  #port = '0'
+  #port: string | null = null
 
   readonly dataDir: string
 
@@ -84,13 +85,13 @@ export class TortureServer extends ServerProcess {
   async start(options: StartOptions = {}): Promise<boolean> {
     const began = performance.now()
     const { fleet } = this.#options
+    this.#port ??= String(await freePort())
     const isUp = await this.launch([...(fleet?.around ?? []), ...this.#program(), 'server'], this.environment(options))
     if (!isUp) {
       if (options.failpoints !== undefined && this.endedBy === 'SIGKILL') return false
       throw new Error(`The server ended at its start:\n${this.output}`)
     }
     this.url = fleet?.url ?? this.url
-    this.#port = new URL(this.url).port
     try {
       await this.#untilReady()
     } catch (error) {
@@ -120,7 +121,7 @@ export class TortureServer extends ServerProcess {
       PATH: path ?? process.env.PATH ?? '',
       HOME: this.dir,
       TMPDIR: tmpdir(),
-      SVC_PORT: this.#port,
+      SVC_PORT: this.#port ?? '0',
       SVC_DATA_DIR: this.dataDir,
       // Prompts need a model. The runtime is a stand-in, so it never calls this one.
       SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
