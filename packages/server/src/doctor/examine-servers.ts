@@ -24,7 +24,7 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   return weak(
     'copies',
     `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,
-    'Start another server of this database. Meanwhile their changes may be refused, unless SVC_REPLICA is async. `svc self-host copies` lists them all.',
+    `${lacking.some(({ error }) => error !== null) ? 'Mend the reason on the server that it names' : 'Start another server of this database'}. Meanwhile their changes may be refused, unless SVC_REPLICA is async. \`svc self-host copies\` lists them all.`,
   )
 }
 

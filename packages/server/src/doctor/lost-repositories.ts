@@ -1,10 +1,11 @@
-/** Projects at home on this server whose repository its disk lacks: a disk that was replaced has none. */
+/** Projects at home on this server whose repository its disk lacks or has as it was: a disk that was replaced, or restored. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Finding } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { projectsAt } from '../projects/home-store.ts'
+import { outdatedProjects } from '../projects/replicas/earlier-disk.ts'
 import { managedDir } from '../projects/repository.ts'
 
 const listedMax = 5
@@ -18,7 +19,7 @@ export function listOf(names: string[]): string {
 const madeMs = 60_000
 
 /**
- * Null: the disk has the repository of every project at home here. A server that runs alone has no name (null), and one
+ * Null: the disk has the repository of every project at home here, with every acknowledged commit. A server that runs alone has no name (null), and one
  * that has run beside others has its name, and can have projects without a home.
  */
 export async function findLostRepositories(
@@ -33,7 +34,7 @@ export async function findLostRepositories(
       Date.parse(created_at) < now.getTime() - madeMs &&
       !existsSync(managedDir({ config }, project_id)),
   )
-  if (lost.length === 0) return null
+  if (lost.length === 0) return serverName === null ? null : outdatedText(db, { config, serverName })
   const takeOver =
     serverName === null
       ? ''
@@ -41,5 +42,18 @@ export async function findLostRepositories(
   return {
     says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
     mend: `Restore ${join(config.dataDir, 'repositories')} from a backup.${takeOver}`,
+  }
+}
+
+async function outdatedText(
+  db: DbOrTransaction,
+  of: { config: Config; serverName: string },
+): Promise<(Pick<Finding, 'says'> & { mend: string }) | null> {
+  const found = await outdatedProjects(db, of)
+  if (found.length === 0) return null
+  const what = found.length === 1 ? '1 project whose repository' : `${found.length} projects whose repositories`
+  return {
+    says: `${what} on this disk ${found.length === 1 ? 'is' : 'are'} of an earlier time, without commits that were acknowledged: ${listOf(found.map(({ slug }) => slug))}`,
+    mend: `Their changes are refused. Stop this server and run \`svc self-host take-over ${of.serverName}\` on another one, which goes on with the copies. If no copy is left, start this server with SVC_REPLICA=none once: it goes on with what is here.`,
   }
 }

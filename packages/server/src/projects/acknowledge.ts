@@ -1,12 +1,14 @@
 /** Acknowledges changes of refs that only the home has: those of managed repositories, and the hidden refs of all. */
 import { ServiceError } from '@svc/contract'
+import { LRUCache } from 'lru-cache'
 import { type Homed, hasMoved, holdHome } from './home-store.ts'
 import { readRefValue, type Repository } from '@svc/git'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { handledElsewhere } from '../deadline.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { insertRefChanges } from './replicas/store.ts'
+import { requireWholeDisk } from './replicas/earlier-disk.ts'
+import { endRecords, insertRefChanges } from './replicas/store.ts'
 
 export type AcknowledgeDeps = Pick<Deps, 'db' | 'home' | 'localLocks' | 'replicas'>
 
@@ -35,12 +37,8 @@ export async function acknowledge<T>(
   write: (db: DbOrTransaction) => Promise<T>,
 ): Promise<T> {
   const { db, home, replicas } = deps
-  if (home === null) return write(db)
-  if (replicas.mode === 'none' || refs.length === 0)
-    return db.transaction().execute(async (trx) => {
-      await holdHome(trx, deps, project)
-      return write(trx)
-    })
+  if (home === null || replicas.mode === 'none' || refs.length === 0) return unrecorded(deps, project, refs, write)
+  await requireWholeDisk(db, project, store)
   const since = performance.now()
   // In turn: the log then ends with the value that the ref has, whoever moved it first.
   const recording = deps.localLocks.run(`refs ${project.project_id} ${sessionId}`, async () => {
@@ -75,6 +73,29 @@ export async function acknowledge<T>(
     replicas.unrecorded(project.project_id)
     throw error
   })
+}
+
+/** By project and epoch: a project can move to a server that records its changes, and come back. */
+const ended = new LRUCache<string, true>({ max: 20_000 })
+
+/** An earlier copy, and what was recorded, must not pass for current once a ref has changed without a record. */
+async function unrecorded<T>(
+  deps: AcknowledgeDeps,
+  project: Homed,
+  refs: Changed['refs'],
+  write: (db: DbOrTransaction) => Promise<T>,
+): Promise<T> {
+  const key = `${project.project_id} ${project.home_epoch}`
+  const endsRecords = refs.length > 0 && !ended.has(key)
+  // A server that runs alone needs no fence.
+  if (deps.home === null && !endsRecords) return write(deps.db)
+  const written = await deps.db.transaction().execute(async (trx) => {
+    await holdHome(trx, deps, project)
+    if (endsRecords) await endRecords(trx, project.project_id)
+    return write(trx)
+  })
+  if (endsRecords) ended.set(key, true)
+  return written
 }
 
 /**

@@ -85,7 +85,7 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
           'failed to request a poll after a push; a later poll finds its branches',
         ),
       ),
-    ...(deps.home === null ? {} : acknowledging(deps, project, repository)),
+    ...acknowledging(deps, project, repository),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
@@ -97,16 +97,18 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
  */
 function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repository) {
   if (repository.remote !== null) return { acknowledge: () => refusalOf(requireHome(deps, project)) }
+  const acknowledged = (updates: RefUpdate[]) => {
+    const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))
+    return refusalOf(acknowledge(deps, { project, store: repository, refs }, async () => {}))
+  }
+  if (deps.home === null) return { acknowledge: acknowledged }
   return {
     prepare: ({ repo, updates }: Parameters<PushInspector>[0]) => {
       const commits = updates.map(({ newSha }) => newSha).filter((sha) => !isZero(sha))
       const files = { commits, read: () => packsOfPush(repo.dir) }
       return refusalOf(deps.replicas.send(project, repo, commits, { files }))
     },
-    acknowledge: (updates: RefUpdate[]) => {
-      const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))
-      return refusalOf(acknowledge(deps, { project, store: repository, refs }, async () => {}))
-    },
+    acknowledge: acknowledged,
   }
 }
 

@@ -119,10 +119,13 @@ export const copies = command({
       for (const { slug, error } of found.projects)
         if (error) out.line(yellow('! '), bold(slug), `: the last attempt to copy it failed: ${error}`)
     }
-    const lacking = found.projects.filter((each) => !isBeingMade(each)).length
-    if (lacking === 0) return
-    throw new Refusal('not_available', `${count(lacking, 'project')} without a current copy.`, {
-      hint: 'A running home makes one as soon as another server that keeps copies runs.',
+    const lacking = found.projects.filter((each) => !isBeingMade(each))
+    if (lacking.length === 0) return
+    const hasFailed = lacking.some(({ error }) => error)
+    throw new Refusal('not_available', `${count(lacking.length, 'project')} without a current copy.`, {
+      hint: hasFailed
+        ? 'The home tries again and again. Mend the reason on the server that it names; its log has more.'
+        : 'A running home makes one as soon as another server that keeps copies runs.',
     })
   },
 })

@@ -65,6 +65,7 @@ test('self-host copies shows what lacks a copy, and exits with 1', async () => {
   expect(stdout).toMatch(/none\s+server-1\s+none\n.*old\s+server-1\s+server-2, of an earlier home\n.*3 changes behind/)
   expect(stdout).toEndWith('! late: the last attempt to copy it failed: server-2 answered: full\n')
   expect(stderr).toContain('3 projects without a current copy')
+  expect(stderr).toContain('Mend the reason on the server that it names')
 })
 
 test('self-host copies shows copies that are being made, which is no error', async () => {

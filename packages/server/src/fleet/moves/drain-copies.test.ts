@@ -92,3 +92,20 @@ test('a copy that fails says why, at once, until it is there', async () => {
     await fleet.close()
   }
 }, 120_000)
+
+test('a server that answers but cannot write loses its copies to one that can', async () => {
+  const fleet = await makeFleet(['ada', 'bob', 'cyd'])
+  const [ada, bob, cyd] = fleet.servers
+  try {
+    expect((await ada!.boot()).url).not.toBeNull()
+    expect((await bob!.boot({ SVC_FAILPOINTS: 'replica.before_objects=throw' })).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.replicaIsAt('bob')
+    expect((await cyd!.boot()).url).not.toBeNull()
+    await project.commit('later.txt')
+    await until('a push', async () => (await project.push(ada!, 'HEAD:refs/heads/later')).code === 0)
+    expect((await project.replica())?.server).toBe('cyd')
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)

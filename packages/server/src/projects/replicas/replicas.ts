@@ -22,6 +22,7 @@ import { rootsOf } from '../../storage/root-queries.ts'
 import { managedDir, mirrorDir } from '../repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
 import { packBody, packOf, packWithRoots } from './pack-body.ts'
+import { requireWholeDisk } from './earlier-disk.ts'
 import { askPeer, type HeldReplica, PeerFailure, replicaPath } from './peer.ts'
 import {
   changesAfter,
@@ -102,6 +103,8 @@ export class Replicas implements RepositoryReplicas {
   readonly #deps: ReplicasDeps
   readonly #copies = new LRUCache<string, Copy>({ max: 5_000 })
   readonly #silentSince = new Map<string, number>()
+  /** Servers whose last write failed. That they answer questions, as with a read-only disk, does not help. */
+  readonly #failing = new Set<string>()
   /** The epochs of projects whose every ref is known to be recorded. Empty at the start: the server before may have been killed. */
   readonly #complete = new LRUCache<string, number>({ max: 5_000 })
 
@@ -300,6 +303,7 @@ export class Replicas implements RepositoryReplicas {
     const { db, home, log } = this.#deps
     const { project_id, home_epoch: epoch } = project
     const store = storeOf(this.#deps, project)
+    if (project.managed && (await placeOf(store.dir)) !== null) await requireWholeDisk(db, project, store)
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)
     const refs = await listRefs(this.#deps.db, store, project)
@@ -402,10 +406,14 @@ export class Replicas implements RepositoryReplicas {
   async #ask<T>(keeper: Keeper, asked: Question): Promise<T> {
     try {
       const answer = await askPeer<T>(this.#deps, keeper, { method: 'GET', timeoutMs: answerMsMax, ...asked })
-      this.#silentSince.delete(keeper.server_name)
+      if (asked.method === 'POST') this.#failing.delete(keeper.server_name)
+      if (!this.#failing.has(keeper.server_name)) this.#silentSince.delete(keeper.server_name)
       return answer
     } catch (error) {
-      if (error instanceof PeerFailure && error.kind === 'silent') this.#noteSilent(keeper.server_name)
+      if (error instanceof PeerFailure && error.kind === 'silent') {
+        this.#noteSilent(keeper.server_name)
+        if (asked.method === 'POST') this.#failing.add(keeper.server_name)
+      }
       if (error instanceof PeerFailure && error.kind === 'clock') this.#giveUp(keeper)
       throw error
     }
@@ -424,7 +432,10 @@ export class Replicas implements RepositoryReplicas {
     const since = this.#silentSince.get(server_name)
     if (since === undefined) return false
     const ms = performance.now() - since
-    if (ms > forgivenMs) this.#silentSince.delete(server_name)
+    if (ms > forgivenMs) {
+      this.#silentSince.delete(server_name)
+      this.#failing.delete(server_name)
+    }
     return ms > silentMsMax && ms <= forgivenMs
   }
 }

@@ -324,6 +324,18 @@ export async function deleteOldRefChanges(db: DbOrTransaction): Promise<void> {
   )
 }
 
+/**
+ * Before a server changes refs without recording them: what was recorded says nothing any more, and no copy is current.
+ * The skipped number tells an earlier copy that it lacks changes.
+ */
+export async function endRecords(db: DbOrTransaction, projectId: string): Promise<void> {
+  await sql`
+    with copies as (delete from project_replicas where project_id = ${projectId} returning 1),
+      changes as (delete from ref_changes where project_id = ${projectId} returning 1)
+    update ref_counters set seq = seq + 1 where project_id = ${projectId}
+      and (exists (select from copies) or exists (select from changes))`.execute(db)
+}
+
 /** The newest recorded value of each ref, as far as it is kept. */
 export async function lastValues(db: DbOrTransaction, projectId: string): Promise<Row<'ref_changes'>[]> {
   const { rows } = await sql<Row<'ref_changes'>>`

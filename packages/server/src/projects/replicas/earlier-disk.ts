@@ -1,0 +1,64 @@
+/** Notices a home whose disk is of an earlier time, as after a snapshot of its machine was restored: it lacks commits that it acknowledged. */
+import { existsSync } from 'node:fs'
+import { ServiceError } from '@svc/contract'
+import { missingObjects, type Repository } from '@svc/git'
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import type { Config } from '../../config.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import { type Homed, projectsAt } from '../home-store.ts'
+import { managedDir } from '../repository.ts'
+import type { ProjectRow } from '../store.ts'
+import { lastValues } from './store.ts'
+
+/** Projects whose commits were all here, by their epoch. A disk does not change under a server. */
+const whole = new LRUCache<string, true>({ max: 20_000 })
+const examinedAtOnce = 4
+
+/** Branches and tags whose last recorded commit the repository does not have. */
+async function lackingRefs(
+  db: DbOrTransaction,
+  { project_id, home_epoch }: Homed,
+  { dir }: Pick<Repository, 'dir'>,
+): Promise<string[]> {
+  const key = `${dir} ${project_id} ${home_epoch}`
+  if (whole.has(key)) return []
+  const recorded = (await lastValues(db, project_id)).flatMap(({ ref, new_sha }) =>
+    new_sha !== null && /^refs\/(heads|tags)\//.test(ref) ? [{ ref, sha: new_sha }] : [],
+  )
+  const shas = recorded.map(({ sha }) => sha)
+  const gone = new Set(shas.length === 0 ? [] : await missingObjects({ dir, remote: null }, shas))
+  if (gone.size === 0) whole.set(key, true)
+  return recorded.flatMap(({ ref, sha }) => (gone.has(sha) ? [ref] : []))
+}
+
+/** Throws before a change is recorded on such a disk, or copied from it: the copy elsewhere is the better one. */
+export async function requireWholeDisk(
+  db: DbOrTransaction,
+  project: Homed,
+  store: Pick<Repository, 'dir'>,
+): Promise<void> {
+  const refs = await lackingRefs(db, project, store)
+  if (refs.length === 0) return
+  throw new ServiceError(
+    'unavailable',
+    'Nothing was acknowledged: the disk of the server of this project is of an earlier time and lacks commits that were acknowledged.',
+    { hint: 'Ask the operator of this service.', detail: { refs: refs.slice(0, 10) } },
+  )
+}
+
+/** The projects at home on this server whose repository is of an earlier time. */
+export async function outdatedProjects(
+  db: DbOrTransaction,
+  { config, serverName }: { config: Config; serverName: string },
+): Promise<ProjectRow[]> {
+  const here = (await projectsAt(db, serverName)).filter(
+    ({ managed, deleted_at, project_id }) =>
+      managed && deleted_at === null && existsSync(managedDir({ config }, project_id)),
+  )
+  const found = await pLimit(examinedAtOnce).map(here, async (project) => {
+    const refs = await lackingRefs(db, project, { dir: managedDir({ config }, project.project_id) })
+    return refs.length === 0 ? [] : [project]
+  })
+  return found.flat()
+}
