@@ -109,9 +109,11 @@ test.skipIf(!browserPath)(
     await page.setViewportSize({ width: 360, height: 740 })
     await page.goto(server.url)
     await page.getByRole('link', { name: '#2 By thumbs' }).click()
+    await page.getByRole('button', { name: /^Ready to land/ }).click()
     await page.getByText('a merge commit adds').waitFor()
     await expectItFits(page)
     await page.getByRole('tab', { name: 'Files' }).click()
+    await page.getByRole('button', { name: 'File tree' }).click()
     await page
       .getByRole('button', { name: /thumbs-two/ })
       .first()

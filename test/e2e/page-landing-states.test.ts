@@ -50,7 +50,7 @@ test.skipIf(!browserPath)(
     const { page, server, complaints } = story
     const number = await open('retry', { 'retry.txt': 'x\n' })
     await page.goto(address(number))
-    await page.getByText('Ready to land').waitFor(slow)
+    await page.getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     await git(clone, 'push', '--quiet', 'origin', '--delete', 'retry')
     // The open page notices by itself.
     await page.getByText('branch deleted').first().waitFor(slow)
@@ -68,7 +68,7 @@ test.skipIf(!browserPath)(
     await git(clone, 'push', '--quiet', 'origin', 'retry')
     await page.getByText('branch deleted').waitFor({ ...slow, state: 'detached' })
     await page.goto(address(number))
-    await page.getByText('Ready to land').waitFor(slow)
+    await page.getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     await page.getByRole('button', { name: 'Merge into main' }).click()
     await page.getByText('merged this into').waitFor(slow)
     expect(complaints).toEqual([])

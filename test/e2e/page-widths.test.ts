@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
-import { beginPageStory, expectItFits, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
+import { beginPageStory, expectItFits, expectItLooksRight, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 let story: PageStory
 let clone: string
@@ -96,6 +96,84 @@ test.skipIf(!browserPath)(
     await tools.getByRole('button', { name: 'Ignore whitespace', pressed: true }).waitFor(slow)
     await tools.getByRole('button', { name: 'Ignore whitespace' }).click()
     await expectItLooksRight(story, 'diff-tools')
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+/** The buttons and fields of the page, also in the viewer, that a finger misses or that are not on the screen. */
+const unreachable = () =>
+  story.page.locator('main :is(button, select, input, textarea, summary)').evaluateAll((all) =>
+    all.flatMap((each) => {
+      const { left, right, width, height } = each.getBoundingClientRect()
+      // Links in a line of text have the height of the text; what is not drawn has none.
+      const isInline = getComputedStyle(each).display === 'inline'
+      if (width === 0 || isInline || !each.checkVisibility({ visibilityProperty: true })) return []
+      if (width >= 24 && height >= 24 && left >= 0 && right <= innerWidth) return []
+      const name = each.getAttribute('aria-label') ?? each.textContent?.trim()
+      return [`${name}: ${width}x${height} at ${left}`]
+    }),
+  )
+
+test.skipIf(!browserPath)(
+  'a change request has room for its code at 1024 and 360 pixels',
+  async () => {
+    const { page, server, complaints } = story
+    const line = (at: number) =>
+      `export const waitBeforeRetry${at} = (attempt: number) => Math.min(${at} * 2 ** attempt, 60_000)`
+    const text = Array.from({ length: 60 }, (_, at) => line(at)).join('\n')
+    await git(clone, 'checkout', '--quiet', '-b', 'wide', 'origin/main')
+    await push(
+      'wide',
+      Object.fromEntries(
+        ['src/deliveries/retry.ts', 'src/deliveries/queue.ts', 'src/index.ts', 'test/retry.test.ts', 'notes.md'].map(
+          (path) => [path, `${text}\n`],
+        ),
+      ),
+    )
+    const { number } = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Retry deliveries that time out', '--head', 'wide'],
+      ...['--project', project.project_id],
+    ])
+    const address = `${server.url}/projects/${project.slug}/change-requests/${number}`
+    for (const width of [1024, 360]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.goto(address)
+      await page.getByText('0 of 5 files viewed').waitFor(slow)
+      await page.getByText('waitBeforeRetry1').first().waitFor(slow)
+      await page.screenshot({ path: join(pictures, `diff-room-opened-${width}.png`) })
+      expect([width, await unreachable()]).toEqual([width, []])
+      // 80 columns of 8 pixels beside the numbers of the lines.
+      const code = page.locator('[data-code]').first()
+      expect(await code.evaluate((element) => element.clientWidth)).toBeGreaterThan(width === 1024 ? 700 : 300)
+      expect((await code.boundingBox())!.y).toBeLessThan(440)
+      const panel = page.getByRole('complementary', { name: 'Landing' })
+      await panel.getByText('Ready to land').first().waitFor(slow)
+      await panel.getByRole('button', { name: 'Show details' }).click()
+      await panel.getByRole('button', { name: 'Merge into main' }).waitFor(slow)
+      expect([width, await unreachable()]).toEqual([width, []])
+      await page.screenshot({ path: join(pictures, `diff-room-panel-${width}.png`) })
+      await panel.getByRole('button', { name: 'Hide details' }).click()
+      await page.getByRole('button', { name: 'File tree' }).click()
+      await page.getByRole('navigation', { name: 'Changed files' }).getByRole('button', { name: /queue/ }).click()
+      await page.keyboard.press('c')
+      await page.getByLabel(/^Comment on line 1/).fill('Why one minute?')
+      await page.screenshot({ path: join(pictures, `diff-room-form-${width}.png`) })
+      expect([width, await unreachable()]).toEqual([width, []])
+      await page.getByRole('button', { name: 'Add to review' }).click()
+      await page.getByText('Your review: 1 comment').waitFor(slow)
+      await page.screenshot({ path: join(pictures, `diff-room-tree-${width}.png`) })
+      await page
+        .getByRole('button', { name: 'Send review' })
+        .or(page.getByRole('button', { name: 'Save review' }))
+        .click()
+      await page.getByText('Your review: 0 comments').waitFor(slow)
+      expect([width, await unreachable()]).toEqual([width, []])
+      await expectItFits(page)
+      await page.evaluate('localStorage.clear()')
+    }
+    await expectItLooksRight(story, 'diff-room')
     expect(complaints).toEqual([])
   },
   limit,

@@ -1,3 +1,4 @@
+import { ChevronDown } from 'lucide-react'
 import { Children, type ReactNode } from 'react'
 import { BarActions, BarHeading } from './frame.tsx'
 import { Command } from './text.tsx'
@@ -25,39 +26,70 @@ export function Page({
   )
 }
 
-/**
- * The content with a panel at its right. On a wide screen the content scrolls with the page and the panel by itself; on a
- * narrow one the panel follows the content, or with `head`, it stands between the two. All reach the edges of the page and
- * bring their own padding. A wide panel has more than half of the width.
- */
-export function TwoPane({
-  label,
-  head,
-  wide = false,
-  panel,
-  children,
-}: {
+interface Panes {
   label: string
-  head?: ReactNode
-  wide?: boolean
   panel: ReactNode
   children: ReactNode
-}) {
-  const hasHead = head !== undefined
+}
+
+/**
+ * The content with a panel at its right. On a wide screen the content scrolls with the page and the panel by itself; on a
+ * narrow one the panel follows the content. Both reach the edges of the page and bring their own padding. A wide panel has
+ * more than half of the width.
+ */
+export function TwoPane({ label, wide = false, panel, children }: Panes & { wide?: boolean }) {
   return (
     <div
-      className={`-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 lg:grid-rows-[auto_1fr] ${wide ? 'lg:grid-cols-[minmax(0,9fr)_minmax(0,11fr)]' : 'lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)]'}`}
+      className={`-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 ${wide ? 'lg:grid-cols-[minmax(0,9fr)_minmax(0,11fr)]' : 'lg:grid-cols-[minmax(0,1fr)_var(--spacing-aside)]'}`}
     >
-      {hasHead && <div className="min-w-0">{head}</div>}
-      <div data-pane className={`min-w-0 lg:col-start-1 ${hasHead ? 'order-last lg:row-start-2' : 'lg:row-span-2'}`}>
+      <div data-pane className="min-w-0">
         {children}
       </div>
       <aside
         aria-label={label}
         tabIndex={0}
-        className="border-t lg:col-start-2 lg:row-span-2 lg:row-start-1 border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
+        className="border-t border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
       >
         {panel}
+      </aside>
+    </div>
+  )
+}
+
+/** What a narrow screen shows of a panel. */
+export interface Fold {
+  /** Stands for the panel while it is folded. */
+  title: string
+  isOpen: boolean
+  onOpen: (isOpen: boolean) => void
+}
+
+/** Two panes below a head that belongs to the content. On a narrow screen the panel is a row between the two, which opens it. */
+export function HeadedPanes({ label, head, fold, panel, children }: Panes & { head: ReactNode; fold: Fold }) {
+  return (
+    <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 xl:grid-cols-[minmax(0,1fr)_var(--spacing-aside)] xl:grid-rows-[auto_1fr]">
+      <div className="min-w-0">{head}</div>
+      <div data-pane className="order-last min-w-0 xl:col-start-1 xl:row-start-2">
+        {children}
+      </div>
+      <aside
+        aria-label={label}
+        tabIndex={0}
+        className="border-line bg-panel max-xl:border-b xl:sticky xl:top-bar xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] xl:overflow-y-auto xl:overscroll-contain xl:border-l"
+      >
+        <button
+          type="button"
+          aria-expanded={fold.isOpen}
+          onClick={() => fold.onOpen(!fold.isOpen)}
+          className="flex min-h-10 w-full items-center gap-2 px-4 text-sm hover:bg-hover md:px-6 xl:hidden"
+        >
+          {!fold.isOpen && <span className="font-semibold">{fold.title}</span>}
+          <span className="ml-auto flex items-center gap-1 text-dim">
+            {fold.isOpen ? 'Hide details' : 'Show details'}
+            <ChevronDown aria-hidden className={`size-4 ${fold.isOpen ? 'rotate-180' : ''}`} />
+          </span>
+        </button>
+        <div className={fold.isOpen ? 'md:max-xl:px-2' : 'max-xl:hidden'}>{panel}</div>
       </aside>
     </div>
   )

@@ -1,7 +1,7 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { CatchBoundary, getRouteApi, Link } from '@tanstack/react-router'
-import { type ReactNode, Suspense, useEffect } from 'react'
+import { type ReactNode, Suspense, useEffect, useState } from 'react'
 import { isNotFound } from '../../api.ts'
 import { lazy, PageFailure } from '../../components/lazy-code.tsx'
 import { linkClass } from '../../components/links.tsx'
@@ -11,7 +11,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { useStored } from '../../browser/use-stored.ts'
 import { type ChangeRequest, changeRequestAnswer, diff, reviews, type Summary } from './queries.ts'
-import { Loading, TwoPane } from '../../ui/layout.tsx'
+import { HeadedPanes, Loading } from '../../ui/layout.tsx'
 import { TabList } from '../../ui/tabs.tsx'
 import { CommitsTab } from './commits-tab.tsx'
 import { EffectsTab } from './effects-tab.tsx'
@@ -19,7 +19,7 @@ import { Header, type Size } from './header.tsx'
 import { ignoreWhitespace as stored } from './diff/whitespace.ts'
 import { shownDetails } from './merge/effect-rows.tsx'
 import { stateNow, useLanding } from './merge/landing.ts'
-import { LandingPanel } from './merge/panel.tsx'
+import { LandingPanel, landingTitle } from './merge/panel.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
 /** Larger than the rest of the page. */
@@ -71,12 +71,14 @@ function Detail({ cr, summary }: Shown) {
   const landing = useLanding(cr)
   const size = useSize({ cr, summary })
   const reviewed = useQuery(reviews(cr)).data
+  const [isPanelOpen, setPanelOpen] = useState<boolean | null>(null)
   // The tab has them while it is open.
   const effects = cr.status === 'open' && landing.effects ? shownDetails(landing.effects).length : undefined
   return (
     <Tabs.Root value={tab} onValueChange={(next) => void navigate({ search: next === 'files' ? {} : { tab: next } })}>
-      <TwoPane
+      <HeadedPanes
         label="Landing"
+        fold={{ title: landingTitle(cr, landing), isOpen: isPanelOpen ?? tab !== 'files', onOpen: setPanelOpen }}
         head={
           <div className="flex flex-col gap-3 px-4 pt-5 md:px-6">
             <Header cr={cr} summary={summary} state={stateNow(landing, summary?.state ?? null)} size={size} />
@@ -94,7 +96,7 @@ function Detail({ cr, summary }: Shown) {
         panel={<LandingPanel cr={cr} landing={landing} summary={summary} tab={tab} />}
       >
         <Panels cr={cr} />
-      </TwoPane>
+      </HeadedPanes>
     </Tabs.Root>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { type ComponentProps, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
 import { type ChangeRequest, type Diff, diff, type Review } from '../queries.ts'
@@ -117,6 +117,9 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const context = useContextLines(cr.project_id, diff.head_sha)
   const [areKeysShown, setKeysShown] = useState(false)
   const origins = useOrigins(viewer, range)
+  const tree = view.tree && (
+    <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
+  )
   const noted = { files, folds, marks, onAsk: origins.ask }
   useShortcuts({
     j: () => step(1),
@@ -146,36 +149,44 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
       ) : order.isWaiting ? (
         <Loading what="the reading order" />
       ) : (
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 @2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]">
-          <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
-          <div className="flex min-w-0 flex-col gap-3">
-            <LooseThreads cr={cr} items={threads.loose} />
-            {files.some((file) => file.view !== null || isComing(file)) && (
-              <div className="h-[calc(100dvh-9rem)] min-h-80">
-                <Viewer
-                  ref={viewer}
-                  files={files}
-                  view={view}
-                  collapsed={folds.isFolded}
-                  drafts={drafts}
-                  threads={threads.placed}
-                  renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
-                  renderNote={(path) => <FileNote path={path} {...noted} />}
-                  moves={moves}
-                  onShowMoved={showLines}
-                  load={context.load}
-                  onAskOrigin={origins.ask}
-                  onRendered={() => setRendered(true)}
-                />
-              </div>
-            )}
-            <PlainPart cr={cr} diff={diff} files={files} marks={marks} />
-          </div>
-        </div>
+        <BesideTree tree={tree}>
+          <LooseThreads cr={cr} items={threads.loose} />
+          {files.some((file) => file.view !== null || isComing(file)) && (
+            <div className="h-[calc(100dvh-9rem)] min-h-80">
+              <Viewer
+                ref={viewer}
+                files={files}
+                view={view}
+                collapsed={folds.isFolded}
+                drafts={drafts}
+                threads={threads.placed}
+                renderThread={(id) => <ThreadCardOf cr={cr} id={id} items={threads.items} />}
+                renderNote={(path) => <FileNote path={path} {...noted} />}
+                moves={moves}
+                onShowMoved={showLines}
+                load={context.load}
+                onAskOrigin={origins.ask}
+                onRendered={() => setRendered(true)}
+              />
+            </div>
+          )}
+          <PlainPart cr={cr} diff={diff} files={files} marks={marks} />
+        </BesideTree>
       )}
       <SendReview cr={cr} headSha={diff.head_sha} drafts={drafts} />
       <OriginsOf cr={cr} diff={diff} files={files} of={origins} />
       <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
+    </div>
+  )
+}
+
+/** The tree is above the files where it would leave too little of the width. Without it they have all of it. */
+function BesideTree({ tree, children }: { tree: ReactNode; children: ReactNode }) {
+  const columns = tree === false ? '' : '@2xl:grid-cols-[12rem_minmax(0,1fr)] @5xl:grid-cols-[16rem_minmax(0,1fr)]'
+  return (
+    <div className={`grid grid-cols-[minmax(0,1fr)] gap-4 ${columns}`}>
+      {tree}
+      <div className="flex min-w-0 flex-col gap-3">{children}</div>
     </div>
   )
 }
@@ -193,7 +204,7 @@ function PlainPart({
 
 function Progress({ text }: { text: string }) {
   return (
-    <p className="min-w-40 flex-1 text-sm text-dim" role="status">
+    <p className="min-w-32 flex-1 text-sm text-dim @max-md:basis-full" role="status">
       {text}
     </p>
   )

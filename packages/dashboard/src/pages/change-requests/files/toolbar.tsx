@@ -1,4 +1,4 @@
-import { Columns2, type LucideIcon, Rows2, Space, WrapText } from 'lucide-react'
+import { Columns2, FolderTree, type LucideIcon, Rows2, Space, WrapText } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
 import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
@@ -8,19 +8,23 @@ export interface View {
   layout: 'split' | 'unified'
   wrap: boolean
   ignoreWhitespace: boolean
+  tree: boolean
 }
 
 /** The display options, stored in this browser. */
 export function useView(): [View, (view: View) => void] {
   const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', innerWidth < 1600 ? 'unified' : 'split')
+  // Beside the code, the tree would leave too few columns on a smaller screen.
+  const [tree, setTree] = useStored('svc-diff-tree', innerWidth >= 1280)
   const [wrap, setWrap] = useStored('svc-diff-wrap', false)
   const [ignoreWhitespace, setIgnoreWhitespace] = useStored(...stored)
   const setView = (view: View) => {
     setLayout(view.layout)
     setWrap(view.wrap)
     setIgnoreWhitespace(view.ignoreWhitespace)
+    setTree(view.tree)
   }
-  return [{ layout, wrap, ignoreWhitespace }, setView]
+  return [{ layout, wrap, ignoreWhitespace, tree }, setView]
 }
 
 export function Toolbar({
@@ -37,10 +41,13 @@ export function Toolbar({
   busy: boolean
   children: ReactNode
 }) {
-  const { layout, wrap, ignoreWhitespace } = view
+  const { layout, wrap, ignoreWhitespace, tree } = view
   return (
     <div role="toolbar" aria-label="Diff options" aria-busy={busy} className="flex flex-wrap items-center gap-2">
       {children}
+      <Toggle on={tree} onChange={(on) => onView({ ...view, tree: on })}>
+        <Named icon={FolderTree} name="File tree" />
+      </Toggle>
       <Toggle on={ignoreWhitespace} onChange={(on) => onView({ ...view, ignoreWhitespace: on })}>
         <Named icon={Space} name="Ignore whitespace" />
       </Toggle>
@@ -50,7 +57,7 @@ export function Toolbar({
       <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
         {layout === 'split' ? <Named icon={Rows2} name="Unified view" /> : <Named icon={Columns2} name="Split view" />}
       </Button>
-      <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts">
+      <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts" className="@max-md:hidden">
         ?
       </Button>
     </div>

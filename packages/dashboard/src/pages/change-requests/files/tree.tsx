@@ -10,8 +10,8 @@ const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as 
 const tones = { added: 'text-good', modified: 'text-warn', deleted: 'text-bad', renamed: 'text-accent' } as const
 const filePx = 28
 const folderPx = 24
-/** The height of the list where it stands above the diff (max-h-64), unless the reader opens it. */
-const foldedPx = 256
+/** The height of the list where it stands above the diff (max-h-48), unless the reader opens it. */
+const foldedPx = 192
 
 /** The changed files by folder, with a filter. Only the visible rows are in the document. */
 export function FileTree({
@@ -46,15 +46,17 @@ export function FileTree({
   }, [virtual, at])
   return (
     <nav aria-label="Changed files" className="flex min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
-      <FilterField value={filter} onChange={setFilter} />
-      <OrderChoice order={order} onOrder={setOrder} />
-      <p className="text-xs text-dim" role="status">
+      <div className="flex flex-wrap items-center gap-2 @2xl:flex-col @2xl:items-stretch">
+        <FilterField value={filter} onChange={setFilter} />
+        <OrderChoice order={order} onOrder={setOrder} />
+      </div>
+      <p className={`text-xs text-dim ${found.length === files.length ? '@max-2xl:sr-only' : ''}`} role="status">
         {found.length < files.length && `${found.length} of `}
         {files.length === 1 ? '1 file' : `${files.length} files`}
       </p>
       <div
         ref={box}
-        className={`min-h-0 flex-1 overflow-y-auto text-[0.8125rem] [overflow-anchor:none] @2xl:max-h-none ${isOpen ? 'max-h-[70dvh]' : 'max-h-64'}`}
+        className={`min-h-0 flex-1 overflow-y-auto text-[0.8125rem] [overflow-anchor:none] @2xl:max-h-none ${isOpen ? 'max-h-[70dvh]' : 'max-h-48'}`}
       >
         <ol className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, key, start }) => (
@@ -95,7 +97,7 @@ function FilterField({ value, onChange }: { value: string; onChange: (text: stri
       placeholder="Filter files"
       value={value}
       onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 rounded-md border border-line-strong bg-ground px-3 text-sm"
+      className="min-h-control min-w-0 flex-1 basis-28 rounded-md border border-line-strong bg-ground px-3 text-sm @2xl:flex-none"
     />
   )
 }
@@ -111,12 +113,12 @@ function ShowAll({ count, isOpen, onOpen }: { count: number; isOpen: boolean; on
 function OrderChoice({ order, onOrder }: { order: FileOrder; onOrder: (order: FileOrder) => void }) {
   return (
     <>
-      <label className="flex items-center gap-2 text-xs text-dim">
+      <label className="flex min-w-0 flex-1 basis-36 items-center gap-2 text-xs text-dim @2xl:flex-none">
         Order
         <select
           value={order}
           onChange={({ target }) => onOrder(target.value as FileOrder)}
-          className="min-h-7 min-w-0 flex-1 rounded-md border border-line-strong bg-ground px-2 text-sm text-text"
+          className="min-h-control min-w-0 flex-1 rounded-md border border-line-strong bg-ground px-2 text-sm text-text"
         >
           <option value="folders">By folder</option>
           <option value="guided">Read this first</option>

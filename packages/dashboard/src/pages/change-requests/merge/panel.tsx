@@ -59,7 +59,7 @@ function Outcome(shown: OfPage) {
     case 'merged':
       return (
         <>
-          <PanelSection title="Merged">
+          <PanelSection title={landingTitle(cr, landing)}>
             <p>
               <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged this into{' '}
               <code className="font-mono">{cr.base_ref}</code> as{' '}
@@ -72,7 +72,7 @@ function Outcome(shown: OfPage) {
       )
     case 'closed':
       return (
-        <PanelSection title="Closed">
+        <PanelSection title={landingTitle(cr, landing)}>
           <div className="flex flex-col gap-3">
             <p>
               <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed this without merging
@@ -126,7 +126,7 @@ function ReadyToLand({ cr, landing }: Shown) {
     preview !== undefined &&
     merge.mutate({ expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) })
   return (
-    <PanelSection title={titleOf(cr, landing)}>
+    <PanelSection title={landingTitle(cr, landing)}>
       <div className="flex flex-col gap-2">
         <Checklist cr={cr} landing={landing} />
         <div className="[&>[role=status]]:sr-only">
@@ -163,7 +163,9 @@ function ReadyToLand({ cr, landing }: Shown) {
   )
 }
 
-function titleOf(cr: ChangeRequest, { preview, refusal, checks }: Landing): string {
+/** The state of the change request in the words of its panel. */
+export function landingTitle(cr: ChangeRequest, { preview, refusal, checks }: Landing): string {
+  if (cr.status !== 'open') return cr.status === 'merged' ? 'Merged' : 'Closed'
   if (isDraft(cr)) return 'Draft'
   if (refusal === null) {
     if (preview?.is_up_to_date === true) return 'Nothing to merge'
