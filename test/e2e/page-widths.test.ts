@@ -164,6 +164,15 @@ test.skipIf(!browserPath)(
       await page.getByRole('button', { name: 'Add to review' }).click()
       await page.getByText('Your review: 1 comment').waitFor(slow)
       await page.screenshot({ path: join(pictures, `diff-room-tree-${width}.png`) })
+      // The way to the review is visible on every tab.
+      await page.getByRole('tab', { name: 'Commits' }).click()
+      await page.getByRole('link', { name: 'Review changes' }).click()
+      const summary = page.getByLabel('Summary')
+      await summary.and(page.locator(':focus')).waitFor(slow)
+      await page.evaluate('scrollTo(0, 0)')
+      await page.getByRole('link', { name: 'Review changes' }).click()
+      await summary.and(page.locator(':focus')).waitFor(slow)
+      expect(await summary.evaluate((field) => field.getBoundingClientRect().bottom <= innerHeight)).toBe(true)
       await page
         .getByRole('button', { name: 'Send review' })
         .or(page.getByRole('button', { name: 'Save review' }))

@@ -1,15 +1,18 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { BranchName } from '../../components/branch-name.tsx'
 import { NamedSessionLink, SessionLink } from '../../components/links.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { LandingBadge } from '../../components/status.tsx'
+import { paths } from '../../paths.ts'
 import { Avatar } from '../../ui/avatar.tsx'
-import { Button } from '../../ui/form.tsx'
+import { Button, buttonClass } from '../../ui/form.tsx'
 import { Stat } from '../../ui/stat.tsx'
 import { Time } from '../../ui/text.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { EditTitle } from './edit-title.tsx'
 import type { StateNow } from './merge/landing.ts'
+import { reviewField } from './review/review-field.ts'
 import type { ChangeRequest, Summary } from './queries.ts'
 
 export interface Size {
@@ -33,15 +36,18 @@ export function Header({
   if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
     <header className="flex flex-col gap-2">
-      <div className="flex min-h-control items-start justify-between gap-2">
-        <h1 className="min-w-0 text-xl font-semibold wrap-break-word">
+      <div className="flex min-h-control flex-wrap items-start justify-between gap-2">
+        <h1 className="min-w-0 flex-1 basis-64 text-xl font-semibold wrap-break-word">
           {cr.title} <span className="font-normal text-faint">#{cr.number}</span>
         </h1>
-        {cr.status !== 'merged' && (
-          <Button kind="quiet" onClick={() => setEditing(true)}>
-            Edit
-          </Button>
-        )}
+        <div className="flex gap-2 empty:hidden">
+          {cr.status === 'open' && <ReviewLink number={cr.number} />}
+          {cr.status !== 'merged' && (
+            <Button kind="quiet" onClick={() => setEditing(true)}>
+              Edit
+            </Button>
+          )}
+        </div>
       </div>
       <p className="flex min-h-5 flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
         {/* Wide enough for `not ready`, so that what is beside it stays while the page loads. */}
@@ -59,6 +65,24 @@ export function Header({
         </span>
       </p>
     </header>
+  )
+}
+
+/** Leads to the form below the files, which takes the summary and sends the comments. */
+function ReviewLink({ number }: { number: number }) {
+  const { slug } = useProject()
+  return (
+    <Link
+      to={paths.changeRequest}
+      params={{ project: slug, number: String(number) }}
+      // A chosen comparison stays: the comments are on its lines.
+      search={({ since, to }) => ({ ...(since !== undefined && { since }), ...(to !== undefined && { to }) })}
+      hash={reviewField}
+      onClick={() => document.getElementById(reviewField)?.focus()}
+      className={buttonClass()}
+    >
+      Review changes
+    </Link>
   )
 }
 

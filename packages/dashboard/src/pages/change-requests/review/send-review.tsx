@@ -1,3 +1,4 @@
+import { useLocation } from '@tanstack/react-router'
 import { isUnanswered } from '../../../api.ts'
 import { useTyped } from '../../../browser/use-stored.ts'
 import { Failure, useSend } from '../../../components/requests.tsx'
@@ -6,10 +7,12 @@ import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { Card } from '../../../ui/layout.tsx'
 import type { DraftComment, Drafts } from './drafts.ts'
+import { reviewField } from './review-field.ts'
 import { reviewScope } from './review-state.ts'
 
 /** Sends all comments as one prompt to the session. Without a session the change request keeps them. */
 export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha: string; drafts: Drafts }) {
+  const { hash } = useLocation()
   const [body, setBody] = useTyped(`svc-review-${cr.cr_id}`, '')
   const pending = drafts.drafts.filter(({ text }) => text !== '')
   const comments = pending.map(asComment)
@@ -38,7 +41,14 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
     <Card title={`Your review: ${counted}`}>
       <Form className="flex flex-col gap-3 px-4 py-3" onSubmit={submit}>
         {sending.isError && <Failure error={sending.error} />}
-        <TextArea label="Summary" value={body} onChange={setBody} onSend={submit} />
+        <TextArea
+          id={reviewField}
+          label="Summary"
+          value={body}
+          onChange={setBody}
+          onSend={submit}
+          autoFocus={hash === reviewField}
+        />
         <div className="flex flex-wrap items-center gap-3">
           <Button type="submit" kind="primary" busy={sending.isPending} disabledReason={refusal}>
             {send ? 'Send review' : 'Save review'}
