@@ -107,7 +107,9 @@ test.skipIf(!browserPath)(
     await ranges.nth(1).click()
     await page.waitForURL(`**/commits/${second}`)
     await page.getByText('A reader asked for it.').waitFor(slow)
-    await page.getByText('"sixty"').first().waitFor(slow)
+    // In the color of its syntax, like the diff of a change request.
+    await page.locator('[data-line] span[style*="--diffs-token-light"]', { hasText: '"sixty"' }).first().waitFor(slow)
+    await page.getByRole('link', { name: 'View file' }).first().waitFor(slow)
     await look('commit')
   },
   180_000,

@@ -1,20 +1,18 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { Suspense } from 'react'
+import { lazy } from '../../components/lazy-code.tsx'
 import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { buttonClass } from '../../ui/form.tsx'
-import { Card, Empty, Notice, Page } from '../../ui/layout.tsx'
-import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
-import { Stat } from '../../ui/stat.tsx'
+import { Card, Empty, Loading, Notice, Page } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
-import { DiffLines } from '../sessions/conversation/diff-lines.tsx'
-import { splitPatch } from '../sessions/panel/split-patch.ts'
 import { FileLink } from './bar.tsx'
 import { changes, commit, type Commit } from './queries.ts'
 
 const route = getRouteApi('/shell/projects/$project/commits/$sha')
-/** Later files begin folded, so that the page opens at once. */
-const openMax = 20
+/** Larger than the rest of the page. */
+const CommitDiff = lazy(() => import('./commit-diff.tsx'), 'default')
 
 export function CommitPage() {
   const { project_id } = useProject()
@@ -68,49 +66,25 @@ function Shown({ commit: { sha, parents, subject, body, author_name, authored_at
 }
 
 function Changes({ sha, parent }: { sha: string; parent: string }) {
-  const { project_id, slug } = useProject()
+  const { project_id } = useProject()
   return (
     <Read query={changes(project_id, sha, parent)} what="the changes">
-      {({ files, patch = '', truncated }) => {
-        const patches = splitPatch(patch)
-        return (
-          <section aria-label="Changed files" className="flex flex-col gap-3">
-            {truncated && (
-              <Notice tone="warn" title="This commit is too large to show in full">
-                Some files or diffs are left out.
-              </Notice>
-            )}
-            {files.length === 0 && <Empty>This commit changed no files.</Empty>}
-            {files.map((file, at) => (
-              <details
-                key={file.path}
-                open={at < openMax}
-                className="overflow-hidden rounded-lg border border-line bg-panel"
-              >
-                <summary className="flex cursor-pointer items-center gap-2 bg-side px-3 py-1.5">
-                  <code className="min-w-0 flex-1 truncate font-mono text-sm">{visibleName(file.path)}</code>
-                  <span className="text-xs text-faint">{file.status}</span>
-                  {!file.binary && <Stat {...file} />}
-                </summary>
-                {patches.has(file.path) ? (
-                  <DiffLines diff={patches.get(file.path)!} label={`Diff of ${file.path}`} />
-                ) : (
-                  <p className="px-3 py-2 text-sm text-dim">
-                    {file.binary ? 'Binary file' : 'No changed lines to show.'}
-                  </p>
-                )}
-                {file.status !== 'deleted' && (
-                  <p className="border-t border-line px-3 py-1.5 text-sm">
-                    <FileLink project={slug} at={sha} path={file.path}>
-                      View file
-                    </FileLink>
-                  </p>
-                )}
-              </details>
-            ))}
-          </section>
-        )
-      }}
+      {(found) => (
+        <section aria-label="Changed files" className="flex flex-col gap-3">
+          {found.truncated && (
+            <Notice tone="warn" title="This commit is too large to show in full">
+              Some files or diffs are left out.
+            </Notice>
+          )}
+          {found.files.length === 0 ? (
+            <Empty>This commit changed no files.</Empty>
+          ) : (
+            <Suspense fallback={<Loading what="the diff viewer" />}>
+              <CommitDiff changes={found} />
+            </Suspense>
+          )}
+        </section>
+      )}
     </Read>
   )
 }

@@ -1,5 +1,6 @@
 /** Context around changes: loads the whole new file and derives the old one from the patch. */
 import type { FileDiffLoadedFiles, FileDiffMetadata } from '@pierre/diffs'
+import { useCallback, useState } from 'react'
 import { api, reply } from '../../../api.ts'
 
 /** Larger than any file in a patch. */
@@ -16,12 +17,28 @@ export function fileBytes(projectId: string, ref: string, path: string, signal?:
   ) as Promise<ArrayBuffer>
 }
 
+/** Loads a whole file to show more context, and keeps the error if that fails. */
+export function useContextLines(projectId: string, headSha: string) {
+  const [failed, setFailed] = useState<Error | null>(null)
+  const load = useCallback(
+    (view: FileDiffMetadata) =>
+      wholeFile(projectId, headSha, view).then(
+        (files) => {
+          setFailed(null)
+          return files
+        },
+        (error: Error) => {
+          setFailed(error)
+          throw error
+        },
+      ),
+    [projectId, headSha],
+  )
+  return { load, failed }
+}
+
 /** Both sides of a changed file, with one request. */
-export async function wholeFile(
-  projectId: string,
-  headSha: string,
-  view: FileDiffMetadata,
-): Promise<FileDiffLoadedFiles> {
+async function wholeFile(projectId: string, headSha: string, view: FileDiffMetadata): Promise<FileDiffLoadedFiles> {
   const bytes = await fileBytes(projectId, headSha, view.name)
   if (bytes.byteLength > bytesMax) throw new Error('This file is too large to show in full.')
   // Decodes like the patch: invalid UTF-8 becomes the replacement character, and a byte order mark stays.

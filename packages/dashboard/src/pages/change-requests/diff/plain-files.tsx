@@ -29,7 +29,7 @@ export function PlainFiles({
   aside,
 }: {
   projectId: string
-  diff: Diff
+  diff: Pick<Diff, 'base_sha' | 'merge_base' | 'head_sha' | 'since'>
   files: ChangedFile[]
   /** At the end of the line of a file. */
   aside: (file: ChangedFile) => ReactNode

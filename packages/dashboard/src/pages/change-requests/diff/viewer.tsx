@@ -66,6 +66,8 @@ export interface PlacedThread {
 
 export type ViewerHandle = CodeViewHandle<Annotation, undefined>
 
+const noComments: Pick<Drafts, 'drafts' | 'open'> = { drafts: [], open: [] }
+
 /** All files in one list. Only the visible part is in the document. */
 export function Viewer({
   ref,
@@ -86,7 +88,8 @@ export function Viewer({
   files: ChangedFile[]
   view: { layout: 'split' | 'unified'; wrap: boolean }
   collapsed: (file: ChangedFile) => boolean
-  drafts: Drafts
+  /** Null where nobody comments. */
+  drafts: Drafts | null
   threads: readonly PlacedThread[]
   renderThread: (id: string) => ReactNode
   /** Stands in the header of a file. */
@@ -101,7 +104,7 @@ export function Viewer({
   onRendered: () => void
 }) {
   const notes = useMemo(() => [...threads, ...moves.placed], [threads, moves])
-  const items = useItems(files, { collapsed, drafts, threads: notes })
+  const items = useItems(files, { collapsed, drafts: drafts ?? noComments, threads: notes })
   // Not part of the options, because a change of options renders everything again.
   const latest = useRef({ files, drafts, moves, onAskOrigin, onRendered })
   // Before the effects of CodeView, which may render the files with what is new.
@@ -132,23 +135,23 @@ export function Viewer({
         latest.current.onRendered()
       },
       stickyHeaders: true,
-      enableGutterUtility: true,
+      enableGutterUtility: drafts !== null,
       enableLineSelection: true,
       onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<Annotation> }) {
         const file = latest.current.files.find(({ path }) => path === context.item.id)
         // The rendered file may be loaded in full, unlike the same file of a newer answer.
         if (file !== undefined && context.item.type === 'diff')
-          latest.current.drafts.begin({ ...file, view: context.item.fileDiff }, range)
+          latest.current.drafts?.begin({ ...file, view: context.item.fileDiff }, range)
       },
     }),
-    [layout, wrap, load],
+    [layout, wrap, load, drafts === null],
   )
   const renderAnnotation = (...[{ metadata }]: [{ metadata: Annotation }, ...unknown[]]) => {
     const draft = metadata.of
     const moved = moves.notes.get(draft.id)
     if (moved !== undefined) return <MovedLabel of={moved} onShow={onShowMoved} />
     if ('version' in draft) return <div className="m-2 max-w-180">{renderThread(draft.id)}</div>
-    return <CommentBox key={draft.id} draft={draft} drafts={drafts} />
+    return drafts === null ? null : <CommentBox key={draft.id} draft={draft} drafts={drafts} />
   }
   return (
     <CodeView<Annotation>
@@ -157,7 +160,7 @@ export function Viewer({
       options={options}
       className="h-full overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
-      {...(drafts.drafts.length + notes.length > 0 && { renderAnnotation })}
+      {...((drafts?.drafts.length ?? 0) + notes.length > 0 && { renderAnnotation })}
       renderHeaderMetadata={({ id }) => <HeaderNote files={files} path={id} renderNote={renderNote} />}
     />
   )
@@ -190,7 +193,11 @@ function useItems(
     collapsed,
     drafts: { drafts, open },
     threads,
-  }: { collapsed: (file: ChangedFile) => boolean; drafts: Drafts; threads: readonly PlacedThread[] },
+  }: {
+    collapsed: (file: ChangedFile) => boolean
+    drafts: Pick<Drafts, 'drafts' | 'open'>
+    threads: readonly PlacedThread[]
+  },
 ): Item[] {
   const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
   return useMemo(() => {

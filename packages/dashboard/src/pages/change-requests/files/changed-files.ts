@@ -10,8 +10,14 @@ const firstFiles = 30
 /** The files that one render adds. Each render costs time for all files, and too many at once block the page. */
 const shownTogether = 150
 
+/** What the files of a diff are read from. */
+export type FilesOf = Pick<
+  Diff,
+  'base_sha' | 'merge_base' | 'head_sha' | 'whitespace_only' | 'files' | 'patch' | 'truncated' | 'isWhole'
+>
+
 interface Reading {
-  diff: Diff
+  diff: FilesOf
   files: ChangedFile[]
   /** The number of files that have their lines. */
   read: number
@@ -21,7 +27,7 @@ interface Reading {
  * Reads the files of a diff: the first screen at once, the others in slices of a few milliseconds. `isRendered`: the first
  * screen is rendered, so reading the others does not delay it.
  */
-export function useChangedFiles(diff: Diff, isRendered: boolean): ChangedFile[] {
+export function useChangedFiles(diff: FilesOf, isRendered: boolean): ChangedFile[] {
   const [reading, setReading] = useState(() => begin(diff))
   // A new diff shows its own files immediately, not after a frame with the old ones.
   const current = reading.diff === diff ? reading : begin(diff, reading)
@@ -35,7 +41,7 @@ export function useChangedFiles(diff: Diff, isRendered: boolean): ChangedFile[] 
 }
 
 /** `before` is what was read of the same diff when less of it had arrived. */
-function begin(diff: Diff, before: Reading | null = null): Reading {
+function begin(diff: FilesOf, before: Reading | null = null): Reading {
   const files = changedFiles(diff)
   const read = new Map(
     before?.diff.files === diff.files ? before.files.flatMap((file) => (file.view ? [[file.path, file]] : [])) : [],
@@ -89,7 +95,7 @@ export interface ChangedFile {
   comparison: string
 }
 
-function changedFiles(diff: Diff): ChangedFile[] {
+function changedFiles(diff: FilesOf): ChangedFile[] {
   const comparison = [
     diff.base_sha,
     diff.merge_base,

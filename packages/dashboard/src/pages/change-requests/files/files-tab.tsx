@@ -8,7 +8,7 @@ import { Kbd } from '../../../ui/kbd.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Empty, Loading, Notice } from '../../../ui/layout.tsx'
 import { type ChangedFile, useChangedFiles } from './changed-files.ts'
-import { wholeFile } from '../diff/context.ts'
+import { useContextLines } from '../diff/context.ts'
 import { useDrafts } from '../review/drafts.ts'
 import { type Viewed, useLastViewed } from './last-viewed.ts'
 import { useLineCursor } from '../diff/line-cursor.ts'
@@ -415,26 +415,6 @@ function UnknownSince({ error }: { error: ApiError }) {
       Changes since that commit can't be shown.
     </Notice>
   )
-}
-
-/** Loads a whole file to show more context, and keeps the error if that fails. */
-function useContextLines(projectId: string, headSha: string) {
-  const [failed, setFailed] = useState<Error | null>(null)
-  const load = useCallback(
-    (view: NonNullable<ChangedFile['view']>) =>
-      wholeFile(projectId, headSha, view).then(
-        (files) => {
-          setFailed(null)
-          return files
-        },
-        (error: Error) => {
-          setFailed(error)
-          throw error
-        },
-      ),
-    [projectId, headSha],
-  )
-  return { load, failed }
 }
 
 const namedMax = 5
