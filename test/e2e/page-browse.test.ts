@@ -45,6 +45,7 @@ beforeAll(async () => {
   )
   await git(clone, 'push', '--quiet', 'origin', 'main')
   await git(clone, 'checkout', '--quiet', '-b', 'topic/one')
+  await git(clone, 'mv', 'src/values.ts', 'src/numbers.ts')
   await commit({ 'topic.txt': 'topic\n' }, 'Add a topic')
   await git(clone, 'push', '--quiet', 'origin', 'topic/one')
 }, 180_000)
@@ -126,7 +127,18 @@ test.skipIf(!browserPath)(
     expect(await commits.count()).toBe(2)
     const current = page.getByRole('navigation', { name: 'Project' }).locator('[aria-current=page]')
     expect(await current.allTextContents()).toEqual(['Files'])
+    // A renamed file goes on under its earlier name.
+    await go('commits?ref=topic%2Fone&path=src%2Fnumbers.ts')
+    await commits.nth(2).waitFor(slow)
+    expect(await commits.allTextContents()).toEqual([
+      expect.stringMatching(/^Add a topic(?!.*Earlier name)/),
+      expect.stringMatching(/^Spell sixty as a wordEarlier name: src\/values\.ts/),
+      expect.stringMatching(/^Say hello to everyone(?!.*Earlier name)/),
+    ])
     await look('history')
+    await link(`Files at ${first.slice(0, 10)}`).click()
+    await page.getByText('value60').first().waitFor(slow)
+    expect(new URL(page.url()).searchParams.get('path')).toBe('src/values.ts')
     await go('files')
     await page.getByRole('button', { name: /Branch or commit/ }).click(slow)
     await page.getByRole('menuitemradio', { name: 'topic/one' }).click()

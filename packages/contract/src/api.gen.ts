@@ -1097,7 +1097,7 @@ export interface paths {
         };
         /**
          * List the commits of a branch or commit
-         * @description Newest first. With `path`, only commits that changed that file or folder.
+         * @description Newest first. With `path`, only commits that changed that file or folder. The history of a file goes on under its names before renames, as far as git detects them.
          */
         get: operations["listCommits"];
         put?: never;
@@ -3578,6 +3578,8 @@ export interface components {
             committed_at: string;
             subject: string;
             body: string;
+            /** @description Only in the history of a file: its name in this commit, where it was another one. */
+            path?: string;
         };
         DiffFile: {
             path: string;

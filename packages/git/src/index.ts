@@ -115,6 +115,7 @@ export { branchRules, openPullRequest, readPullRequest } from './hosts/pull-requ
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
 export { blameFile, type BlameCommit, type BlameOutcome, type BlameRange } from './diff/blame.ts'
+export { listHistory } from './diff/file-history.ts'
 export { listPaths, searchText } from './diff/search.ts'
 export { findCollisions } from './merge/collisions.ts'
 export { gitVersion, replayMerge, treeOf } from './merge/replay.ts'

@@ -44,12 +44,17 @@ export const commitEntry = named('CommitEntry', {
   committed_at: timestamp,
   subject: z.string(),
   body: z.string(),
+  path: z
+    .string()
+    .optional()
+    .describe('Only in the history of a file: its name in this commit, where it was another one.'),
 })
 
 export const listCommitsRoute = route.get('project-read', `${base}/commits`, {
   name: 'listCommits',
   summary: 'List the commits of a branch or commit',
-  description: 'Newest first. With `path`, only commits that changed that file or folder.',
+  description:
+    'Newest first. With `path`, only commits that changed that file or folder. The history of a file goes on under its names before renames, as far as git detects them.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
   query: page.extend({ ref: ref.optional(), path: path.optional() }),
   example: { query: { ref: 'main', path: 'README.md' } },

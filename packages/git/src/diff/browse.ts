@@ -104,7 +104,7 @@ function lettersMax(field: number, bodies: number): number {
 }
 
 /** Arguments are text, so a path that is not UTF-8 goes through stdin, which allows all but line feeds. */
-function readLog(
+export function readLog(
   repo: Repository,
   args: string[],
   path: string | undefined,

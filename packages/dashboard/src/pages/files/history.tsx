@@ -4,6 +4,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/form.tsx'
 import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
+import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
 import { Time } from '../../ui/text.tsx'
 import { FileLink, PathCrumbs, RefPicker } from './bar.tsx'
 import { type Commit, useHistory } from './queries.ts'
@@ -28,8 +29,13 @@ export function HistoryPage() {
               <Rows label="Commits" empty={<Empty>No commit of this branch changed this path.</Empty>}>
                 {pages
                   .flatMap(({ data }) => data.commits)
-                  .map((commit) => (
-                    <CommitRow key={commit.sha} commit={commit} path={path} />
+                  .map((commit, at, all) => (
+                    <CommitRow
+                      key={commit.sha}
+                      commit={commit}
+                      path={commit.path ?? path}
+                      isRenamed={commit.path !== all[at - 1]?.path}
+                    />
                   ))}
               </Rows>
             )}
@@ -47,7 +53,16 @@ export function HistoryPage() {
   )
 }
 
-function CommitRow({ commit, path }: { commit: Commit; path: string }) {
+function CommitRow({
+  commit,
+  path,
+  isRenamed,
+}: {
+  commit: Commit
+  path: string
+  /** The newer commits of the list have another name of the file. */
+  isRenamed: boolean
+}) {
   const { slug } = useProject()
   return (
     <Row>
@@ -59,6 +74,11 @@ function CommitRow({ commit, path }: { commit: Commit; path: string }) {
         >
           {commit.subject || 'No message'}
         </Link>
+        {isRenamed && commit.path !== undefined && (
+          <span className="block text-sm text-dim">
+            Earlier name: <code className="font-mono">{visibleName(path)}</code>
+          </span>
+        )}
       </span>
       <span className="max-w-40 truncate text-sm text-dim">{commit.author_name}</span>
       <Time at={commit.committed_at} />

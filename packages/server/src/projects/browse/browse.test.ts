@@ -148,6 +148,28 @@ describe('listing commits', () => {
       expect([wrong, (await get<ErrorBody>(`commits?cursor=${cursor(wrong)}`)).status]).toEqual([wrong, 400])
   })
 
+  test('goes on under the earlier name of a renamed file, over pages', async () => {
+    const made = await app.managedProject({ 'old.txt': 'a\nb\nc\n' })
+    const get = browser(made)
+    await commit(made.repo, 'main', { 'old.txt': 'a\nb\nc\nd\n' }, { message: 'before' })
+    await commit(made.repo, 'main', { 'old.txt': null, 'new.txt': 'a\nb\nc\nd\n' }, { message: 'rename' })
+    interface Named {
+      commits: { subject: string; path?: string }[]
+    }
+    const seen: [string, string | undefined][] = []
+    for (let path: string | null = 'commits?path=new.txt&limit=1'; path !== null;) {
+      const page: TestReply<Named> = await get<Named>(path)
+      seen.push(...page.body.commits.map(({ subject, path }): [string, string | undefined] => [subject, path]))
+      const next = /cursor=([^&>]+)/.exec(page.headers.get('link') ?? '')?.[1]
+      path = next === undefined ? null : `commits?path=new.txt&limit=1&cursor=${next}`
+    }
+    expect(seen.slice(0, 2)).toEqual([
+      ['rename', undefined],
+      ['before', 'old.txt'],
+    ])
+    expect(seen.slice(2).map(([, path]) => path)).toEqual(['old.txt'])
+  })
+
   test('lists the commits of one file or folder', async () => {
     const made = await app.managedProject({ 'dir/a.txt': 'a\n', '*.txt': 's\n' })
     const get = browser(made)

@@ -1,6 +1,16 @@
 /** Lets a client read a repository without cloning it. */
 import { compareCommitsMax, pathsMax, searchMatchesMax, treeEntriesMax } from '@svc/contract'
-import { countApart, diffCommits, listCommits, listPaths, listTree, previewMerge, searchText } from '@svc/git'
+import {
+  countApart,
+  diffCommits,
+  listCommits,
+  listHistory,
+  listPaths,
+  listTree,
+  previewMerge,
+  type Repository,
+  searchText,
+} from '@svc/git'
 import { notFound } from '../../auth/allow.ts'
 import { cutPage, invalidCursor, readPair } from '../../http/page.ts'
 import { type BrowseDeps, openTips, resolveRefs } from './resolve-ref.ts'
@@ -40,11 +50,18 @@ export async function commitsOf(
   const { sha } = resolved[0]!
   const skip = after?.skip ?? 0
   const folder = path?.replaceAll(/^\/+|\/+$/g, '')
+  const asked = { sha, limit: limit + 1, skip }
   const commits = await withinLimits(
-    listCommits(repository, { sha, limit: limit + 1, skip, ...(folder ? { path: folder } : {}) }, { signal }),
+    folder ? historyOf(repository, { ...asked, path: folder }, signal) : listCommits(repository, asked, { signal }),
   )
   const { rows, next } = cutPage(commits, limit, () => [sha, String(skip + limit)])
   return { ref, sha, rows, next }
+}
+
+/** Names the path in a commit only where it was another one. */
+async function historyOf(repository: Repository, input: Parameters<typeof listHistory>[1], signal: AbortSignal) {
+  const commits = await listHistory(repository, input, { signal })
+  return commits.map(({ path, ...commit }) => (path === input.path ? commit : { ...commit, path }))
 }
 
 function readCommitCursor(cursor: string | undefined): { sha: string; skip: number } | null {
