@@ -52,8 +52,8 @@ test.skipIf(!browserPath)(
     await page.goto(address(number))
     await page.getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     await git(clone, 'push', '--quiet', 'origin', '--delete', 'retry')
-    // The open page notices by itself.
-    await page.getByText('branch deleted').first().waitFor(slow)
+    // An event wakes the open page, which asks by itself only every 30 seconds.
+    await page.getByText('branch deleted').first().waitFor({ timeout: 10_000 })
     await page.getByText("Can't merge: its branch was deleted.").waitFor(slow)
     await page.getByRole('list', { name: 'Checklist' }).getByText('Its branch was deleted').waitFor(slow)
     expect(await page.getByRole('button', { name: 'Merge into main' }).getAttribute('aria-disabled')).toBe('true')
