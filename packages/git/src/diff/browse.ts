@@ -29,7 +29,8 @@ export type FileOutcome =
   | { kind: 'file'; sha: Sha; mode: string; size: number; content: Uint8Array; binary: boolean; truncated: boolean }
   | { kind: 'directory' | 'submodule' | 'missing' }
 
-const commitsMax = 1000
+/** The largest page of a list, and the commit that shows that there is a next one. */
+const commitsMax = 1001
 const treeEntriesBytesMax = 16 * 1024 * 1024
 const fileBytesMax = 8 * 1024 * 1024
 

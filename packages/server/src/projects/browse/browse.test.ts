@@ -148,6 +148,21 @@ describe('listing commits', () => {
       expect([wrong, (await get<ErrorBody>(`commits?cursor=${cursor(wrong)}`)).status]).toEqual([wrong, 400])
   })
 
+  test('the largest page names the next one', async () => {
+    const made = await app.managedProject({ 'a.txt': '0\n' })
+    const stream = Array.from({ length: 1000 }, (_, n) => {
+      const parent = n === 0 ? 'from refs/heads/main^0\n' : ''
+      return `commit refs/heads/main\ncommitter T <t@svc.invalid> ${1_800_000_000 + n} +0000\ndata 1\nx\n${parent}`
+    })
+    const child = Bun.spawn(['git', '-C', made.repo.dir, 'fast-import', '--quiet'], {
+      stdin: Buffer.from(stream.join('')),
+    })
+    expect(await child.exited).toBe(0)
+    const page = await browser(made)<Commits>('commits?limit=1000')
+    expect(page.body.commits).toHaveLength(1000)
+    expect(page.headers.get('link')).toContain('rel="next"')
+  })
+
   test('goes on under the earlier name of a renamed file, over pages', async () => {
     const made = await app.managedProject({ 'old.txt': 'a\nb\nc\n' })
     const get = browser(made)
