@@ -302,9 +302,9 @@ test.skipIf(!browserPath)(
     })
     expect(gate.status).toBe(200)
     await page.reload()
-    await page.getByText("Can't merge: svc.toml is invalid, and this project requires a valid one.").waitFor(slow)
+    await page.getByText("Can't merge: svc.toml is invalid, and the project requires a valid one.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
-    await badge('not ready')
+    await badge('svc.toml invalid')
     await picture('broken-manifest')
   },
   120_000,

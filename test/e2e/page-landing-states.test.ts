@@ -77,6 +77,39 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'an invalid svc.toml that the project refuses says so in lists and on the page, whatever its base is',
+  async () => {
+    const { page, server, complaints } = story
+    const of = ['--project', project.project_id]
+    await server.json(['settings', 'set', 'manifest_gate=on', ...of])
+    await git(clone, 'push', '--quiet', 'origin', 'origin/main:refs/heads/release-1')
+    const number = await open('broken', { 'svc.toml': 'svc_version = [\n' })
+    const { number: aside } = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Aside', '--head', 'broken', '--base', 'release-1', ...of],
+    ])
+    for (const each of [aside, number]) {
+      await page.goto(address(each))
+      await page.getByText("Can't merge: svc.toml is invalid, and the project requires a valid one.").waitFor(slow)
+      await page.locator('header p').getByText('svc.toml invalid', { exact: true }).waitFor(slow)
+      await page.getByText(/^svc\.toml, line \d+:/).waitFor(slow)
+    }
+    for (const list of [address(), `${server.url}/`]) {
+      await page.goto(list)
+      await page.getByText('svc.toml invalid', { exact: true }).nth(1).waitFor(slow)
+      await page
+        .getByText(/svc\.toml is invalid, and the project requires a valid one/)
+        .first()
+        .waitFor(slow)
+    }
+    await expectItLooksRight(story, 'manifest-invalid-inbox')
+    await server.json(['settings', 'set', 'manifest_gate=off', ...of])
+    for (const each of [aside, number]) await server.json(['cr', 'close', String(each), ...of])
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'a renamed file counts as one in the list, the header and the diff',
   async () => {
     const { page, complaints } = story

@@ -2269,7 +2269,7 @@ export interface paths {
         };
         /**
          * List what needs the caller
-         * @description Questions to answer, change requests to review, what is blocked, and the sessions that run, in the projects of the accounts of the caller. `unblock` has conflicts, failed checks and failed sessions. Drafts are left out, and so are change requests whose agent works on a review of the caller. Groups come in this order, each newest first; `per_group` lists the first items of each group instead of pages. A viewer sees sessions only.
+         * @description Questions to answer, change requests to review, what is blocked, and the sessions that run, in the projects of the accounts of the caller. `unblock` has conflicts, failed checks, an invalid svc.toml where the project requires a valid one, and failed sessions. Drafts are left out, and so are change requests whose agent works on a review of the caller. Groups come in this order, each newest first; `per_group` lists the first items of each group instead of pages. A viewer sees sessions only.
          */
         get: operations["getInbox"];
         put?: never;
@@ -3488,7 +3488,7 @@ export interface components {
             column: number | null;
         };
         MergeEffects: {
-            /** @description Whether the base is the default branch. Merging into any other branch has no effects, and the other fields are empty. */
+            /** @description Whether the base is the default branch. Merging into any other branch has no effects, and the other fields are empty, except `secrets_added` and `manifest_issues`. */
             applies: boolean;
             triggers: {
                 slug: string;
@@ -4216,8 +4216,8 @@ export interface components {
             truncated: boolean;
         };
         ChangeRequestSummary: {
-            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `branch_deleted`: one of its branches no longer exists. */
-            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "conflicts" | "branch_deleted") | null;
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists. */
+            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "manifest_invalid" | "conflicts" | "branch_deleted") | null;
             session: {
                 /** Format: uuid */
                 session_id: string;
@@ -4535,7 +4535,7 @@ export interface components {
              * @description `checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.
              * @enum {string}
              */
-            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "branch_deleted" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
+            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "branch_deleted" | "manifest_invalid" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
             /** @description Changes when the item needs a new look. Send it back to put the item away. */
             version: string;
             project: {

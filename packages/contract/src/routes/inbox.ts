@@ -18,6 +18,7 @@ export const inboxStates = [
   'empty',
   'conflicts',
   'branch_deleted',
+  'manifest_invalid',
   'failing',
   'failed',
   'turn_failed',
@@ -74,7 +75,7 @@ export const getInboxRoute = route.get('user', '/v1/inbox', {
   name: 'getInbox',
   summary: 'List what needs the caller',
   description:
-    'Questions to answer, change requests to review, what is blocked, and the sessions that run, in the projects of the accounts of the caller. `unblock` has conflicts, failed checks and failed sessions. Drafts are left out, and so are change requests whose agent works on a review of the caller. Groups come in this order, each newest first; `per_group` lists the first items of each group instead of pages. A viewer sees sessions only.',
+    'Questions to answer, change requests to review, what is blocked, and the sessions that run, in the projects of the accounts of the caller. `unblock` has conflicts, failed checks, an invalid svc.toml where the project requires a valid one, and failed sessions. Drafts are left out, and so are change requests whose agent works on a review of the caller. Groups come in this order, each newest first; `per_group` lists the first items of each group instead of pages. A viewer sees sessions only.',
   query: page.extend({
     account_id: z.string().optional().describe('Only the projects of this account.'),
     project_id: z.string().optional().describe('Only this project.'),

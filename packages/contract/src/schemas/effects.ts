@@ -28,7 +28,7 @@ export const mergeEffects = named('MergeEffects', {
   applies: z
     .boolean()
     .describe(
-      'Whether the base is the default branch. Merging into any other branch has no effects, and the other fields are empty.',
+      'Whether the base is the default branch. Merging into any other branch has no effects, and the other fields are empty, except `secrets_added` and `manifest_issues`.',
     ),
   triggers: z.array(
     z.object({ slug: z.string(), change: z.enum(['added', 'changed', 'removed', 'enabled', 'disabled']) }),

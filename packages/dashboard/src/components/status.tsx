@@ -11,6 +11,7 @@ const landing: Record<StateNow, [word: string, tone: Tone]> = {
   unreachable: ['unreachable', 'warn'],
   failing: ['checks failed', 'bad'],
   conflicts: ['conflicts', 'bad'],
+  manifest_invalid: ['svc.toml invalid', 'bad'],
   branch_deleted: ['branch deleted', 'bad'],
   blocked: ['not ready', 'warn'],
 }

@@ -123,6 +123,7 @@ export interface Schema {
     path_count: number
     is_compared: Generated<boolean>
     confirm_count: Generated<number>
+    manifest_invalid: Generated<boolean>
   }
   change_request_heads: {
     cr_id: string

@@ -115,6 +115,16 @@ describe('change requests in the inbox', () => {
     expect(items).toMatchObject([{ state: 'confirm', group: 'review', why: '1 effect to confirm · touches svc.toml' }])
   })
 
+  test('is blocked by an invalid svc.toml while the project requires a valid one', async () => {
+    const at = await newProject()
+    await at.open('work', { 'svc.toml': 'svc_version = [' })
+    expect((await checkedInbox(at)).items).toMatchObject([{ state: 'ready', group: 'review' }])
+    const body = { settings: { manifest_gate: 'on' } }
+    await app.request('PATCH', `/v1/projects/${at.project.project_id}`, { body })
+    const why = 'svc.toml is invalid, and the project requires a valid one · touches svc.toml'
+    expect(await oneItem(at)).toMatchObject({ state: 'manifest_invalid', group: 'unblock', why })
+  })
+
   test('is answered by commits after a review of this person, and leaves out drafts', async () => {
     const at = await newProject()
     const cr = await at.open('work', { 'b.txt': 'b\n' })

@@ -51,7 +51,8 @@ export interface FoundItems {
 
 /** A viewer may read no change requests, and can answer nothing. */
 const ofUser = ({ userId, accountId, projectId }: Scope) => sql`
-  select p.project_id, p.slug, p.name, p.created_at, m.role <> 'viewer' as may_write, coalesce(d.manifest->'checks', '[]'::jsonb) as checks
+  select p.project_id, p.slug, p.name, p.created_at, m.role <> 'viewer' as may_write,
+    coalesce(d.manifest->'checks', '[]'::jsonb) as checks, coalesce(p.settings->>'manifest_gate' = 'on', false) as is_gated
   from account_members m
   join projects p on p.account_id = m.account_id and p.deleted_at is null
   left join default_branches d on d.project_id = p.project_id
@@ -78,6 +79,7 @@ const openChangeRequests = sql`
   select c.cr_id, c.project_id, c.head_commit_sha, c.missing_ref, u.checks <> '[]'::jsonb as has_checks,
     k.can_merge, coalesce(k.base_sha = c.base_commit_sha, false) as is_known,
     coalesce(f.is_up_to_date, false) as is_up_to_date, coalesce(f.confirm_count, 0) as confirm_count,
+    u.is_gated and coalesce(f.manifest_invalid and not f.is_up_to_date, false) as is_invalid,
     w.tried_at >= w.wanted_at as is_unreachable,
     case when t.cr_id is not null then jsonb_array_length(u.checks) end as defined,
     coalesce(r.passed, 0) as passed, coalesce(r.failed, '[]'::jsonb) as failed, coalesce(r.failures, 0) as failures,
@@ -109,12 +111,13 @@ const collidingChangeRequests = sql`
 
 const ofChangeRequests = sql`
   select 'change_request' as kind, cr_id as id, project_id,
-    case when missing_ref is not null or can_merge = false or failures > 0 then 'unblock' else 'review' end as "group",
+    case when missing_ref is not null or can_merge = false or is_invalid or failures > 0 then 'unblock' else 'review' end as "group",
     case
       when missing_ref is not null then 'branch_deleted'
       when can_merge is null or not is_known then case when is_unreachable then 'unreachable' else 'checking' end
       when not can_merge then 'conflicts'
       when is_up_to_date then 'empty'
+      when is_invalid then 'manifest_invalid'
       when failures > 0 then 'failing'
       when is_answered then 'answered'
       when collides then 'collides'
@@ -122,7 +125,8 @@ const ofChangeRequests = sql`
       when confirm_count > 0 then 'confirm'
       else 'ready' end as state,
     coalesce(head_commit_sha, '') as version,
-    case when missing_ref is not null then 'branch_deleted' when can_merge = false then 'conflicts' when failures > 0 then 'failing' end as failure,
+    case when missing_ref is not null then 'branch_deleted' when can_merge = false then 'conflicts'
+      when is_invalid then 'manifest_invalid' when failures > 0 then 'failing' end as failure,
     case when defined is not null then jsonb_build_object('defined', defined, 'passed', passed, 'failed', failed) end as checks,
     at
   from open_change_requests where not is_with_agent`

@@ -49,6 +49,8 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
   switch (item.state) {
     case 'conflicts':
       return [filesConflict(found), checksOf(checks)]
+    case 'manifest_invalid':
+      return ['svc.toml is invalid, and the project requires a valid one', touches(found)]
     case 'failing':
       return [checksOf(checks), touches(found), collides(found)]
     case 'answered':

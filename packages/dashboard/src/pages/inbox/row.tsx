@@ -24,6 +24,7 @@ const shown: Record<InboxItem['state'], [label: string, tone: Tone, action: stri
   unreachable: ['unreachable', 'neutral', 'Open'],
   empty: ['nothing to merge', 'neutral', 'Open'],
   conflicts: ['conflicts', 'bad', 'Resolve'],
+  manifest_invalid: ['svc.toml invalid', 'bad', 'See why'],
   branch_deleted: ['branch deleted', 'bad', 'Open'],
   failing: ['checks failed', 'bad', 'See checks'],
   failed: ['failed', 'bad', 'See why'],

@@ -36,12 +36,13 @@ export async function effectsOf(
 ): Promise<MergeEffects> {
   const { project, caller, repository, baseSha, mergeBase, headSha, signal } = input
   const secrets_added = await addedSecrets(deps, { project, caller, repository, baseSha, headSha, signal })
-  const elsewhere = { ...nothing, secrets_added }
-  if (input.baseRef !== project.default_branch) return { ...elsewhere, words: effectLabels(elsewhere, []) }
   const options = { signal }
+  const { manifest: after, issues } = await readManifestFileAt(repository, headSha, options)
+  // The gate of the project refuses an invalid svc.toml into every branch.
+  const elsewhere = { ...nothing, secrets_added, manifest_issues: issues }
+  if (input.baseRef !== project.default_branch) return { ...elsewhere, words: effectLabels(elsewhere, []) }
   const before =
     mergeBase === null ? emptyManifest : (await readManifestFileAt(repository, mergeBase, options)).manifest
-  const { manifest: after, issues } = await readManifestFileAt(repository, headSha, options)
   const folder = (sha: string | null, path: string) => namesIn(repository, sha, path, signal)
   const ofConfig = async (name: string) =>
     compareNames(

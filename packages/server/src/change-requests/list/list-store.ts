@@ -27,6 +27,7 @@ const ranks = {
   unreachable: 3,
   empty: 4,
   failing: 5,
+  manifest_invalid: 6,
   conflicts: 6,
   branch_deleted: 6,
 } satisfies Record<LandingState, number>
@@ -39,6 +40,7 @@ const stateOf = sql<LandingState | null>`case
   when k.can_merge is null then case when w.tried_at >= w.wanted_at then 'unreachable' else 'checking' end
   when not k.can_merge then 'conflicts'
   when coalesce(f.is_up_to_date, false) then 'empty'
+  when m.is_gated and f.manifest_invalid then 'manifest_invalid'
   when r.failures > 0 then 'failing'
   when d.defined > 0 and (t.cr_id is null or r.passed < d.defined) then 'checking'
   when f.confirm_count > 0 then 'confirm'
@@ -51,7 +53,9 @@ const stateJoins = sql`
   left join wanted_change_request_facts w on w.cr_id = c.cr_id
   left join change_request_trees t on t.cr_id = c.cr_id and t.kind = 'tree'
     and t.base_sha = c.base_commit_sha and t.head_sha = c.head_commit_sha
-  cross join lateral (select coalesce((select b.manifest->'checks' from default_branches b where b.project_id = of.id), '[]'::jsonb) as checks) m
+  cross join lateral (select
+      coalesce((select b.manifest->'checks' from default_branches b where b.project_id = of.id), '[]'::jsonb) as checks,
+      exists (select from projects p where p.project_id = of.id and p.settings->>'manifest_gate' = 'on') as is_gated) m
   cross join lateral (select jsonb_array_length(m.checks) as defined) d
   left join lateral (select
       count(*) filter (where u.status = 'passed') as passed,

@@ -100,6 +100,21 @@ test('asks for confirmation while the merge sends a secret to a new host, and co
   expect(await state(aside.number)).toEqual(['ready', 0])
 })
 
+test('is blocked by an invalid svc.toml of its head while the project requires a valid one', async () => {
+  const at = await newProject({ 'svc.toml': 'svc_version = [' })
+  const gate = (manifest_gate: string) =>
+    app.request('PATCH', `/v1/projects/${at.project.project_id}`, { body: { settings: { manifest_gate } } })
+  await commit(at.repo, 'next', { 'a.txt': 'next\n' })
+  await at.open('work', { 'b.txt': 'b\n' })
+  await at.open('aside', { 'c.txt': 'c\n' }, { base_ref: 'next' })
+  await at.open('mended', { 'svc.toml': 'svc_version = 1\n' })
+  const states = async () => Object.values(await summaries(at)).map(({ state }) => state)
+  expect(await states()).toEqual(['ready', 'ready', 'ready'])
+  await gate('on')
+  expect(await states()).toEqual(['manifest_invalid', 'manifest_invalid', 'ready'])
+  expect(await numbers(at, 'sort=ready')).toEqual([3, 2, 1])
+})
+
 test('shows its session, counts review comments, and finds it by the name of the session', async () => {
   const at = await newProject()
   const cr = await at.open('work', { 'b.txt': 'b\n' })

@@ -1,5 +1,5 @@
 /** Checks whether an open change request merges, and stores what a list says about it. */
-import { emptyManifest, manifestPath, type MergePreview } from '@svc/contract'
+import { emptyManifest, hasErrors, manifestPath, type MergePreview } from '@svc/contract'
 import { changedFiles, findCollisions, previewMerge, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { readManifestFileAt } from '../../projects/manifest.ts'
@@ -32,6 +32,7 @@ export async function checkChangeRequest(
   const changed = await changedFiles(repository, pair, { signal })
   const confirms =
     isDefault && changed.paths.includes(manifestPath) ? await confirmsOf(repository, preview, signal) : []
+  const { issues } = await readManifestFileAt(repository, head, { signal })
   await deps.db.transaction().execute(async (trx) => {
     const now = await lockChangeRequest(trx, cr.project_id, cr.cr_id)
     // It moved or ended meanwhile, so leave it to the next poll.
@@ -49,6 +50,7 @@ export async function checkChangeRequest(
       paths: storable(changed.paths),
       path_count: changed.files,
       confirm_count: confirms.length,
+      manifest_invalid: hasErrors(issues),
     })
     if (couldBefore === preview.can_merge) return
     if (preview.can_merge) await recordChangeRequestEvent(trx, 'change_request.clean', now, null)

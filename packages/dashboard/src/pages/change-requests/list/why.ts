@@ -24,6 +24,8 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
   switch (summary.state) {
     case 'conflicts':
       return [conflicts(cr, summary)]
+    case 'manifest_invalid':
+      return [invalidText, touches(summary)]
     case 'empty':
       return [`${cr.base_ref} already contains all commits`]
     case 'branch_deleted':
@@ -39,6 +41,8 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return [checks(summary), touches(summary), collides(summary) ?? (summary.collisions && 'nothing collides')]
   }
 }
+
+export const invalidText = 'svc.toml is invalid, and the project requires a valid one'
 
 /** Of one whose branch no longer exists. The name of the head is often an id. */
 export const deletedText = ({ missing_ref: missing, base_ref: base }: ChangeRequest) =>

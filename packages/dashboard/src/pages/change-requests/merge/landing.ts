@@ -15,7 +15,7 @@ import {
   mergePreview,
   type MergePreview,
 } from '../queries.ts'
-import { deletedText } from '../list/why.ts'
+import { deletedText, invalidText } from '../list/why.ts'
 import { isUnreachable, previewErrorReason } from './merge-notices.tsx'
 import { verificationFailureOf } from './checks.tsx'
 
@@ -28,6 +28,8 @@ export interface Landing {
   /** The effects that a person has to confirm, and whether they did. */
   confirms: { text: string; isTicked: boolean }[]
   tick: (text: string, isTicked: boolean) => void
+  /** svc.toml of the head has errors, and the project requires a valid one. */
+  isRefusedByGate: boolean
   /** Everything has an answer or an error, so that nothing moves any more. */
   isSettled: boolean
   /** Why it cannot be merged; null when it can. `answers`: some are still missing. */
@@ -51,10 +53,12 @@ export function useLanding(cr: ChangeRequest): Landing {
     [found.isPending, 'effects'],
   ].flatMap(([isPending, what]) => (isPending === true ? String(what) : []))
   const held = useHeldRefusal()
+  const isRefusedByGate = settings.manifest_gate === 'on' && found.data !== undefined && isInvalid(found.data)
   const firm =
     (held === null ? null : `t${held.slice(1)}`) ??
     refusalBy(cr, preview.data, preview.error) ??
-    refusalByEffects(found.data, { error: found.error, isGated: settings.manifest_gate === 'on' }) ??
+    (isRefusedByGate ? invalidText : null) ??
+    (found.data === undefined && found.error !== null ? 'its effects are unknown' : null) ??
     (checked.data === undefined && checked.error !== null ? 'the check results are unknown' : null)
   const unconfirmed = confirms.filter(({ isTicked }) => !isTicked).length
   return {
@@ -71,6 +75,7 @@ export function useLanding(cr: ChangeRequest): Landing {
     confirms,
     tick: (text, isTicked) =>
       setTicked({ pair, texts: isTicked ? [...texts, text] : texts.filter((each) => each !== text) }),
+    isRefusedByGate,
     isSettled: waitsFor.length === 0,
     refusal:
       firm !== null
@@ -99,24 +104,19 @@ function refusalBy(cr: ChangeRequest, preview: MergePreview | undefined, error: 
   return null
 }
 
-function refusalByEffects(
-  found: Effects | undefined,
-  { error, isGated }: { error: Error | null; isGated: boolean },
-): string | null {
-  if (found === undefined) return error === null ? null : 'its effects are unknown'
-  return isGated && isInvalid(found) ? 'svc.toml is invalid, and this project requires a valid one' : null
-}
-
 export const isInvalid = (found: Effects) => found.manifest_issues.some(({ severity }) => severity === 'error')
 
 export const filesConflict = ({ conflicts }: Pick<MergePreview, 'conflicts'>) =>
   conflicts.length === 1 ? '1 file conflicts' : `${conflicts.length} files conflict`
 
-/** `blocked`: by what a list does not know, such as an invalid svc.toml. */
+/** `blocked`: by what a list does not know, such as a failed request. */
 export type StateNow = LandingState | 'blocked'
 
 /** The state as the page knows it now, in agreement with the panel; `known` is what the list knew. */
-export function stateNow({ preview, stale, checks, refusal }: Landing, known: LandingState | null): StateNow | null {
+export function stateNow(
+  { preview, stale, checks, isRefusedByGate, refusal }: Landing,
+  known: LandingState | null,
+): StateNow | null {
   if (known === 'branch_deleted') return known
   if (stale !== null)
     return isUnreachable(stale.error) ? 'unreachable' : isFetching(stale.error) ? 'checking' : 'blocked'
@@ -125,6 +125,7 @@ export function stateNow({ preview, stale, checks, refusal }: Landing, known: La
   if (preview === undefined) return meanwhile
   if (!preview.can_merge) return 'conflicts'
   if (preview.is_up_to_date) return 'empty'
+  if (isRefusedByGate) return 'manifest_invalid'
   if (checks === undefined) return meanwhile ?? 'checking'
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'

@@ -197,6 +197,13 @@ function Details({ cr, landing, summary, tab }: OfPage) {
         </PanelSection>
       )}
       <ChecksSection cr={cr} landing={landing} />
+      {effects?.applies === false && landing.isRefusedByGate && (
+        <PanelSection title="Mistakes in svc.toml">
+          <div className="flex flex-col gap-3">
+            <ManifestIssues bySeverity issues={effects.manifest_issues} />
+          </div>
+        </PanelSection>
+      )}
       {effects?.applies === true &&
         (tab === 'effects' ? (
           <Decisions cr={cr} landing={landing} effects={effects} />
