@@ -3541,7 +3541,7 @@ export interface components {
             settings: string[];
             /** @description Where the merge adds the value of a secret: file, line and name, never the value. */
             secrets_added: string[];
-            /** @description Secrets that the head's manifest requires and the project lacks. */
+            /** @description Secrets that an entry of svc.toml needs after the merge and not before, and that the project lacks. */
             secrets_missing: string[];
             manifest_issues: components["schemas"]["ManifestIssue"][];
             /** @description Each changed entry of svc.toml, before and after. */

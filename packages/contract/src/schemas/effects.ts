@@ -49,7 +49,9 @@ export const mergeEffects = named('MergeEffects', {
   secrets_added: z
     .array(z.string())
     .describe('Where the merge adds the value of a secret: file, line and name, never the value.'),
-  secrets_missing: z.array(z.string()).describe("Secrets that the head's manifest requires and the project lacks."),
+  secrets_missing: z
+    .array(z.string())
+    .describe('Secrets that an entry of svc.toml needs after the merge and not before, and that the project lacks.'),
   manifest_issues: z.array(manifestIssue),
   details: z.array(effectDetail).describe('Each changed entry of svc.toml, before and after.'),
   words: z.array(z.string()).describe('The effects as sentences, the most important first.'),

@@ -119,6 +119,24 @@ describe('the effects of a change request', () => {
     ])
   })
 
+  test('names a missing secret only where the change request needs it anew', async () => {
+    const connector = (slug: string) =>
+      `[[connectors]]\nslug = "${slug}"\ntype = "http"\nurl = "https://pay.example"\nauth = { type = "bearer", secret_env = "PAY_KEY" }\n`
+    const needy = `[env]\nrequired = ["API_KEY"]\n${connector('pay')}`
+    const at = testProject(server, await server.managedProject({ 'svc.toml': needy }))
+    const missing = async (head: string, files: Record<string, string>) => {
+      const { secrets_missing, words } = await effects(await at.open(head, files), at)
+      return [secrets_missing, words.filter((each) => each.startsWith('Secret '))]
+    }
+    expect(await missing('code', { 'a.txt': 'a\n' })).toEqual([[], []])
+    expect(await missing('setting', { 'svc.toml': `${needy}[runtime]\nmodel = "a/b"\n` })).toEqual([[], []])
+    // One more use of a secret that is missing already.
+    expect(await missing('more', { 'svc.toml': `${needy}${connector('refund')}` })).toEqual([
+      ['PAY_KEY'],
+      ['Secret PAY_KEY is needed and not set.'],
+    ])
+  })
+
   test('shows each entry before and after, when it fires next, and what a person should confirm', async () => {
     const stripe = 'auth = { type = "bearer", secret_env = "STRIPE_KEY" }\n'
     const connector = (url: string) => `[[connectors]]\nslug = "pay"\ntype = "http"\nurl = "${url}"\n${stripe}`

@@ -63,7 +63,7 @@ export async function effectsOf(
       changedKeys(table, before[table], after[table]),
     ),
     secrets_added,
-    secrets_missing: await missingSecrets(deps, project, after),
+    secrets_missing: await missingSecrets(deps, project, { before, after }),
     manifest_issues: issues,
   }
   return {
@@ -152,13 +152,33 @@ function changedKeys(table: string, before: object, after: object): string[] {
     .map((key) => `${table}.${key}`)
 }
 
-async function missingSecrets(deps: Pick<Deps, 'db'>, project: ProjectRow, manifest: Manifest): Promise<string[]> {
+/** Only what this change request needs anew: what the project lacks already is no effect of its merge. */
+async function missingSecrets(
+  deps: Pick<Deps, 'db'>,
+  project: ProjectRow,
+  { before, after }: { before: Manifest; after: Manifest },
+): Promise<string[]> {
   const set = new Set((await listSecrets(deps.db, project.project_id)).map(({ name }) => name))
-  const needed = [
-    ...manifest.env.required,
-    ...manifest.triggers.map(({ secret_env }) => secret_env),
-    ...manifest.apps.filter(({ enabled }) => enabled).flatMap(({ env }) => secretsNamedIn(env)),
-    ...manifest.connectors.map(({ auth }) => auth?.secret_env ?? null),
+  const key = ({ by, name }: SecretUse) => `${by} ${name}`
+  const used = new Set(secretUses(before).map(key))
+  const missing = secretUses(after).filter((use) => !set.has(use.name) && !used.has(key(use)))
+  return [...new Set(missing.map(({ name }) => name))].sort()
+}
+
+interface SecretUse {
+  /** The entry of svc.toml that needs it. */
+  by: string
+  name: string
+}
+
+function secretUses({ env, triggers, apps, connectors }: Manifest): SecretUse[] {
+  const uses = [
+    ...env.required.map((name) => ({ by: 'env', name })),
+    ...triggers.map(({ slug, secret_env: name }) => ({ by: `trigger ${slug}`, name })),
+    ...apps
+      .filter(({ enabled }) => enabled)
+      .flatMap((app) => secretsNamedIn(app.env).map((name) => ({ by: `app ${app.slug}`, name }))),
+    ...connectors.map(({ slug, auth }) => ({ by: `connector ${slug}`, name: auth?.secret_env ?? null })),
   ]
-  return [...new Set(needed.filter((name): name is string => name !== null && !set.has(name)))].sort()
+  return uses.filter((use): use is SecretUse => use.name !== null)
 }
