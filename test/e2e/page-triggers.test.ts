@@ -44,6 +44,15 @@ test.skipIf(!browserPath)(
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('button', { name: 'Enable' }).waitFor(slow)
     expect(await tip()).not.toBe(before)
+    await page.getByRole('button', { name: 'Enable' }).click()
+    const enabling = page.getByRole('alertdialog', { name: 'Enable nightly?' })
+    const enable = enabling.getByRole('button', { name: 'Enable' })
+    await enable.waitFor(slow)
+    await expectItLooksRight(story, 'trigger-dialog-enable')
+    // Red warns of what stops or deletes something.
+    expect(await enable.getAttribute('class')).not.toContain('bg-bad-fill')
+    await enable.click()
+    await page.getByRole('button', { name: 'Disable' }).waitFor(slow)
     expect(complaints).toEqual([])
   },
   180_000,

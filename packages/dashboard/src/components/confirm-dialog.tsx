@@ -1,12 +1,13 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import type { ReactNode } from 'react'
-import { Button, buttonClass } from '../ui/form.tsx'
+import { Button, buttonClass, type ButtonKind } from '../ui/form.tsx'
 
 export function ConfirmDialog({
   open,
   onOpenChange,
   title,
   verb,
+  verbKind = 'danger',
   busy,
   onConfirm,
   children,
@@ -15,6 +16,8 @@ export function ConfirmDialog({
   onOpenChange: (open: boolean) => void
   title: string
   verb: string
+  /** For what stops or deletes nothing. */
+  verbKind?: ButtonKind
   busy: boolean
   onConfirm: () => void
   children: ReactNode
@@ -26,7 +29,7 @@ export function ConfirmDialog({
         <AlertDialog.Description className="text-sm text-dim">{children}</AlertDialog.Description>
         <div className="flex justify-end gap-2">
           <AlertDialog.Close className={buttonClass('plain')}>Cancel</AlertDialog.Close>
-          <Button kind="danger" busy={busy} onClick={onConfirm}>
+          <Button kind={verbKind} busy={busy} onClick={onConfirm}>
             {verb}
           </Button>
         </div>

@@ -36,6 +36,7 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
           <ConfirmButton
             kind="plain"
             verb={each.enabled ? 'Disable' : 'Enable'}
+            verbKind={each.enabled ? 'danger' : 'primary'}
             title={`${each.enabled ? 'Disable' : 'Enable'} ${each.slug}?`}
             disabledReason={refusal}
             action={turn}

@@ -82,6 +82,7 @@ export function BulkActions({
         label={`Merge ${ready.length} ready`}
         kind="merge"
         verb="Merge"
+        verbKind="merge"
         title={`Merge ${counted(ready.length)}?`}
         disabledReason={
           action.isPending ? 'The selected ones are being changed' : ready.length === 0 ? 'None of them is ready' : null
