@@ -8,6 +8,7 @@ import { beginPageStory, expectItFits, gatewayOf, type PageStory, takePictures }
 
 let story: PageStory
 let project: { project_id: string; slug: string }
+let clone: string
 const slow = { timeout: 60_000 }
 const limit = 180_000
 
@@ -16,12 +17,7 @@ beforeAll(async () => {
   story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' }, { viewport: { width: 1440, height: 900 } })
   const { server } = story
   project = await server.json(['projects', 'create', '--name', 'payments'])
-  const clone = await mkdtemp(join(server.dir, 'clone-'))
-  const commit = async (path: string, content: string) => {
-    await Bun.write(join(clone, path), content)
-    await git(clone, 'add', '--all', '.')
-    await git(clone, 'commit', '--quiet', '-m', 'Work')
-  }
+  clone = await mkdtemp(join(server.dir, 'clone-'))
   await git(clone, 'init', '--quiet', '--initial-branch=main')
   await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
   await commit('README.md', 'Payments\n')
@@ -32,6 +28,12 @@ beforeAll(async () => {
   await server.json(['cr', 'open', '--title', 'Retry deliveries', '--head', 'retry', '--project', project.project_id])
 }, limit)
 afterAll(() => story?.end(), 60_000)
+
+async function commit(path: string, content: string): Promise<void> {
+  await Bun.write(join(clone, path), content)
+  await git(clone, 'add', '--all', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'Work')
+}
 
 const comment = () => story.page.getByLabel('Comment on line 1 of src/wait.ts')
 const dialog = () => story.page.getByRole('alertdialog')
@@ -54,7 +56,7 @@ async function beginComment(): Promise<void> {
 
 /** What the pages keep of typed text. The router and the sign-in keep keys of their own. */
 const kept = () =>
-  story.page.evaluate('Object.keys(sessionStorage).filter((key) => /^svc-(com|new|rep|rev)/.test(key))')
+  story.page.evaluate('Object.keys(sessionStorage).filter((key) => /^svc-(com|edit|merge|new|rep|rev)/.test(key))')
 
 test.skipIf(!browserPath)(
   'Escape asks before it discards a typed comment, and belongs to an input method that composes',
@@ -177,6 +179,61 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a merge message and an edited title are there after another page and a reload, until they are sent',
+  async () => {
+    const { page, server, complaints } = story
+    await git(clone, 'checkout', '--quiet', '-b', 'license', 'main')
+    await commit('LICENSE', 'Free\n')
+    await git(clone, 'push', '--quiet', 'origin', 'license')
+    const of = ['--project', project.project_id]
+    await server.json(['cr', 'open', '--title', 'License', '--head', 'license', ...of])
+    await server.json(['cr', 'merge', '2', '--yes', ...of])
+    const [title, description] = [page.getByLabel('Title'), page.getByLabel('Description (Markdown)')]
+    const message = page.getByLabel('Merge commit message')
+    await showFiles()
+    await page.getByRole('button', { name: 'Edit message' }).click()
+    await message.fill('Retry, and')
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await title.fill('Retry each delivery')
+    await page.getByRole('link', { name: 'Sessions' }).first().click()
+    await page.getByLabel('Task (optional)').waitFor(slow)
+    await page.goBack()
+    await title.waitFor(slow)
+    await message.waitFor(slow)
+    await page.reload()
+    await title.waitFor(slow)
+    await message.waitFor(slow)
+    expect([await title.inputValue(), await description.inputValue(), await message.inputValue()]).toEqual([
+      'Retry each delivery',
+      '',
+      'Retry, and',
+    ])
+
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog().getByText('Discard what you typed?').waitFor(slow)
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    await dialog().waitFor({ ...slow, state: 'detached' })
+    // What another person wrote meanwhile stays.
+    await server.json(['cr', 'edit', '1', '--body', 'Why.', ...of])
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { name: 'Retry each delivery' }).waitFor(slow)
+    const { change_request: saved } = await server.json<{ change_request: { description: string } }>([
+      ...['cr', 'show', '1', ...of],
+    ])
+    expect(saved.description).toBe('Why.')
+
+    await message.fill('Retry, and wait')
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('merged this into').waitFor(slow)
+    await git(clone, 'fetch', '--quiet', 'origin')
+    expect(await git(clone, 'log', '-1', '--format=%s', 'origin/main')).toBe('Retry, and wait')
+    expect(await kept()).toEqual([])
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'a task that is half typed is there after another page and a reload, and goes with a sign-out',
   async () => {
     const { page, server, complaints } = story
@@ -185,7 +242,7 @@ test.skipIf(!browserPath)(
     await page.goto(sessions)
     await task.fill('Add retries to\n')
     await page.getByRole('link', { name: 'Change requests' }).first().click()
-    await page.getByText('Retry deliveries').first().waitFor(slow)
+    await page.getByRole('heading', { name: 'Change requests' }).first().waitFor(slow)
     await page.goBack()
     await task.waitFor(slow)
     expect(await task.inputValue()).toBe('Add retries to\n')

@@ -10,7 +10,7 @@ import { Button, buttonClass } from '../../ui/form.tsx'
 import { Stat } from '../../ui/stat.tsx'
 import { Time } from '../../ui/text.tsx'
 import { useTitle } from '../../ui/title.ts'
-import { EditTitle } from './edit-title.tsx'
+import { EditTitle, useEdit } from './edit-title.tsx'
 import type { StateNow } from './merge/landing.ts'
 import { reviewField } from './review/review-field.ts'
 import type { ChangeRequest, Summary } from './queries.ts'
@@ -32,7 +32,9 @@ export function Header({
   size: Size | null
 }) {
   useTitle(`#${cr.number} ${cr.title}`)
-  const [isEditing, setEditing] = useState(false)
+  // An edit that was typed and not saved shows again.
+  const { isChanged } = useEdit(cr)
+  const [isEditing, setEditing] = useState(isChanged && cr.status !== 'merged')
   if (isEditing) return <EditTitle cr={cr} onDone={() => setEditing(false)} />
   return (
     <header className="flex flex-col gap-2">

@@ -7,10 +7,11 @@ import { type ChangeRequest, pathOf } from '../queries.ts'
 import { verificationFailureOf } from './checks.tsx'
 import type { Landing } from './landing.ts'
 
-export function useMerge(cr: ChangeRequest) {
+export function useMerge(cr: ChangeRequest, onMerged: () => void) {
   return useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/merge', {
     path: pathOf(cr),
     once: true,
+    onSuccess: onMerged,
     retry: (_count, error) => isFetching(error),
     retryDelay: fetchingMs,
     refetch: [['project', cr.project_id]],

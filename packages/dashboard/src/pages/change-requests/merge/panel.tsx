@@ -3,6 +3,7 @@ import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { useTyped } from '../../../browser/use-stored.ts'
 import { SessionLink } from '../../../components/links.tsx'
 import { ManifestIssues } from '../../../components/manifest-issues.tsx'
 import { TypedText } from '../../../components/markdown.tsx'
@@ -118,9 +119,9 @@ function Open(shown: OfPage) {
 }
 
 function ReadyToLand({ cr, landing }: Shown) {
-  const [message, setMessage] = useState('')
-  const [isEditing, setEditing] = useState(false)
-  const merge = useMerge(cr)
+  const [message, setMessage] = useTyped(`svc-merge-${cr.cr_id}`, '')
+  const [isEditing, setEditing] = useState(message !== '')
+  const merge = useMerge(cr, () => setMessage(''))
   const { preview, refusal } = landing
   const submit = () =>
     preview !== undefined &&
