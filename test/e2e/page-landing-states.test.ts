@@ -170,6 +170,27 @@ test.skipIf(!browserPath)(
       await page.getByText(/^Into release-2 · touches both\.txt/i).waitFor(slow)
       await page.getByText(/^Touches both\.txt/).waitFor(slow)
     }
+    // The service allows the same two branches again.
+    const again = ['--title', 'Work of both', '--head', 'both', '--project', project.project_id]
+    const { number } = await server.json<{ number: number }>(['cr', 'open', ...again])
+    for (const list of [address(), `${server.url}/`]) {
+      await page.goto(list)
+      await page.getByText(`Same branches as #${number - 2} · `).waitFor(slow)
+      await page.getByText(`Same branches as #${number} · `).waitFor(slow)
+    }
+    await expectItLooksRight(story, 'same-branches')
+    await server.json(['cr', 'close', String(number), '--project', project.project_id])
+    await page.goto(address())
+    await page.getByText(/^Touches both\.txt/).waitFor(slow)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or jump to' }).fill('work of both')
+    const found = page.getByRole('group', { name: 'Change requests' }).getByRole('option')
+    await found.nth(2).waitFor(slow)
+    expect(await found.allTextContents()).toEqual([
+      `#${number - 1} Work of bothopeninto release-2 · payments`,
+      `#${number - 2} Work of bothopenpayments`,
+      `#${number} Work of bothclosed · payments`,
+    ])
     expect(complaints).toEqual([])
   },
   limit,

@@ -4226,6 +4226,8 @@ export interface components {
             } | null;
             /** @description The name of the user who opened it. */
             author: string | null;
+            /** @description The first other open change requests with the same head and base. Left out when there are none. */
+            same_branches?: number[];
             /** @description The first files that conflict with the base. */
             conflicts: string[];
             /** @description Null: not known yet. */
@@ -4590,6 +4592,8 @@ export interface components {
             number: number;
             title: string;
             head_ref: string;
+            /** @description Left out when it is the default branch of the project. */
+            base_ref?: string;
             /** @enum {string} */
             status: "open" | "merged" | "closed";
             project: {

@@ -78,6 +78,10 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     ),
   session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
   author: z.string().nullable().describe('The name of the user who opened it.'),
+  same_branches: z
+    .array(z.number().int())
+    .optional()
+    .describe('The first other open change requests with the same head and base. Left out when there are none.'),
   conflicts: z.array(z.string()).describe('The first files that conflict with the base.'),
   conflict_count: z.number().int().nullable().describe('Null: not known yet.'),
   confirm_count: z

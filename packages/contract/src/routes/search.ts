@@ -17,6 +17,7 @@ export const foundChangeRequest = named('FoundChangeRequest', {
   number: z.number().int(),
   title: z.string(),
   head_ref: z.string(),
+  base_ref: z.string().optional().describe('Left out when it is the default branch of the project.'),
   status: z.enum(changeRequestStatuses),
   project,
 })

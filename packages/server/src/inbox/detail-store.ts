@@ -1,5 +1,6 @@
 /** Reads what the rows of one page of the inbox say: one statement for each kind of item. */
 import { sql } from 'kysely'
+import { withSameBranches } from '../change-requests/list/list-store.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { firstPrompt } from '../sessions/store.ts'
 
@@ -19,6 +20,8 @@ export interface ChangeRequestDetail extends OfSession {
   /** The branch that no longer exists. */
   missing_ref: string | null
   author: string | null
+  /** Other open ones of the same two branches. */
+  same_branches: number[] | null
   /** Whether facts of the current commits are stored, and compared with other change requests. */
   is_compared: boolean | null
   conflicts: string[] | null
@@ -36,7 +39,7 @@ export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): 
   if (ids.length === 0) return []
   const { rows } = await sql<ChangeRequestDetail>`
     select c.cr_id, c.number, c.title, c.base_ref, c.missing_ref, p.default_branch, s.session_id, s.name as session_name,
-      s.agent_name, u.name as author,
+      s.agent_name, u.name as author, array_remove(b.numbers, c.number) as same_branches,
       f.is_compared, f.conflicts, f.conflict_count, f.confirm_count, f.additions, f.deletions, f.paths, f.path_count,
       coalesce((select jsonb_agg(jsonb_build_object('number', o.number, 'files', x.files) order by o.number)
         from change_request_collisions x join change_requests o on o.cr_id = x.other_id and o.status = 'open'
@@ -45,6 +48,7 @@ export async function changeRequestDetails(db: DbOrTransaction, ids: string[]): 
     from change_requests c
     join projects p on p.project_id = c.project_id
     left join change_request_facts f on f.cr_id = c.cr_id and f.pair = c.base_commit_sha || ' ' || c.head_commit_sha
+    left join (${withSameBranches(ids)}) b on b.project_id = c.project_id and b.head_ref = c.head_ref and b.base_ref = c.base_ref
     left join project_sessions s on s.session_id = c.origin_session_id
     left join users u on u.user_id = c.created_by
     where c.cr_id = any(${ids}::uuid[])`.execute(db)

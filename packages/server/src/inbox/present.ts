@@ -33,9 +33,12 @@ export function presentChangeRequest(item: FoundItem, found: ChangeRequestDetail
     ...rowOf(item),
     ...{ cr_id, number, title, author, additions, deletions },
     session: sessionOf(found.session_id, found.session_name, found.agent_name),
-    why: joined(withBase(reasonsOf(item, found), found)),
+    why: joined([...sameBranches(found), ...withBase(reasonsOf(item, found), found)]),
   }
 }
+
+const sameBranches = ({ same_branches: others }: ChangeRequestDetail) =>
+  others === null ? [] : [`Same branches as ${others.map((number) => `#${number}`).join(', ')}`]
 
 /** Several change requests of one branch differ in their base. */
 function withBase(reasons: (string | null)[], { base_ref: base, default_branch }: ChangeRequestDetail) {

@@ -48,6 +48,7 @@ describe('change requests in the search', () => {
   test('are found by number, before those with the number in their title', async () => {
     const { change_requests: found } = await search('#2')
     expect(found).toMatchObject([{ number: 2, head_ref: 'totals', status: 'open' }])
+    expect(found[0]!.base_ref).toBeUndefined()
     expect(found[0]!.project).toEqual({
       project_id: shop.project.project_id,
       slug: shop.project.slug,

@@ -24,7 +24,7 @@ const hasWords = (text: string) =>
 
 /** The projects of the caller: the first one, then the newest. A viewer may read no change requests. */
 const projectsOf = ({ userId, firstProjectId = undefined }: Search) => sql`
-  select p.project_id, p.slug, p.name, p.created_at, m.role <> 'viewer' as may_write,
+  select p.project_id, p.slug, p.name, p.default_branch, p.created_at, m.role <> 'viewer' as may_write,
     ${firstProjectId === undefined ? sql`false` : sql`p.project_id = ${firstProjectId}::uuid`} as is_first
   from account_members m
   join projects p on p.account_id = m.account_id and p.deleted_at is null
@@ -41,7 +41,7 @@ const project = sql`jsonb_build_object('project_id', p.project_id, 'slug', p.slu
 export async function findChangeRequests(db: DbOrTransaction, search: Search): Promise<Found['change_requests']> {
   const named = /^#?([1-9]\d{0,8})$/.exec(search.text)?.[1]
   const number = named === undefined ? sql`null::integer` : sql`${Number(named)}::integer`
-  const { rows } = await sql<Found['change_requests'][number]>`
+  const { rows } = await sql<Found['change_requests'][number] & { base_ref: string | null }>`
     with of_user as materialized (${projectsOf(search)}),
     numbered as (
       select c.cr_id, c.project_id from of_user u
@@ -59,14 +59,14 @@ export async function findChangeRequests(db: DbOrTransaction, search: Search): P
         limit ${sql.lit(examinedMax)}) n
       where ${hasWords(search.text)}
       order by n.is_first desc, n.is_open desc, n.created_at desc limit ${sql.lit(foundMax)})
-    select c.cr_id, c.number, c.title, c.head_ref, c.status, ${project} as project
+    select c.cr_id, c.number, c.title, c.head_ref, nullif(c.base_ref, p.default_branch) as base_ref, c.status, ${project} as project
     from (select * from numbered union select * from worded) found
     join change_requests c on c.cr_id = found.cr_id
     join of_user p on p.project_id = found.project_id
     order by coalesce(c.number = ${number}, false) desc, p.is_first desc, c.status = 'open' desc,
       c.created_at desc, c.cr_id
     limit ${sql.lit(foundMax)}`.execute(db)
-  return rows
+  return rows.map(({ base_ref, ...row }) => (base_ref === null ? row : { ...row, base_ref }))
 }
 
 export async function findSessions(db: DbOrTransaction, search: Search): Promise<Found['sessions']> {

@@ -156,6 +156,17 @@ function matches({ status, number, head_ref, base_ref, created_by, search = '' }
   return sql<boolean>`(${sql.join(parts, sql` and `)})`
 }
 
+/** The others that are named. */
+const sameBranchesMax = 3
+
+/** Of these: the open change requests of the same project and the same two branches, which the service allows, by number. */
+export const withSameBranches = (crIds: string[]) => sql`
+  select o.project_id, o.head_ref, o.base_ref, (array_agg(o.number order by o.number))[1:${sql.lit(sameBranchesMax + 1)}] as numbers
+  from change_requests o
+  where o.status = 'open' and (o.project_id, o.head_ref, o.base_ref) in
+    (select i.project_id, i.head_ref, i.base_ref from change_requests i where i.cr_id = any(${crIds}::uuid[]))
+  group by o.project_id, o.head_ref, o.base_ref having count(*) > 1`
+
 /** The first conflicting files of a summary. */
 const conflictsShown = 3
 
@@ -164,6 +175,8 @@ export interface FoundSummary {
   state: LandingState | null
   session: { session_id: string; name: string; agent_name: string } | null
   author: string | null
+  /** Null: there are none. */
+  same_branches: number[] | null
   conflicts: string[]
   conflict_count: number | null
   confirm_count: number | null
@@ -186,6 +199,7 @@ export async function summariesOf(db: DbOrTransaction, projectId: string, crIds:
     select c.cr_id, ${stateOf} as state, u.name as author,
       case when s.session_id is not null then
         jsonb_build_object('session_id', s.session_id, 'name', s.name, 'agent_name', s.agent_name) end as session,
+      case when c.status = 'open' then array_remove(b.numbers, c.number) end as same_branches,
       coalesce(f.conflicts[1:${sql.lit(conflictsShown)}], '{}') as conflicts, f.conflict_count, f.confirm_count,
       case when t.cr_id is not null and d.defined > 0 then jsonb_build_object(
         'defined', d.defined, 'passed', r.passed, 'failed', r.failed, 'running', r.running) end as checks,
@@ -196,6 +210,7 @@ export async function summariesOf(db: DbOrTransaction, projectId: string, crIds:
       v.reviews, v.comments
     from (select ${projectId}::uuid as id) of
     join change_requests c on c.project_id = of.id and c.cr_id = any(${crIds}::uuid[]) ${stateJoins}
+    left join (${withSameBranches(crIds)}) b on b.head_ref = c.head_ref and b.base_ref = c.base_ref
     left join project_sessions s on s.session_id = c.origin_session_id
     left join users u on u.user_id = c.created_by
     cross join lateral (select count(*)::integer as reviews, coalesce(sum(jsonb_array_length(g.comments)), 0)::integer as comments

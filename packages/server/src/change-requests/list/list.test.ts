@@ -115,6 +115,19 @@ test('is blocked by an invalid svc.toml of its head while the project requires a
   expect(await numbers(at, 'sort=ready')).toEqual([3, 2, 1])
 })
 
+test('names the other open ones of the same two branches, which the service allows', async () => {
+  const at = await newProject()
+  await at.open('work', { 'b.txt': 'b\n' })
+  await commit(at.repo, 'next', { 'a.txt': 'next\n' })
+  const more = { head_ref: 'work', base_ref: 'main', title: 'Work again' }
+  for (const base_ref of ['main', 'next'])
+    expect((await app.request('POST', at.path(), { body: { ...more, base_ref } })).status).toBe(201)
+  const same = async () => Object.values(await summaries(at)).map(({ same_branches }) => same_branches)
+  expect(await same()).toEqual([[2], [1], undefined])
+  await app.request('POST', at.path((await list(at, 'number=2')).body.change_requests[0]!.cr_id, 'close'))
+  expect(await same()).toEqual([undefined, undefined])
+})
+
 test('shows its session, counts review comments, and finds it by the name of the session', async () => {
   const at = await newProject()
   const cr = await at.open('work', { 'b.txt': 'b\n' })

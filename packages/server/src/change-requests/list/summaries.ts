@@ -28,7 +28,8 @@ export async function readSummaries(
 const notable = /(^|\/)(svc\.toml|package\.json|Dockerfile)$/
 
 /** The route leaves out the id. */
-function present({ paths, is_compared, collisions, ...rest }: FoundSummary): ChangeRequestSummary {
+function present({ paths, is_compared, collisions, same_branches, ...rest }: FoundSummary): ChangeRequestSummary {
   const touches = paths.find((path) => notable.test(path)) ?? paths[0] ?? null
-  return { ...rest, touches, collisions: is_compared === true ? collisions : null }
+  const same = same_branches === null ? {} : { same_branches }
+  return { ...rest, ...same, touches, collisions: is_compared === true ? collisions : null }
 }

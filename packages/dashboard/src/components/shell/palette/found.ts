@@ -89,13 +89,15 @@ function useSettled(text: string): string {
 function whatIsLoaded(queries: QueryClient, current: Project | undefined, last: Found | undefined): Found {
   const found: Found = { change_requests: [...(last?.change_requests ?? [])], sessions: [...(last?.sessions ?? [])] }
   if (current === undefined) return found
-  const { project_id: id, name, slug } = current
+  const { project_id: id, name, slug, default_branch: main } = current
   const project = { project_id: id, name, slug }
   const open = queries.getQueryData(changeRequests(id, 'open').queryKey)?.change_requests ?? []
   const agents = queries.getQueryData(sessions(id).queryKey) ?? []
   const [crIds, sessionIds] = [found.change_requests.map((cr) => cr.cr_id), found.sessions.map((s) => s.session_id)]
   found.change_requests.push(
-    ...open.filter(({ cr_id }) => !crIds.includes(cr_id)).map((cr) => Object.assign({}, cr, { project })),
+    ...open
+      .filter(({ cr_id }) => !crIds.includes(cr_id))
+      .map(({ base_ref, ...cr }) => ({ ...cr, ...(base_ref === main ? {} : { base_ref }), project })),
   )
   found.sessions.push(
     ...agents
@@ -116,8 +118,15 @@ function targetsOf(queries: QueryClient, go: Go) {
   const named = ({ slug, project_id: id }: Found['sessions'][number]['project']) =>
     findProject(queries.getQueryData(projects.queryKey) ?? [], slug)?.project_id === id ? slug : id
   return {
-    changeRequest: ({ cr_id, number, title, status, head_ref, project }: FoundChangeRequest): Target => ({
-      ...{ value: cr_id, label: `#${number} ${title}`, where: project.name, also: head_ref, state: status },
+    changeRequest: ({ cr_id, number, title, status, head_ref, base_ref, project }: FoundChangeRequest): Target => ({
+      ...{ value: cr_id, label: `#${number} ${title}`, also: head_ref },
+      // Several of one branch differ by their base, or by what became of them.
+      where: [
+        ...(status === 'open' ? [] : [status]),
+        ...(base_ref === undefined ? [] : [`into ${base_ref}`]),
+        project.name,
+      ].join(' · '),
+      ...(status === 'open' ? { state: status } : {}),
       ...looks[status],
       run: () => go(paths.changeRequest, { project: named(project), number: String(number) }),
     }),

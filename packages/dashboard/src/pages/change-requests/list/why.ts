@@ -11,12 +11,12 @@ export function whyOf(cr: ChangeRequest, summary: Summary | undefined, defaultBr
   // Several change requests of one branch differ in their base.
   const into =
     cr.base_ref === defaultBranch || parts.some((part) => part?.includes(cr.base_ref)) ? null : `into ${cr.base_ref}`
-  const text = [into, ...parts, comments(summary)].filter((part) => part !== null).join(' · ')
+  const text = [same(summary), into, ...parts, comments(summary)].filter((part) => part !== null).join(' · ')
   return text === '' ? branches : text.replace(startsWithWord, upperFirst)
 }
 
 /** A path or the name of a branch stays as it is. */
-const startsWithWord = /^(into|its|touches|collides|nothing|checks?|checking|conflicts|the) /
+const startsWithWord = /^(same|into|its|touches|collides|nothing|checks?|checking|conflicts|the) /
 
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -41,6 +41,10 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return [checks(summary), touches(summary), collides(summary) ?? (summary.collisions && 'nothing collides')]
   }
 }
+
+/** The service allows several, which differ by their number, title and description alone. */
+const same = ({ same_branches: others }: Summary) =>
+  others === undefined ? null : `same branches as ${others.map((number) => `#${number}`).join(', ')}`
 
 export const invalidText = 'svc.toml is invalid, and the project requires a valid one'
 
