@@ -115,6 +115,46 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'lists what begins with a single letter first, then change requests and sessions, and other pages last',
+  async () => {
+    await page.goto(`${server.url}/projects/${payments.slug}/branches`)
+    await page.getByRole('heading', { name: 'Branches' }).first().waitFor()
+    await type('r')
+    await option('Repair the nightly export').waitFor()
+    await option(/^Branches/).waitFor()
+    await takePictures(page, 'palette-letter')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    const rows = await page.getByRole('option').allTextContents()
+    const place = (text: string) => rows.findIndex((each) => each.startsWith(text))
+    expect(rows[0]).toStartWith('#')
+    expect(place('Repair the nightly export')).toBeLessThan(place('Branches'))
+    await field().fill('b')
+    await option(/^#1 Retry webhook/).waitFor()
+    await expect(selected()).resolves.toStartWith('Branches')
+    await close()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a theme that is chosen here is the one that the account menu has',
+  async () => {
+    const isChosen = (name: string) => page.getByRole('menuitemradio', { name, checked: true })
+    await page.getByText('Account menu').click()
+    await isChosen('System theme').waitFor()
+    await type('dark')
+    await option('Use the dark theme').click()
+    await field().waitFor({ state: 'detached' })
+    if ((await page.getByRole('menuitemradio').count()) === 0) await page.getByText('Account menu').click()
+    await isChosen('Dark').waitFor({ timeout: 10_000 })
+    await page.getByRole('menuitemradio', { name: 'System theme' }).click()
+    await isChosen('System theme').waitFor()
+    await page.keyboard.press('Escape')
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'finds sessions by name, in other projects, too, and goes there by keyboard',
   async () => {
     await type('export')

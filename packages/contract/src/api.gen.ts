@@ -1117,7 +1117,7 @@ export interface paths {
         };
         /**
          * List the paths of all files at a branch or commit
-         * @description At most 50,000 paths; `truncated` is true when there are more.
+         * @description Of at most 50,000 files; `truncated` is true when there are more. With `search`, only paths that have each word of it, in upper or lower case; those with all of them in the name of the file come first.
          */
         get: operations["listPaths"];
         put?: never;
@@ -7557,6 +7557,8 @@ export interface operations {
                 cursor?: string;
                 /** @example main */
                 ref?: string;
+                /** @description Words of the path. */
+                search?: string;
             };
             header?: never;
             path: {

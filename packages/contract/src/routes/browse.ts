@@ -205,9 +205,13 @@ export const blameFileRoute = route.get('project-read', `${base}/blame`, {
 export const listPathsRoute = route.get('project-read', `${base}/paths`, {
   name: 'listPaths',
   summary: 'List the paths of all files at a branch or commit',
-  description: 'At most 50,000 paths; `truncated` is true when there are more.',
+  description:
+    'Of at most 50,000 files; `truncated` is true when there are more. With `search`, only paths that have each word of it, in upper or lower case; those with all of them in the name of the file come first.',
   errors: [...repositoryErrors, 'not_found', 'unprocessable'],
-  query: pageOfWhole.extend({ ref: ref.optional() }),
+  query: pageOfWhole.extend({
+    ref: ref.optional(),
+    search: z.string().trim().min(1).max(256).optional().describe('Words of the path.'),
+  }),
   pages: { list: 'files', by: 'path' },
   example: { query: { ref: 'main' } },
   reply: z.object({

@@ -85,6 +85,15 @@ test('lists the paths of all files of a ref', async () => {
   expect((await get<ErrorBody>('paths?ref=nope')).body.code).toBe('ref_not_found')
 })
 
+test('finds paths by words, those with all of them in the name of the file first', async () => {
+  const get = of(await app.managedProject({ 'api/totals/a.txt': 'a\n', 'src/API-totals.ts': 'x\n', 'b.txt': 'b\n' }))
+  const paths = async (query: string) => (await get<Paths>(`paths?${query}`)).body.files.map(({ path }) => path)
+  expect(await paths('search=totals%20api')).toEqual(['src/API-totals.ts', 'api/totals/a.txt'])
+  expect(await paths('search=totals&limit=1')).toEqual(['src/API-totals.ts'])
+  expect(await paths('search=nothing')).toEqual([])
+  expect((await get<ErrorBody>('paths?search=%20')).status).toBe(400)
+})
+
 interface Matches {
   matches: { path: string; line: number; text: string }[]
   truncated: boolean

@@ -83,13 +83,30 @@ export async function treeOf(deps: BrowseDeps, input: Input & { ref?: string | u
   return { ref, sha, path, entries: entries.slice(0, treeEntriesMax), truncated: entries.length > treeEntriesMax }
 }
 
-export async function pathsOf(deps: BrowseDeps, input: Input & { ref?: string | undefined }) {
-  const { project, signal } = input
+export async function pathsOf(
+  deps: BrowseDeps,
+  input: Input & { ref?: string | undefined; search?: string | undefined },
+) {
+  const { project, search, signal } = input
   const ref = input.ref ?? project.default_branch
   const { repository, resolved } = await resolveRefs(deps, { project, refs: [ref], signal })
   const { sha } = resolved[0]!
   const { paths, truncated } = await withinLimits(listPaths(repository, { sha, limit: pathsMax }, { signal }))
-  return { ref, sha, files: paths.map((path) => ({ path })), truncated }
+  const found = search === undefined ? paths : withWords(paths, search)
+  return { ref, sha, files: found.map((path) => ({ path })), truncated }
+}
+
+/** Those with every word in the file's name first. */
+function withWords(paths: string[], search: string): string[] {
+  const words = search.toLowerCase().split(/\s+/)
+  const [inName, elsewhere]: [string[], string[]] = [[], []]
+  for (const path of paths) {
+    const lower = path.toLowerCase()
+    if (!words.every((word) => lower.includes(word))) continue
+    const name = lower.slice(lower.lastIndexOf('/') + 1)
+    ;(words.every((word) => name.includes(word)) ? inName : elsewhere).push(path)
+  }
+  return [...inName, ...elsewhere]
 }
 
 export async function searchFiles(deps: BrowseDeps, input: Input & { ref?: string | undefined; text: string }) {

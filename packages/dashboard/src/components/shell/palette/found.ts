@@ -5,8 +5,6 @@ import { GitMerge, GitPullRequest, GitPullRequestClosed, MessageSquare, TextSear
 import { useEffect, useState } from 'react'
 import { get, type Reply } from '../../../api.ts'
 import { changeRequests } from '../../../pages/change-requests/queries.ts'
-import { findPaths } from '../../../pages/files/find-paths.ts'
-import { paths as filePaths } from '../../../pages/files/queries.ts'
 import { findProject } from '../../../pages/projects/find-project.ts'
 import { type Project, projects } from '../../../pages/projects/queries.ts'
 import { sessions } from '../../../pages/sessions/queries.ts'
@@ -29,7 +27,6 @@ const shownMax = 8
 const loadedMax = 5
 /** One letter is in almost every path. */
 const pathTextMin = 2
-const pathsFreshMs = 5 * 60_000
 
 const search = (text: string, projectId: string | undefined) =>
   queryOptions({
@@ -41,6 +38,16 @@ const search = (text: string, projectId: string | undefined) =>
     placeholderData: keepPreviousData,
     staleTime: 10_000,
     // The error is in the list at once, and the next key is the next try.
+    retry: false,
+  })
+
+/** The server finds them among all paths, of which a repository may have tens of thousands. */
+const filesWith = (text: string, projectId: string) =>
+  queryOptions({
+    queryKey: ['palette', 'files', text, projectId],
+    queryFn: ({ signal }) =>
+      get('/v1/projects/{projectId}/paths', { path: { projectId }, query: { search: text, limit: shownMax } }, signal),
+    staleTime: 10_000,
     retry: false,
   })
 
@@ -142,14 +149,11 @@ function targetsOf(queries: QueryClient, go: Go) {
 function useFiles(text: string | null, current: Project | undefined, go: Go) {
   const { project: open } = useParams({ strict: false })
   const isOn = open !== undefined && current !== undefined && text !== null && text.length >= pathTextMin
-  const { data, error, refetch } = useQuery({
-    ...filePaths(current?.project_id ?? '', undefined),
-    ...{ enabled: isOn, staleTime: pathsFreshMs, retry: false },
-  })
+  const { data, error, refetch } = useQuery({ ...filesWith(text ?? '', current?.project_id ?? ''), enabled: isOn })
   const retry = () => void refetch()
   if (!isOn) return { items: [], error: null, retry }
   const project = current.slug
-  const items = findPaths(data?.files ?? [], text, shownMax).map((path) => ({
+  const items = (data?.files ?? []).map(({ path }) => ({
     ...{ value: `file ${path}`, label: visibleName(path), Icon: fileIcons.file[0], where: '', isCode: true },
     run: () => go(paths.files, { project }, { path }),
   }))

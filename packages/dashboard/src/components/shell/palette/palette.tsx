@@ -16,10 +16,12 @@ import { useCurrentProject } from '../current-project.ts'
 import { useActions } from './actions.ts'
 import { useFound } from './found.ts'
 import { projectTargets, useGo, usePages } from './pages.ts'
-import { type Group, matching, type Target, wordsOf } from './target.ts'
+import { type Group, isLikely, matching, type Target, wordsOf } from './target.ts'
 
 /** Of one kind, once something is typed. */
 const shownMax = 8
+/** A single letter says little, so it leaves room for what the server finds. */
+const shownOfLetterMax = 3
 
 export default function Palette({
   text,
@@ -71,8 +73,8 @@ export default function Palette({
 }
 
 /**
- * What the page knows comes first, because it is there at once: an answer of the server only adds rows below. Once the user has
- * selected a row, the rows above it stay as they are until the next key, and what is found later is added at the end.
+ * The likely rows of what the page knows come first, because they are there at once: an answer of the server only adds rows
+ * below. The unlikely ones come last, and wait for it. Once the user has selected a row, the rows above it stay as they are until the next key, and what is found later is added at the end.
  */
 function useGroups(text: string, current: Project | undefined, all: Project[]) {
   const go = useGo()
@@ -81,15 +83,43 @@ function useGroups(text: string, current: Project | undefined, all: Project[]) {
   const actions = useActions(current, go)
   const { groups: found, ...server } = useFound(text, current, go)
   const [pinned, setPinned] = useState<{ text: string; groups: Group[] } | null>(null)
-  const max = words.length === 0 ? Infinity : shownMax
   const local = [
-    { value: 'Pages', items: matching(pages, words, max) },
-    { value: 'Actions', items: matching(actions, words, max) },
-    { value: 'Projects', items: matching(projectTargets(all, go), words, max) },
+    { value: 'Pages', items: pages },
+    { value: 'Actions', items: actions },
+    { value: 'Projects', items: projectTargets(all, go) },
   ]
-  const now = (words.length === 0 ? [...found, ...local] : [...local, ...found]).filter(({ items }) => items.length > 0)
+  const groupsNow = words.length === 0 ? [...found, ...local] : byLikelihood({ local, found, words, ...server })
+  const now = groupsNow.filter(({ items }) => items.length > 0)
   const groups = pinned?.text === text ? withLater(pinned.groups, now) : now
   return { groups, pin: () => setPinned({ text, groups }), ...server }
+}
+
+function byLikelihood({
+  local,
+  found,
+  words,
+  isSearching,
+}: {
+  local: Group[]
+  found: Group[]
+  words: string[]
+  isSearching: boolean
+}): Group[] {
+  const text = words.join(' ')
+  const isLetter = text.length === 1
+  const max = isLetter ? shownOfLetterMax : shownMax
+  const likely = local.map(({ value, items }) => ({
+    value,
+    items: matching(
+      items.filter((each) => (isLetter ? each.label.toLowerCase().startsWith(text) : isLikely(each, words))),
+      words,
+      max,
+    ),
+  }))
+  const shown = new Set(likely.flatMap(({ items }) => items))
+  const rest = local.flatMap(({ items }) => items.filter((each) => !shown.has(each)))
+  const others = { value: 'Other pages and actions', items: isSearching ? [] : matching(rest, words, shownMax) }
+  return [...likely, ...found, others]
 }
 
 function withLater(before: Group[], now: Group[]): Group[] {

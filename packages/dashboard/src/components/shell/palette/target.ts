@@ -33,6 +33,12 @@ export function matches({ label, where, also = '' }: Target, words: readonly str
   return words.every((word) => all.includes(word)) && (words.length === 0 || words.some((word) => own.includes(word)))
 }
 
+/** Each word begins one of the row: a person who types it more likely means the row than one that has it inside a word. */
+export function isLikely({ label, also = '' }: Target, words: readonly string[]): boolean {
+  const own = wordsOf(`${label} ${also}`)
+  return words.every((word) => own.some((each) => each.startsWith(word)))
+}
+
 /** Those that begin with what is typed come first. */
 export function matching(items: Target[], words: readonly string[], max: number): Target[] {
   const begins = ({ label }: Target) => label.toLowerCase().startsWith(words.join(' '))
