@@ -1,4 +1,6 @@
 /** How close the rows of lists are; stored in this browser. */
+import { appearanceChanged } from './appearance.ts'
+
 export type Density = 'comfortable' | 'compact'
 
 const key = 'svc-density'
@@ -15,4 +17,5 @@ export function applyDensity(next: Density = density()): void {
     localStorage.setItem(key, next)
     document.documentElement.dataset.density = next
   }
+  appearanceChanged()
 }

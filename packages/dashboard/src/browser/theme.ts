@@ -1,4 +1,6 @@
 /** Light, dark, or the system's theme; stored in this browser. */
+import { appearanceChanged } from './appearance.ts'
+
 export type Theme = 'system' | 'light' | 'dark'
 
 const key = 'svc-theme'
@@ -16,4 +18,5 @@ export function applyTheme(next: Theme = theme()): void {
     localStorage.setItem(key, next)
     document.documentElement.dataset.theme = next
   }
+  appearanceChanged()
 }

@@ -1,10 +1,11 @@
 import { Menu } from '@base-ui/react/menu'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useSyncExternalStore } from 'react'
+import { subscribeToAppearance } from '../../browser/appearance.ts'
 import { chooseAccount } from '../../browser/account-choice.ts'
-import { applyDensity, density, type Density } from '../../browser/density.ts'
-import { applyTheme, theme, type Theme } from '../../browser/theme.ts'
+import { applyDensity, density } from '../../browser/density.ts'
+import { applyTheme, theme } from '../../browser/theme.ts'
 import type { Role } from '../../pages/account/queries.ts'
 import { paths } from '../../paths.ts'
 import { Avatar } from '../../ui/avatar.tsx'
@@ -76,25 +77,17 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
 }
 
 function Appearance() {
-  const [chosenTheme, setTheme] = useState(theme)
-  const [chosenDensity, setDensity] = useState(density)
-  const chooseTheme = (next: Theme) => {
-    setTheme(next)
-    applyTheme(next)
-  }
-  const chooseDensity = (next: Density) => {
-    setDensity(next)
-    applyDensity(next)
-  }
+  const chosenTheme = useSyncExternalStore(subscribeToAppearance, theme)
+  const chosenDensity = useSyncExternalStore(subscribeToAppearance, density)
   return (
     <>
-      <MenuChoice label="Theme" options={themes} value={chosenTheme} onChange={chooseTheme} closeOnClick={false} />
+      <MenuChoice label="Theme" options={themes} value={chosenTheme} onChange={applyTheme} closeOnClick={false} />
       <MenuSeparator />
       <MenuChoice
         label="Density"
         options={densities}
         value={chosenDensity}
-        onChange={chooseDensity}
+        onChange={applyDensity}
         closeOnClick={false}
       />
     </>
