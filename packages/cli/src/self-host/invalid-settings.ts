@@ -51,9 +51,8 @@ async function invalidSettings(ctx: Context, { problems, env, cause }: Invalid):
   const inFile = named.filter((name) => saved[name] === env[name])
   const inShell = named.filter((name) => !inFile.includes(name))
   // A value in the shell comes before a saved one.
-  const toSet = corrections(
-    problems.filter(({ names }) => !names.some((name) => inShell.includes(name))),
-    env,
+  const toSet = Object.fromEntries(
+    Object.entries(corrections(problems, env)).filter(([name]) => !inShell.includes(name)),
   )
   const [first] = problems
   const lines = problems.length === 1 ? [] : problems.map(({ says }) => says)
@@ -80,8 +79,13 @@ export function corrections(
   problems: readonly SettingsProblem[],
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const names = problems.flatMap(({ names }) => (names.length === 1 ? names : names.filter((name) => !env[name])))
-  return Object.fromEntries(names.map((name) => [name, settings[name]?.example ?? '']))
+  const found = problems.flatMap(({ names, values }) =>
+    (names.length === 1 ? names : names.filter((name) => !env[name])).map((name) => [
+      name,
+      values?.[name] ?? settings[name]?.example ?? '',
+    ]),
+  )
+  return Object.fromEntries(found)
 }
 
 export function setCommand(values: Readonly<Record<string, string>>): string {

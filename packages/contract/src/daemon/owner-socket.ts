@@ -67,4 +67,6 @@ export interface SettingsProblem {
   /** The settings that have to change. */
   names: string[]
   says: string
+  /** Values that solve it, where an example of the setting would not. */
+  values?: Record<string, string>
 }

@@ -64,17 +64,29 @@ function readPeer(settings: Settings): Peer {
   const host = settings.text('SVC_HOST') ?? '127.0.0.1'
   const isEncrypted = protocol === 'https:'
   const peerListen = readPeerListen(settings) ?? (isEncrypted ? { host, port: Number(port) || 443 } : null)
-  if (peerListen?.port === settings.integer('SVC_PORT', 8420, 0, 65535))
-    settings.problem(
-      ['SVC_PORT', 'SVC_PEER_URL', 'SVC_PEER_LISTEN'],
-      `SVC_PEER_URL with ${isEncrypted ? 'https' : 'SVC_PEER_LISTEN'} needs another port than SVC_PORT (${peerListen.port}).`,
-    )
+  refuseSharedPort(settings, { peerUrl, peerListen })
   if (peerListen === null && settings.text('SVC_PROXY_PROTOCOL') === '1')
     settings.problem(
       ['SVC_PEER_URL', 'SVC_PEER_LISTEN'],
       'SVC_PEER_URL needs a port of its own beside SVC_PROXY_PROTOCOL, because other servers send no PROXY header. Start it with https, or set SVC_PEER_LISTEN.',
     )
   return { peerUrl, peerListen }
+}
+
+/** The port of everyone answers without encryption, and no server connects to it with https. */
+function refuseSharedPort(settings: Settings, { peerUrl, peerListen }: { peerUrl: string } & Peer): void {
+  const port = settings.integer('SVC_PORT', 8420, 0, 65535)
+  const { protocol, hostname, port: peerPort } = new URL(peerUrl)
+  const isEncrypted = protocol === 'https:'
+  const other = port === 8421 ? 8422 : 8421
+  if (isEncrypted && (Number(peerPort) || 443) === port)
+    settings.problem(['SVC_PEER_URL'], `SVC_PEER_URL with https needs another port than SVC_PORT (${port}).`, {
+      SVC_PEER_URL: `https://${hostname}:${other}`,
+    })
+  if (peerListen?.port === port && settings.text('SVC_PEER_LISTEN') !== null)
+    settings.problem(['SVC_PEER_LISTEN'], `SVC_PEER_LISTEN needs another port than SVC_PORT (${port}).`, {
+      SVC_PEER_LISTEN: `${peerListen.host.includes(':') ? `[${peerListen.host}]` : peerListen.host}:${other}`,
+    })
 }
 
 function readPeerListen(settings: Settings): PeerAddress | null {

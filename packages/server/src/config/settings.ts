@@ -18,8 +18,8 @@ export class Settings {
     this.problem([name], `${name} ${rule}, but is ${JSON.stringify(this.#env[name])}.`)
   }
 
-  problem(names: string[], says: string): void {
-    this.problems.push({ names, says })
+  problem(names: string[], says: string, values?: Record<string, string>): void {
+    this.problems.push({ names, says, ...(values === undefined ? {} : { values }) })
   }
 
   /** `problem` never repeats the value, which may be a secret. */

@@ -1,0 +1,43 @@
+/** Settings of several servers that fit together, and a server whose balancer is not there yet. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { program, run } from './harness.ts'
+
+let home: string
+let env: Record<string, string>
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'svc-several-settings-'))
+  env = { PATH: process.env.PATH ?? '', HOME: home, SVC_SANDBOX_DRIVER: 'none' }
+})
+afterAll(async () => {
+  await svc('self-host', 'stop')
+  await rm(home, { recursive: true, force: true })
+})
+
+const svc = (...args: string[]) => run([program, ...args], { env, cwd: home })
+const shared = ['DATABASE_URL=postgres://db.example/svc', 'SVC_PUBLIC_URL=https://svc.example.com']
+
+test('an https port for other servers that is the port of everyone is refused, with an address that works', async () => {
+  const set = (...words: string[]) => svc('self-host', 'env', 'set', 'SVC_PORT=8421', ...shared, ...words)
+  for (const listen of [[], ['SVC_PEER_LISTEN=0.0.0.0:8422']]) {
+    const { code, stderr } = await set('SVC_PEER_URL=https://10.0.0.9:8421', ...listen)
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('SVC_PEER_URL with https needs another port than SVC_PORT (8421).'),
+    ])
+    expect(stderr).toContain('SVC_PEER_URL=https://10.0.0.9:8422')
+    expect(stderr.includes('SVC_PEER_LISTEN')).toBe(listen.length > 0)
+  }
+  const { code, stderr } = await set('SVC_PEER_URL=https://10.0.0.9:8422', 'SVC_PEER_LISTEN=0.0.0.0:8421')
+  expect([code, stderr]).toEqual([2, expect.stringContaining('SVC_PEER_LISTEN=0.0.0.0:8422')])
+}, 120_000)
+
+test('a setting of this shell that lacks another one suggests to set that', async () => {
+  const inShell = { ...env, SVC_PEER_URL: 'https://10.0.0.9:8422', DATABASE_URL: 'postgres://db.example/svc' }
+  const { code, stderr } = await run([program, 'self-host', 'start', '--yes'], { env: inShell, cwd: home })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('SVC_PEER_URL needs SVC_PUBLIC_URL')])
+  expect(stderr).toContain('svc self-host env set SVC_PUBLIC_URL=https://svc.example.com\n')
+  expect(stderr).toContain('unset SVC_PEER_URL')
+}, 120_000)
