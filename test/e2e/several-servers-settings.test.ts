@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
 import { program, run } from './harness.ts'
 
 let home: string
@@ -40,4 +41,14 @@ test('a setting of this shell that lacks another one suggests to set that', asyn
   expect([code, stderr]).toEqual([1, expect.stringContaining('SVC_PEER_URL needs SVC_PUBLIC_URL')])
   expect(stderr).toContain('svc self-host env set SVC_PUBLIC_URL=https://svc.example.com\n')
   expect(stderr).toContain('unset SVC_PEER_URL')
+}, 120_000)
+
+test('a server whose balancer is not there yet answers at its own port, which its status says', async () => {
+  const [port, away] = [await freePort(), await freePort()]
+  const set = await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, `SVC_PUBLIC_URL=http://127.0.0.1:${away}`)
+  expect([set.code, set.stderr]).toEqual([0, expect.any(String)])
+  expect((await svc('self-host', 'start', '--yes')).code).toBe(0)
+  const { code, stdout, stderr } = await svc('self-host', 'status')
+  expect([code, stdout]).toEqual([0, expect.stringContaining('running, but its public address does not answer')])
+  expect(stderr).toContain(`The server answers at http://127.0.0.1:${port}, its own port.`)
 }, 120_000)

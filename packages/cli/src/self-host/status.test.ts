@@ -9,10 +9,10 @@ import { fingerprints } from './settings.ts'
 import { bornAt, isPaused } from './state.ts'
 
 /** Answers at the socket of a data folder as a server does. */
-async function serverOf(dataDir: string, url: string) {
+async function serverOf(dataDir: string, url: string, more: object = {}) {
   const server = createServer(({ method, url: path }, response) => {
     response.statusCode = method === 'GET' && path === serverInfoPath ? 200 : 404
-    response.end(JSON.stringify({ pid: 4242, url, data_dir: dataDir }))
+    response.end(JSON.stringify({ pid: 4242, url, data_dir: dataDir, ...more }))
   })
   await new Promise<void>((resolve) => server.listen(join(dataDir, ownerSocketName), resolve))
   return { [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
@@ -37,6 +37,26 @@ test('self-host status finds a server of the same data folder, however it was st
     expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining('Another program started it')])
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
+})
+
+test('self-host status tells a public address without an answer from a server without one', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const env = { SVC_DATA_DIR: folder.path }
+  const away = 'http://127.0.0.1:1'
+  for (const [own, says] of [
+    [service.url, 'running, but its public address does not answer'],
+    ['http://127.0.0.1:2', 'running, but not responding'],
+    [null, 'running, but not responding'],
+  ] as const) {
+    await using _server = await serverOf(folder.path, away, { own_url: own })
+    const shown = await svc(['self-host', 'status'], { env })
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining(`${says}\n`)])
+    const isUp = own === service.url
+    expect(shown.stderr.includes(`The server answers at ${own}, its own port.`)).toBe(isUp)
+    const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
+    expect(asJson).toMatchObject({ running: true, ready: false, answers_at: isUp ? own : null })
+  }
 })
 
 /** A process that is paused. It ends with the test. */

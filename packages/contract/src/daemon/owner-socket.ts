@@ -22,6 +22,8 @@ export interface ServerInfo {
   /** Servers of earlier versions send neither this nor what follows. */
   version?: string
   program?: string
+  /** Its own port, for a client on its machine. Null where a client cannot use it. */
+  own_url?: string | null
   sandboxes?: RunningSandboxes
   /** After a restore, until `svc self-host resume`. */
   held?: { backup_created_at: string } | null

@@ -12,7 +12,10 @@ type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log' | 'hold'>
 export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
   const { publicUrl, dataDir } = deps.config
   const held = deps.hold.held === null ? null : { backup_created_at: deps.hold.held.backup_created_at }
-  const info = { pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held }
+  const info = {
+    ...{ pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held },
+    own_url: ownUrl(deps.config),
+  }
   try {
     return { ...info, sandboxes: await runningSandboxes(deps) }
   } catch (error) {
@@ -20,6 +23,13 @@ export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
     deps.log.warn({ err: error }, 'failed to count what runs in sandboxes')
     return info
   }
+}
+
+/** A port with the PROXY protocol answers only the proxies. Port 0 is any free one, which the public URL names. */
+function ownUrl({ host, port, network }: InfoDeps['config']): string | null {
+  if (network.proxyProtocol || port === 0) return null
+  const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${local.includes(':') ? `[${local}]` : local}:${port}`
 }
 
 /** The sandboxes of this machine, also those that this server has yet to take over. */

@@ -1,7 +1,7 @@
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
+import { askOwnerLink, askServerIn, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
@@ -59,17 +59,20 @@ export const status = command({
     const { started, server, silent, changed } = await findServer(ctx)
     if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
-    const ready = server === null ? null : await askReady(server)
-    const paused = server !== null && ready === null && (await isPaused(server.pid))
+    const atUrl = server === null ? null : await askReady(server)
+    const paused = server !== null && atUrl === null && (await isPaused(server.pid))
+    const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server)
+    const ready = atUrl ?? own?.ready ?? null
     if (out.json)
       return out.document({
-        ...{ running: server !== null, ready: ready !== null, paused, server, facts: ready },
+        ...{ running: server !== null, ready: atUrl !== null, paused, server, facts: ready },
+        answers_at: own?.url ?? null,
         ...{ started_by_self_host: started !== null, left },
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
       })
     if (server === null) return showStopped(ctx, left)
     out.fields([
-      ['server', ready === null ? notResponding(paused) : green('running')],
+      ['server', own !== null ? unreached : ready === null ? notResponding(paused) : green('running')],
       ['address', server.url],
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
@@ -87,8 +90,22 @@ export const status = command({
     ])
     warnOfChanges(ctx, changed)
     if (paused) noteContinue(ctx, server.pid)
+    if (own !== null)
+      out.note(
+        `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${server.url}, and whether this machine reaches that address.`,
+      )
   },
 })
+
+const unreached = yellow('running, but its public address does not answer')
+
+/** Past a balancer or proxy that is not there yet, or is down. */
+async function askAtOwnPort(server: Pick<ServerState, 'data_dir' | 'url'>) {
+  const url = (await askServerIn(server.data_dir, silentMs))?.own_url ?? null
+  if (url === null || url === server.url) return null
+  const ready = await askReady({ url })
+  return ready === null ? null : { url, ready }
+}
 
 const notResponding = (paused: boolean) => yellow(paused ? 'paused by a signal' : 'running, but not responding')
 
