@@ -29,8 +29,9 @@ import type { Peer } from './store.ts'
 
 /** What servers ask each other, with a proof of their own in each request. */
 const forServers = /^\/v1\/(?:peer|replicas)\//
-/** How often a request that was passed on looks whether that server still lives. */
-const lookEveryMs = 5_000
+/** How often a request that was passed on looks whether that server still lives, and, every so many times, accepts connections. */
+const lookEveryMs = 1_000
+const looksPerConnection = 5
 /** One attempt may fail on a network that loses packets, and no server has a fresh sign of life when the database is back. */
 const missedMax = 2
 const retrySeconds = 2
@@ -183,11 +184,12 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
    */
   function watch(peer: Peer): { signal: AbortSignal; end: () => void } {
     const dead = new AbortController()
-    let missed = 0
+    let [looks, unseen, unreached] = [0, 0, 0]
     const look = async () => {
-      const lives = (await isReachable(peer.peer_url)) && (await homes.isLive(peer.server_name))
-      missed = lives ? 0 : missed + 1
-      if (missed === missedMax) dead.abort()
+      if (++looks % looksPerConnection === 0) unreached = (await isReachable(peer.peer_url)) ? 0 : unreached + 1
+      if (unreached >= missedMax) return dead.abort()
+      unseen = (await homes.isLive(peer.server_name)) ? 0 : unseen + 1
+      if (unseen >= missedMax) dead.abort()
     }
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
     return { signal: dead.signal, end: () => clearInterval(looking) }

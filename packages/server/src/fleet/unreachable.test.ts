@@ -101,6 +101,38 @@ test('a request about a project whose home cannot be reached is answered, though
   })
 }, 120_000)
 
+/** The kernel accepts connections for a paused process, so only its heartbeat tells. */
+test('a request to a home that is paused is answered once its heartbeat counts as old', async () => {
+  const made = await fleet.request(ada, 'POST', '/v1/projects', { body: { name: 'paused' } })
+  const { project_id: id } = (await made.json()) as Project
+  const paused = createServer((socket) => void socket.on('error', () => {}).resume())
+  await new Promise<void>((resolve) => paused.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(paused.address() as AddressInfo).port}`
+  try {
+    await until('ada is asked for it as the home no more', async () => {
+      await fleet.query('update projects set home = $1 where project_id = $2', ['yara', id])
+      return (await fleet.request(ada, 'GET', `/v1/projects/${id}`)).status !== 200
+    })
+    await fleet.query(
+      `insert into server_instances (instance_id, server_name, peer_url, heartbeat_at, data_folder)
+       values (gen_random_uuid(), 'yara', $1, now() - interval '14 seconds', gen_random_uuid())`,
+      [url],
+    )
+    await Bun.sleep(1_100)
+    const began = performance.now()
+    const answers = await Promise.all([
+      fleet.request(ada, 'GET', `/v1/projects/${id}`),
+      fleet.request(ada, 'PATCH', `/v1/projects/${id}`, { body: { name: 'renamed' } }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([503, 503])
+    const waited = performance.now() - began
+    expect(waited).toBeGreaterThan(4_000)
+    expect(waited).toBeLessThan(9_000)
+  } finally {
+    paused.close()
+  }
+}, 60_000)
+
 /** A home that has begun its answer when its machine loses its power: nothing of the connection ends. */
 async function beginsAndDies(): Promise<{ url: string; begun: Promise<unknown>; end: () => void }> {
   const begun = Promise.withResolvers<void>()
