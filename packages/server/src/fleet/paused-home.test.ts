@@ -37,8 +37,8 @@ test('what a home records that wakes while it is taken over is taken, too', asyn
   expect(await standing('ada')).toEqual({ keeps_replicas: true, taken_over_at: null })
 }, 120_000)
 
-test('a server that wakes after it was taken over keeps copies again', async () => {
-  expect((await ada.boot()).url).not.toBeNull()
+test('a server that wakes after it was taken over says so in its log, and keeps copies again', async () => {
+  const booted = await ada.boot()
   const project = await FleetProject.make(fleet, ada)
   await project.replicaIsAt('bob')
   await ada.kill('SIGSTOP')
@@ -48,6 +48,8 @@ test('a server that wakes after it was taken over keeps copies again', async () 
   await ada.kill('SIGCONT')
   await until('ada to be a server like any other', async () => (await standing('ada')).keeps_replicas)
   await project.replicaIsAt('ada')
+  await ada.kill('SIGTERM')
+  expect(await booted.errors()).toContain('were taken over while it was paused')
 }, 120_000)
 
 async function standing(name: string) {

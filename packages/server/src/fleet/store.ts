@@ -133,10 +133,11 @@ export async function markTakenOver(db: DbOrTransaction, serverName: string, dea
   return rows.length > 0
 }
 
-/** A server that was taken over while it was paused is one like any other again: others count on its copies. */
-export async function liveAgain(db: DbOrTransaction, serverName: string, keepsReplicas: boolean): Promise<void> {
-  await sql`update servers set taken_over_at = null, keeps_replicas = ${keepsReplicas}
-    where server_name = ${serverName} and taken_over_at is not null`.execute(db)
+/** A server that was taken over while it was paused is one like any other again: others count on its copies. True: this ended that. */
+export async function liveAgain(db: DbOrTransaction, serverName: string, keepsReplicas: boolean): Promise<boolean> {
+  const { rows } = await sql`update servers set taken_over_at = null, keeps_replicas = ${keepsReplicas}
+    where server_name = ${serverName} and taken_over_at is not null returning server_name`.execute(db)
+  return rows.length > 0
 }
 
 /** Of processes, by a query for their `instance_id`: a paused one keeps its connections, and their locks, and may wake. */

@@ -50,7 +50,8 @@ export async function startHeartbeat(
         if (connection.isLost()) connection = await holdLock(deps, instance)
         await connection.prove()
         await recordHeartbeat(deps.db, instance)
-        if (peerUrl !== null) await liveAgain(deps.db, serverName, config.replica !== 'none')
+        if (peerUrl !== null && (await liveAgain(deps.db, serverName, config.replica !== 'none')))
+          deps.log.warn('the projects of this server were taken over while it was paused; it goes on without them')
         deps.heartbeat.recorded()
         if (isSilent) deps.log.info('heartbeat recorded again')
         isSilent = false

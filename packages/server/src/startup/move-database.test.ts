@@ -233,6 +233,10 @@ test('a target that cannot take the data is refused before anything is changed, 
     at((url) => (url.pathname = '/missing')),
     /does not exist.*CREATE DATABASE "missing" OWNER "mover_/,
   )
+  await refused(
+    at((url) => (url.username = 'nowhere')),
+    /Create the role there: CREATE ROLE "nowhere" LOGIN/,
+  )
   await refused({ url: `${closed.href}?sslrootcert=${dir}/missing.crt` }, /a file that it names cannot be read: ENOENT/)
   expect(await refusalOf(from.url)).toBeNull()
 })

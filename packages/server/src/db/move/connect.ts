@@ -60,9 +60,13 @@ function addressOf({ user, host, port, database }: pg.Client): string {
   return `${user === undefined ? '' : `${user}@`}${host.includes(':') ? `[${host}]` : host}:${port}/${database}`
 }
 
+const noRole = '28000 InitializeSessionUserId'
+
 /** Advice for the operator, by the codes of PostgreSQL and of the network. */
 const cures: Record<string, (client: pg.Client) => string> = {
   '28P01': ({ user }) => `Check the name and the password of the role ${user} in the URL`,
+  // PostgreSQL has one code for a role that is missing or may not sign in, and for an address that is not allowed.
+  [noRole]: ({ user }) => `Create the role there: CREATE ROLE "${user}" LOGIN PASSWORD '…'`,
   '28000': () => 'Allow this role and this address in pg_hba.conf of that PostgreSQL, with TLS if it asks for it',
   '3D000': ({ user, database }) =>
     `Create it there: CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`,
@@ -76,7 +80,9 @@ const cures: Record<string, (client: pg.Client) => string> = {
 
 function explain(error: Error, client: pg.Client, address: string): StartupError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
-  const cure = cures[code]?.(client) ?? 'Check the URL, and that this machine may connect there'
+  const { routine = '' } = error as pg.DatabaseError
+  const cure =
+    (cures[`${code} ${routine}`] ?? cures[code])?.(client) ?? 'Check the URL, and that this machine may connect there'
   const why = error.message.trim() || code || 'it does not answer'
   return new StartupError(`Cannot connect to ${address}: ${why}. ${cure}. Nothing was changed.`)
 }

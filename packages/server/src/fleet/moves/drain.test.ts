@@ -59,9 +59,9 @@ test('a drained server gives its projects away, takes none, and both are in the 
   await late.move(bob, bob)
   expect(await late.ended()).toMatchObject({ phase: 'done', home: 'bob' })
   const audited = await fleet.query<{ action: string }>(
-    "select action from audit_events where action in ('server.drain', 'project.move') order by event_id",
+    "select action from audit_events where action in ('server.drain', 'server.end_drain', 'project.move') order by event_id",
   )
-  expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.drain', 'project.move'])
+  expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.end_drain', 'project.move'])
 })
 
 test('a stopped server is listed while it keeps projects or copies of projects', async () => {

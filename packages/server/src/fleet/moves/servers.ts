@@ -68,7 +68,7 @@ export async function drainServer(
   await db.transaction().execute(async (trx) => {
     await setDraining(trx, serverName, !off)
     await recordAudit(trx, caller, {
-      ...auditEvent({ account_id }, 'server.drain', 'server', serverName),
+      ...auditEvent({ account_id }, off ? 'server.end_drain' : 'server.drain', 'server', serverName),
       before: { draining: server.draining_since !== null },
       after: { draining: !off },
     })
