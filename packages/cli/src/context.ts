@@ -2,7 +2,7 @@
 import type { Globals } from './arguments/command.ts'
 import { type Config, configPath, isOpenToOthers, readConfig } from './config/config-file.ts'
 import { Refusal } from './errors.ts'
-import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './config/hosts.ts'
+import { activeHostName, type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './config/hosts.ts'
 import type { Filter } from './terminal/filter.ts'
 import type { Io } from './io.ts'
 import { findLink, type Link } from './config/link-file.ts'
@@ -94,11 +94,13 @@ function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
   const held = environment
     ? ` The token from the environment is only sent to ${environmentOrigin({ env: ctx.io.env, config }) ?? 'no host'}.`
     : ''
+  const active = activeHostName(config)
+  const other = active === host.name ? '' : ` --host ${active} asks the active host instead.`
   const login = host.source === 'active' ? 'svc login' : `svc login --host ${host.name}`
   return new Refusal('no_token', `Not signed in to ${host.name} (${host.base})`, {
     hint:
       host.source === 'link'
-        ? `.svc/link.json names this host: sign in only if you trust it.${held}`
+        ? `.svc/link.json names this host: sign in only if you trust it.${other}${held}`
         : `Sign in with svc login.${held}`,
     next: [login, `${login} --token -`],
   })

@@ -165,7 +165,7 @@ describe('a link file that names an unknown host', () => {
       const { code, stderr } = await svc(words, { ...options, ...(stdin === undefined ? {} : { stdin }) })
       expect(code).toBe(1)
       expect(stderr).toContain('Not signed in to')
-      expect(stderr).toContain('sign in only if you trust it')
+      expect(stderr).toContain('sign in only if you trust it. --host selfhost asks the active host instead.')
       expect(canary.received).toEqual([])
     })
   })

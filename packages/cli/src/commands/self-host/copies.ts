@@ -24,11 +24,12 @@ export const takeOver = command({
   },
   examples: ['svc self-host take-over server-1', 'svc self-host take-over server-1 --yes --json'],
   async run(ctx, { args, flags }) {
-    await confirm(ctx, {
-      question: `Take over the projects of ${args.server}? Its own data is not used any more.`,
-      yes: flags.yes,
-      corrected: `svc self-host take-over ${args.server} --yes`,
-    })
+    if (!ctx.interactive || flags.yes || (await keepsSomething(ctx, args.server)))
+      await confirm(ctx, {
+        question: `Take over the projects of ${args.server}? Its own data is not used any more.`,
+        yes: flags.yes,
+        corrected: `svc self-host take-over ${args.server} --yes`,
+      })
     const projects: Taken[] = []
     for (let remaining = 1; remaining > 0;) {
       const reply = await request(ctx, args.server, {
@@ -47,6 +48,12 @@ export const takeOver = command({
     })
   },
 })
+
+/** One that is not listed has nothing to take, or is none, which the service says. */
+async function keepsSomething({ api }: Context, name: string): Promise<boolean> {
+  const { servers } = await api.get('/v1/servers', { query: {} })
+  return servers.some((each) => each.name === name)
+}
 
 function request(ctx: Context, server: string, body: { accept_loss: boolean; after: string | undefined }) {
   return ctx.api.post('/v1/servers/{serverName}/take-over', { path: { serverName: server }, body })

@@ -52,6 +52,18 @@ test('self-host take-over asks first on a terminal, and needs --yes without one'
   expect(stderr).toContain('--yes')
 })
 
+test('self-host take-over of an unknown server says so before it asks', async () => {
+  await using service = startService({
+    listServers: () => ({ servers: [] }),
+    takeOverServer: () => {
+      throw new ServiceError('not_found', 'No server with the name server-9 has ever used this database.')
+    },
+  })
+  const { code, stderr } = await svc(['self-host', 'take-over', 'server-9'], { service, terminal: true })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('No server with the name server-9')])
+  expect(stderr).not.toContain('Take over the projects')
+})
+
 test('self-host copies shows what lacks a copy, and exits with 1', async () => {
   const of = { project_id: ids.project, home: 'server-1', being_made: false, error: null as string | null }
   const projects = [
@@ -224,6 +236,21 @@ test('self-host drain says of a server that does not answer what it cannot do, a
   expect(paused.stderr).toContain('Look at its process on its machine: svc self-host status')
   expect((await drain({ running: false })).stderr).toContain('server-1 does not run, so it hands over no projects')
   expect((await drain({ reachable: true }, '--off')).stderr).not.toContain('server-1 does not')
+})
+
+test('self-host drain --off names the moves that go on, and how to end them', async () => {
+  const move = {
+    ...{ move_id: ids.session, project_id: ids.project, project_slug: 'website', from: 'server-1', to: 'server-2' },
+    ...{ phase: 'copied' as const, cause: 'drain' as const, waits_for: 'server-2 is not running.', error: null },
+    ...{ force: false, requested_at: '2026-11-21T11:00:00.000Z', ended_at: null },
+  }
+  await using service = startService({
+    drainServer: () => ({ name: 'server-1', draining: false }),
+    listServers: () => ({ servers: [{ ...draining, draining: false, projects: 1, moves: [move] }, ...others] }),
+  })
+  const { code, stderr } = await svc(['self-host', 'drain', 'server-1', '--off'], { service })
+  expect([code, stderr]).toEqual([0, expect.stringContaining('website still moves to server-2.')])
+  expect(stderr).toContain('svc self-host move website --cancel')
 })
 
 test('self-host drain --wait ends with the last project, and fails when the drain was ended', async () => {

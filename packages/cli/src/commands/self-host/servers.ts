@@ -171,7 +171,10 @@ export const drain = command({
   scope: 'host',
   args: { server: { summary: 'Name of the server' } },
   flags: {
-    off: { kind: 'switch', summary: 'End the drain; projects that have moved stay where they are' },
+    off: {
+      kind: 'switch',
+      summary: 'End the drain; projects that have moved stay there, and moves that have begun go on',
+    },
     wait: {
       kind: 'switch',
       summary:
@@ -200,6 +203,7 @@ export const drain = command({
 async function warnIfSilent(ctx: Context, name: string, off: boolean): Promise<void> {
   const { servers } = await readServers(ctx)
   const server = servers.find((each) => each.name === name)
+  if (off) for (const each of server?.moves ?? []) noteMove(ctx, each)
   if (server !== undefined && server.running && server.reachable !== false) return
   const what = server?.running === true ? 'does not answer' : 'does not run'
   const then = off ? 'it takes no projects until it does' : 'it hands over no projects until it does'
@@ -207,6 +211,12 @@ async function warnIfSilent(ctx: Context, name: string, off: boolean): Promise<v
   out.warn(`${name} ${what}, so ${then}. It may be paused or overloaded, or cut off from the others.`)
   out.note(`Look at its process on its machine: ${next('svc self-host status')}`)
   out.note(`If it is gone for good: ${next(`svc self-host take-over ${name}`)}`)
+}
+
+/** The end of a drain ends no move: a person may have asked for it, and each is cancelled by itself. */
+function noteMove({ out, next }: Context, { project_slug, project_id, to }: Listed['moves'][number]): void {
+  const project = project_slug ?? project_id
+  out.warn(`${project} still moves to ${to}. To keep it: ${next(`svc self-host move ${quote(project)} --cancel`)}`)
 }
 
 /** Longer than a restart takes. */
