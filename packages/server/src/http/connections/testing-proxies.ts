@@ -27,17 +27,17 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-/** Listens at `port` in front of `upstream`. Writes only below `dir`. */
+/** Listens at `port` in front of `upstream`, with the block of the page or another one. Writes only below `dir`. */
 export async function startProxy(
   name: ProxyName,
-  { dir, port, upstream }: { dir: string; port: number; upstream: number },
+  { dir, port, upstream, shown: given }: { dir: string; port: number; upstream: number; shown?: string },
 ): Promise<Proxy> {
   mkdirSync(dir, { recursive: true })
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
   const names = 'subjectAltName=DNS:svc.example.com,DNS:*.preview.example.com'
   const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=svc.example.com']
   execFileSync('openssl', [...request, '-addext', names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  const shown = blockOf(name)
+  const shown = (given ?? blockOf(name))
     .replaceAll('/etc/ssl/svc/fullchain.pem', cert)
     .replaceAll('/etc/ssl/svc/privkey.pem', key)
     .replaceAll('127.0.0.1:8420', `127.0.0.1:${upstream}`)
@@ -61,7 +61,7 @@ export async function startProxy(
   }
 }
 
-function blockOf(name: ProxyName): string {
+export function blockOf(name: ProxyName): string {
   const page = readFileSync(join(root, 'docs/operate/reverse-proxy.md'), 'utf8')
   const [language, start] = { nginx: ['nginx', ''], 'nginx-stream': ['nginx', 'stream '], caddy: ['caddyfile', ''] }[
     name
