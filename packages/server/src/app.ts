@@ -24,6 +24,7 @@ import { copyRoutes } from './fleet/routes.ts'
 import { storageRoutes } from './retention/routes.ts'
 import { serverRoutes } from './fleet/moves/routes.ts'
 import { peerGitRoutes } from './fleet/peer-git.ts'
+import { nameRoute } from './fleet/reachable.ts'
 import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/admission/host-allow-list.ts'
@@ -64,6 +65,7 @@ export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
   app.use(withoutBodies())
+  nameRoute(app, deps)
   peerGitRoutes(app, deps)
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())

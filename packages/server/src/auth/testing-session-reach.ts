@@ -10,6 +10,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/v1/projects/:projectId/git/git-receive-pack': 'own token',
   // Inside a sandbox it requires the caller's token; the new session is its descendant.
   '/v1/projects/:projectId/triggers/:slug/webhook': 'own token',
+  '/v1/peer/server': 'none',
   '/v1/peer/projects/:projectId/git/info/refs': 'none',
   '/v1/peer/projects/:projectId/git/git-upload-pack': 'none',
   '/v1/peer/projects/:projectId/manifest': 'none',

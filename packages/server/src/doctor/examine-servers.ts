@@ -1,10 +1,14 @@
 /** The doctor's findings about several servers on one database. */
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
-import type { DbOrTransaction } from '../db/schema.ts'
-import { differenceText, isDraining, ownAddressMend, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
+import type { Db, DbOrTransaction } from '../db/schema.ts'
+import { differenceText, isDraining, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
+import { PeerTls } from '../fleet/peer-tls.ts'
+import type { AskingDeps } from '../fleet/reachable.ts'
 import { keptServerName, readServerName } from '../fleet/server-name.ts'
 import { serversWithProjects } from '../fleet/store.ts'
+import { makeKeyring } from '../keyring/keyring.ts'
+import { openRootKey } from '../keyring/open-keyring.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
 import { staleSeconds } from '../db/live-instance.ts'
 import { findLostRepositories, listOf } from './lost-repositories.ts'
@@ -29,7 +33,7 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
 }
 
 /** The servers record their settings and their sandboxes. Empty on a server that runs alone. */
-export async function examineFleet(config: Config, db: DbOrTransaction): Promise<Finding[]> {
+export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
   if (config.peerUrl === null) return []
   const serverName = readServerName(config, '')
   const servers = await serversWithProjects(db, staleSeconds)
@@ -37,7 +41,7 @@ export async function examineFleet(config: Config, db: DbOrTransaction): Promise
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
   const runs = servers.some((each) => each.server_name === serverName && each.running)
   return [
-    ...(runs ? [await examineOwnAddress(config.peerUrl)] : []),
+    ...(runs ? [await examineOwnAddress(config.peerUrl, { config, db, serverName })] : []),
     ...(unlike.length === 0
       ? [good('settings', 'the servers agree on SVC_PUBLIC_URL, SVC_PREVIEW_DOMAIN and SVC_REPLICA')]
       : unlike.flatMap(({ name, different }) =>
@@ -68,10 +72,20 @@ export async function examineFleet(config: Config, db: DbOrTransaction): Promise
   ]
 }
 
-async function examineOwnAddress(peerUrl: string): Promise<Finding> {
-  const problem = await ownAddressProblem(peerUrl)
-  if (problem !== null) return weak('address', `from this machine, ${problem}`, ownAddressMend(peerUrl))
-  return good('address', `${peerUrl} accepts connections from this machine`)
+type Asking = Pick<AskingDeps, 'config' | 'db' | 'serverName'>
+
+async function examineOwnAddress(peerUrl: string, of: Asking): Promise<Finding> {
+  const keyring = await openRootKey(of).then(({ rootKey }) => makeKeyring(rootKey), namedElsewhere)
+  const asking = keyring && { ...of, keyring, now: () => new Date(), peerTls: await PeerTls.make(keyring) }
+  const problem = await ownAddressProblem(asking, peerUrl)
+  if (problem !== null) return weak('address', `from this machine, ${problem.says}`, problem.mend)
+  if (asking === null) return good('address', `${peerUrl} accepts connections from this machine`)
+  return good('address', `${peerUrl} leads to this server from this machine`)
+}
+
+/** The finding about the master key says why it cannot be opened. */
+function namedElsewhere(): null {
+  return null
 }
 
 /**

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { Server as FleetMember } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import pino from 'pino'
 import { openDatabase } from '../db/pool.ts'
@@ -147,6 +148,13 @@ test('a program that answers in place of a server gets no request', async () => 
       })
       expect(await refused.text()).toContain('does not answer')
     }
+    const [listed, examined] = await Promise.all([
+      fleet.request(ada, 'GET', '/v1/servers'),
+      fleet.request(bob, 'GET', '/v1/doctor'),
+    ])
+    const { servers } = (await listed.json()) as { servers: FleetMember[] }
+    expect(servers.find(({ name }) => name === 'bob')!.reachable).toBe(false)
+    expect(await examined.text()).toContain('the SVC_PEER_URL of this server, leads to another program')
     impostor.close()
   }
   expect(seen).toEqual([])

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { withDeadline } from '../deadline.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { isReachable } from './reachable.ts'
+import { answererText, type AskingDeps, isReachable, whoAnswers } from './reachable.ts'
 import { findServer, recordSandboxes, type ServerWithProjects, serversWithProjects } from './store.ts'
 
 export type SharedSettings = Record<string, string>
@@ -73,15 +73,26 @@ export function differenceText(server: string, { name, value, here }: DifferentS
   return `${name} is ${value || 'not set'} on the server ${server}, and ${here || 'not set'} here`
 }
 
-/** Null: something accepts connections at the address where other servers reach this one. Sees no firewall in between. */
-export async function ownAddressProblem(peerUrl: string): Promise<string | null> {
-  if (await isReachable(peerUrl)) return null
-  return `nothing accepts connections at ${peerUrl}, the SVC_PEER_URL of this server`
-}
-
-export function ownAddressMend(peerUrl: string): string {
+/**
+ * Null: this server is reached at the address where the others look for it. Sees no firewall in between. Without the
+ * keys of the servers (null), only whether something accepts connections there.
+ */
+export async function ownAddressProblem(
+  asking: AskingDeps | null,
+  peerUrl: string,
+): Promise<{ says: string; mend: string } | null> {
+  const answering = asking && (await whoAnswers(asking, { server_name: asking.serverName, peer_url: peerUrl }))
+  if (answering?.kind === 'other')
+    return {
+      says: `${peerUrl}, the SVC_PEER_URL of this server, leads to ${answererText(answering)}`,
+      mend: 'Set SVC_PEER_URL to an address that leads to this server alone.',
+    }
+  if (answering?.kind === 'itself' || (await isReachable(peerUrl))) return null
   const setting = peerUrl.startsWith('https:') ? 'SVC_PEER_LISTEN or SVC_HOST' : 'SVC_HOST'
-  return `Set ${setting} to an address at which the other servers reach this machine, such as 0.0.0.0 for all of its own.`
+  return {
+    says: `nothing accepts connections at ${peerUrl}, the SVC_PEER_URL of this server`,
+    mend: `Set ${setting} to an address at which the other servers reach this machine, such as 0.0.0.0 for all of its own.`,
+  }
 }
 
 export async function isDraining(db: DbOrTransaction, serverName: string): Promise<boolean> {
@@ -89,17 +100,15 @@ export async function isDraining(db: DbOrTransaction, serverName: string): Promi
 }
 
 /** Lines for the start of a server. Also logged, for operators who do not see the terminal. */
-export async function fleetWarnings(
-  { config, db, home, heartbeat, log, serverName }: Deps,
-  command: string,
-): Promise<string[]> {
+export async function fleetWarnings(deps: Deps, command: string): Promise<string[]> {
+  const { config, db, home, heartbeat, log, serverName } = deps
   if (home === null) return []
   const servers = await serversWithProjects(db, heartbeat.deadAfterSeconds())
   const warnings = unlikeServers(servers, { config, serverName }).flatMap(({ name, different }) =>
     different.map((each) => `${differenceText(name, each)}. It has to be the same on every server.`),
   )
-  const unheard = config.peerUrl === null ? null : await ownAddressProblem(config.peerUrl)
-  if (unheard !== null) warnings.push(`From this machine, ${unheard}. ${ownAddressMend(config.peerUrl!)}`)
+  const unheard = config.peerUrl === null ? null : await ownAddressProblem(deps, config.peerUrl)
+  if (unheard !== null) warnings.push(`From this machine, ${unheard.says}. ${unheard.mend}`)
   if (await isDraining(db, serverName))
     warnings.push(
       `This server is being drained: it takes no projects, and those it has move away. To end that: ${command} self-host drain ${serverName} --off`,

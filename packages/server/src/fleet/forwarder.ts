@@ -21,7 +21,7 @@ import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
-import { isReachable } from './reachable.ts'
+import { isAnswering, isReachable } from './reachable.ts'
 import { movedHeader, peerHeader, readForward, removeHeader, signForward } from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import { admitTrace, keyOf, traceHeaders } from './peer-trace.ts'
@@ -170,10 +170,12 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const failure = await passTraced(request, response, to)
       if (failure === null) return true
       if (to.projectId !== null) homes.forget(to.projectId)
-      if (failure !== 'moved')
+      const isLast = isRetry || hasBody(request)
+      // A server that is still the home cannot say that it is not: its address leads to another one.
+      if (failure !== 'moved' || (isLast && !(await isAnswering(deps, to.peer))))
         return sent(response, await refuseLate(request, concerned, () => answer.silent(request, to)))
       // A request without a body can be sent again: the other server did nothing, and sent nothing of an answer.
-      if (isRetry || hasBody(request)) return sent(response, answer.moved(request))
+      if (isLast) return sent(response, answer.moved(request))
       isRetry = true
     }
   }

@@ -144,9 +144,9 @@ export class Homes {
    * made there, and is never sent to another. When none answers, the emptiest, for the error to name.
    */
   async #emptiest(): Promise<Peer | null> {
-    const { db, serverName, peerTls } = this.#deps
+    const { db, serverName } = this.#deps
     const peers = await emptiestPeers(db, { serverName, deadAfterSeconds: this.#deadAfter() })
-    for (const peer of peers) if (peer.server_name === serverName || (await isAnswering(peerTls, peer))) return peer
+    for (const peer of peers) if (peer.server_name === serverName || (await isAnswering(this.#deps, peer))) return peer
     return peers[0] ?? null
   }
 

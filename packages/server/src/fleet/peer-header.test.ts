@@ -1,6 +1,15 @@
 import { expect, test } from 'bun:test'
 import type { IncomingMessage } from 'node:http'
-import { peerHeader, readForward, readOwn, removeHeader, signForward, signOwn } from './peer-header.ts'
+import {
+  peerHeader,
+  readForward,
+  readName,
+  readOwn,
+  removeHeader,
+  signForward,
+  signName,
+  signOwn,
+} from './peer-header.ts'
 
 const key = Buffer.alloc(32, 1)
 const at = Date.parse('2026-11-24T12:00:00Z')
@@ -54,4 +63,13 @@ test('believes a request of a server itself for one path, receiver and minute, a
   expect(readOwn(key, { ...asked, header: header.replace('ada', 'eve') }, own)).toBeNull()
   expect(readOwn(key, { ...asked, header: signForward(key, request(), signed) }, own)).toBeNull()
   expect(readOwn(key, { ...asked, header: undefined }, own)).toBeNull()
+})
+
+test('a proof of a name fits one question', () => {
+  const proof = signName(key, 'bob', 'a question')
+  expect(readName(key, proof, 'a question')).toBe('bob')
+  expect(readName(key, proof, 'another question')).toBeNull()
+  expect(readName(key, proof.replace('bob', 'eve'), 'a question')).toBeNull()
+  expect(readName(Buffer.alloc(32), proof, 'a question')).toBeNull()
+  expect(readName(key, null, 'a question')).toBeNull()
 })

@@ -71,19 +71,39 @@ export interface Own {
   aheadMs: number | null
 }
 
+interface Received {
+  method: string
+  path: string
+  header: string | undefined
+}
+
 /** The server that signed this request for this server. Null: none did. One with `aheadMs` must be refused. */
-export function readOwn(
-  key: Buffer,
-  { method, path, header }: { method: string; path: string; header: string | undefined },
-  own: { serverName: string; now: number },
-): Own | null {
+export function readOwn(key: Buffer, received: Received, own: { serverName: string; now: number }): Own | null {
+  const signed = readSigned(key, received)
+  if (signed?.to !== own.serverName) return null
+  const aheadMs = signed.at - own.now
+  return { from: signed.from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
+}
+
+/** What a server signed, at any time and for any server. Null: no server did. */
+export function readSigned(key: Buffer, { method, path, header }: Received): (Between & { at: number }) | null {
   const [, from = '', to = '', at = '', given = ''] = /^(\S+) (\S+) (\d{1,16}) ([\w-]{43})$/.exec(header ?? '') ?? []
   if (given === '') return null
   const expected = macOf(key, [from, to, Number(at), method, path])
-  const isValid = timingSafeEqual(Buffer.from(given), Buffer.from(expected))
-  if (!isValid || to !== own.serverName) return null
-  const aheadMs = Number(at) - own.now
-  return { from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
+  return timingSafeEqual(Buffer.from(given), Buffer.from(expected)) ? { from, to, at: Number(at) } : null
+}
+
+/** The header of an answer by which a server proves its name. `asked` is the header of the question: it fits no other. */
+export const nameHeader = 'x-svc-server-name'
+
+export function signName(key: Buffer, name: string, asked: string): string {
+  return `${name} ${macOf(key, [name, asked])}`
+}
+
+export function readName(key: Buffer, value: string | null, asked: string): string | null {
+  const [, name = '', given = ''] = /^(\S+) ([\w-]{43})$/.exec(value ?? '') ?? []
+  if (given === '') return null
+  return timingSafeEqual(Buffer.from(given), Buffer.from(macOf(key, [name, asked]))) ? name : null
 }
 
 /** Removes a header of servers, so that no handler, log or program sees it. */

@@ -11,6 +11,7 @@ import { StartupError } from '../startup/startup-error.ts'
 import { version } from '../version.ts'
 import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
+import { provesName } from './reachable.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import {
   endEarlier,
@@ -75,7 +76,7 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       data_folder: own.folderId,
       instance_id: own.instanceId,
       peer_url: config.peerUrl,
-      settings: { ...sharedSettings(config), svc_version: version },
+      settings: { ...sharedSettings(config), svc_version: version, [provesName]: 'true' },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)

@@ -5,14 +5,14 @@ import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { differencesAt } from '../facts.ts'
-import { isAnswering } from '../reachable.ts'
+import { type AskingDeps, isAnswering } from '../reachable.ts'
 import { placedProjects } from '../../projects/replicas/store.ts'
 import { findServer, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
 import { noSuchServer } from './start-move.ts'
 import { mayKeepProjects, namedMoves, unmovableProjects } from './store.ts'
 
-type ServerDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'peerTls' | 'serverName'>
+type ServerDeps = AskingDeps & Pick<Deps, 'heartbeat'>
 
 export async function listServers(
   deps: ServerDeps,
@@ -28,9 +28,7 @@ export async function listServers(
       const { projects, copies, copies_to_move } = row
       const isItself = name === deps.serverName
       const reachable =
-        isItself || peer_url === null || !running
-          ? null
-          : await isAnswering(deps.peerTls, { server_name: name, peer_url })
+        isItself || peer_url === null || !running ? null : await isAnswering(deps, { server_name: name, peer_url })
       const keeps_projects = row.keeps_projects || (running && peer_url === null)
       const kept = { projects, copies, copies_to_move }
       const facts = { name, peer_url, running, reachable, keeps_projects, draining, ...kept, last_seen }

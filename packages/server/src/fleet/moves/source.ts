@@ -35,7 +35,7 @@ export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
   const target = await livePeer(deps.db, to)
   if (target === null) return wait(`${move.to_server} is not running.`, restMs.look)
   // It takes the project over by itself, but no request would reach it there.
-  if (!(await isAnswering(deps.peerTls, target)))
+  if (!(await isAnswering(deps, target)))
     return wait(`${move.to_server} does not answer at ${target.peer_url}, its SVC_PEER_URL.`, restMs.look)
   const busy = await whyBusy(deps, move)
   if (busy !== null) return wait(busy, restMs.look)

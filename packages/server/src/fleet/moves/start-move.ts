@@ -3,10 +3,11 @@ import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { findServer } from '../store.ts'
+import { answererText, type AskingDeps, whoAnswers } from '../reachable.ts'
+import { findServer, livePeer } from '../store.ts'
 import { forceMove, insertMove, mayKeepProjects, type MoveRow } from './store.ts'
 
-type StartDeps = Pick<Deps, 'db' | 'home' | 'heartbeat' | 'newId'>
+type StartDeps = AskingDeps & Pick<Deps, 'home' | 'heartbeat' | 'newId'>
 
 /** Begins a move; jobs of the two servers carry it out. */
 export async function startMove(
@@ -62,10 +63,24 @@ async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): P
     })
   if (!(await mayKeepProjects(db, { serverName: to, deadAfterSeconds: heartbeat.deadAfterSeconds() })))
     throw new ServiceError('conflict', `${to} is not running, or it keeps no projects (SVC_ROLES).`)
+  await refuseElsewhere(deps, to)
   const from = await findServer(db, { server_name: project.home })
   // From one that cannot start them either, the move may still be wanted.
   if (server.sandboxes_ready === false && from?.sandboxes_ready !== false)
     throw new ServiceError('conflict', `${to} cannot start sandboxes: ${server.sandbox_problem}`, {
       hint: `Mend that first: svc self-host doctor on the machine of ${to}. It is looked at again every minute.`,
     })
+}
+
+/** One that does not answer at the moment is waited for. */
+async function refuseElsewhere(deps: StartDeps, to: string): Promise<void> {
+  if (to === deps.serverName) return
+  const peer = await livePeer(deps.db, { serverName: to, deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })
+  const answering = peer === null ? null : await whoAnswers(deps, peer)
+  if (answering?.kind !== 'other') return
+  throw new ServiceError(
+    'conflict',
+    `${to} cannot be reached: ${peer!.peer_url}, its SVC_PEER_URL, leads to ${answererText(answering)}.`,
+    { hint: `Start ${to} with an SVC_PEER_URL that leads to it.` },
+  )
 }

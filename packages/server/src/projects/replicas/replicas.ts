@@ -389,10 +389,10 @@ export class Replicas implements RepositoryReplicas {
     const silent = new AbortController()
     let answeredAt = performance.now()
     const look = async () => {
-      if (await isAnswering(this.#deps.peerTls, keeper)) answeredAt = performance.now()
+      if (await isAnswering(this.#deps, keeper)) answeredAt = performance.now()
       else if (performance.now() - answeredAt > silentMsMax) silent.abort()
     }
-    const looks = setInterval(() => void look(), lookMs)
+    const looks = setInterval(() => void look().catch(lookAgain), lookMs)
     try {
       await this.#ask(keeper, { ...asked, timeoutMs: fillMsMax, signal: silent.signal })
     } catch (error) {
@@ -480,6 +480,9 @@ async function listRefs(db: Deps['db'], { dir }: Store, { managed, project_id }:
   }
   return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
 }
+
+/** A database that does not answer says nothing about another server. */
+function lookAgain(): void {}
 
 function noCopy(cause: Error): ServiceError {
   return new ServiceError(
