@@ -20,7 +20,7 @@ test.each(['promote.before_files', 'promote.before_row', 'promote.after_row'])(
       await countAsGone(fleet, 'ada')
       const interrupted = await takeOver(fleet, cyd!, 'ada')
       const isTaken = point === 'promote.after_row'
-      const outcome = isTaken ? { outcome: 'taken', server: null } : { outcome: 'copy-not-running', server: 'bob' }
+      const outcome = isTaken ? { outcome: 'taken', server: 'bob' } : { outcome: 'copy-not-running', server: 'bob' }
       expect(interrupted.projects).toMatchObject([outcome])
 
       expect((await bob!.boot()).url).not.toBeNull()
@@ -36,3 +36,22 @@ test.each(['promote.before_files', 'promote.before_row', 'promote.after_row'])(
   },
   120_000,
 )
+
+test('two take-overs at once both name the new home', async () => {
+  const fleet = await makeFleet(['ada', 'bob', 'cyd'])
+  const [ada, bob, cyd] = fleet.servers
+  try {
+    expect((await ada!.boot()).url).not.toBeNull()
+    expect((await bob!.boot({ SVC_FAILPOINTS: 'promote.before_files=delay:2000' })).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.replicaIsAt('bob')
+    expect((await cyd!.boot()).url).not.toBeNull()
+    await ada!.kill('SIGKILL')
+    await countAsGone(fleet, 'ada')
+    const both = await Promise.all([bob!, cyd!].map((server) => takeOver(fleet, server, 'ada')))
+    const taken = { projects: [{ outcome: 'taken', server: 'bob' }], remaining: 0 }
+    expect(both).toMatchObject([taken, taken])
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)

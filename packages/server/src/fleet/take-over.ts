@@ -7,7 +7,7 @@ import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import { lostSecondsMax } from '../db/live-instance.ts'
 import type { Deps } from '../deps.ts'
-import { projectsAt } from '../projects/home-store.ts'
+import { homeOf, projectsAt } from '../projects/home-store.ts'
 import { askPeer, PeerFailure, replicaPath } from '../projects/replicas/peer.ts'
 import { deleteReplicasOn, findReplica, type Keeper, liveKeepers } from '../projects/replicas/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -112,7 +112,7 @@ async function takeProject(
     const outcome = await ask(keeper, { acceptLoss: false, isTrial: keeper !== target })
     // `moved`: a server took the project before, and died before it said so.
     if (!(outcome instanceof PeerFailure) && (outcome.kind === 'taken' || outcome.kind === 'moved'))
-      return { ...facts, ...presented(outcome, keeper, holder) }
+      return { ...facts, ...(await withNewHome(deps, project, presented(outcome, keeper, holder))) }
     found.push({ keeper, outcome })
   }
   const best = leastLoss(found)
@@ -122,7 +122,17 @@ async function takeProject(
   const chosen = best?.keeper ?? target
   if (chosen === undefined) return { ...facts, outcome: 'no-copy', server: holder }
   if (best !== null && best.loss > 0 && !acceptLoss) return { ...facts, ...presented(best.outcome, chosen, holder) }
-  return { ...facts, ...presented(await ask(chosen, { acceptLoss }), chosen, holder) }
+  const last = presented(await ask(chosen, { acceptLoss }), chosen, holder)
+  return { ...facts, ...(await withNewHome(deps, project, last)) }
+}
+
+type Outcome = Pick<Taken, 'outcome' | 'server'> & Partial<Taken>
+
+/** Another request took it, and the database has where. */
+async function withNewHome({ db }: Deps, { project_id, home }: ProjectRow, outcome: Outcome): Promise<Outcome> {
+  if (outcome.outcome !== 'taken' || outcome.server !== null) return outcome
+  const now = await homeOf(db, project_id)
+  return { ...outcome, server: now === null || now.home === home ? null : now.home }
 }
 
 interface Found {
@@ -140,19 +150,18 @@ function leastLoss(found: Found[]) {
   return lossy.toSorted((a, b) => a.loss - b.loss)[0] ?? null
 }
 
-function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: string | null) {
+function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: string | null): Outcome {
   const server = target.server_name
-  if (outcome instanceof PeerFailure) return { outcome: 'copy-not-running' as const, server }
+  if (outcome instanceof PeerFailure) return { outcome: 'copy-not-running', server }
   switch (outcome.kind) {
     case 'taken':
-      return { outcome: 'taken' as const, server, missing: outcome.missing, is_stale: outcome.is_stale }
+      return { outcome: 'taken', server, missing: outcome.missing, is_stale: outcome.is_stale }
     case 'lossy':
-      return { outcome: 'would-lose' as const, server, missing: outcome.missing, is_stale: outcome.is_stale }
+      return { outcome: 'would-lose', server, missing: outcome.missing, is_stale: outcome.is_stale }
     case 'no-copy':
-      return { outcome: 'no-copy' as const, server: holder }
+      return { outcome: 'no-copy', server: holder }
     case 'moved':
-      // Another request took it meanwhile.
-      return { outcome: 'taken' as const, server: null }
+      return { outcome: 'taken', server: null }
     default:
       return outcome satisfies never
   }
