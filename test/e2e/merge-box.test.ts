@@ -63,7 +63,7 @@ test.skipIf(!browserPath)(
     await show(number)
     await page.getByText("Can't merge: this is a draft.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
-    await page.getByText('Draft', { exact: true }).first().waitFor()
+    await page.getByText('Draft', { exact: true }).filter({ visible: true }).first().waitFor()
     await picture('draft')
     await page.getByRole('button', { name: 'Mark as ready' }).click()
     await page.getByText('fast-forwards to').waitFor(slow)
