@@ -34,6 +34,10 @@ test('a prompt is shown once, at every moment between the click and its message'
   // The list is quicker than the answer to the request.
   const accepted = [1, 2, 3].map((n) => prompt(n, 'accepted'))
   expect(shown({ outgoing, waiting: accepted })).toEqual(all)
+  // So is the conversation.
+  expect(shown({ outgoing, messages: [named(3)] })).toEqual(all.slice(0, 2))
+  const earlier = { ...named(3), created_at: '2026-11-21T11:00:00.000Z' }
+  expect(shown({ outgoing, messages: [earlier] })).toEqual(all)
   // The same text twice is two prompts.
   const twice = [sent(1), { ...sent(2, null), text: 'prompt 1' }]
   expect(shown({ outgoing: twice, waiting: accepted.slice(0, 1) })).toEqual(['prompt 1', 'prompt 1'])

@@ -22,7 +22,7 @@ export function pendingPrompts(of: {
   // The list of waiting prompts may be a second older than the messages.
   const waiting = of.waiting.filter(({ prompt_id: id }) => !named.has(id))
   const listed = new Set(waiting.map(({ prompt_id: id }) => id))
-  const early = listedEarly(waiting, of.outgoing)
+  const early = knownEarly(waiting, of.messages, of.outgoing)
   const left = of.outgoing.filter(({ id: sent, promptId: id }) =>
     id === null ? !early.has(sent) : !named.has(id) && !listed.has(id),
   )
@@ -40,13 +40,34 @@ export function pendingPrompts(of: {
   }
 }
 
-/** The list may have a prompt before the request that sent it has its answer. Only the text is known by then. */
-function listedEarly(waiting: readonly Prompt[], outgoing: readonly Outgoing[]): Set<string> {
+/** The clocks of a browser and the server are seldom further apart. */
+const apartMsMax = 5_000
+
+/**
+ * The list, or the conversation, may have a prompt before the request that sent it has its answer. Only the text is
+ * known by then, so a message from before the prompt was sent is none of it.
+ */
+function knownEarly(
+  waiting: readonly Prompt[],
+  messages: readonly Message[],
+  outgoing: readonly Outgoing[],
+): Set<string> {
+  if (outgoing.every(({ promptId }) => promptId !== null)) return new Set()
   const answered = new Set(outgoing.map(({ promptId }) => promptId))
-  const unclaimed = waiting.filter(({ prompt_id: id }) => !answered.has(id)).map(({ text }) => text)
+  const unclaimed = [
+    ...waiting.map(({ prompt_id: id, text }) => ({ id, text, since: Infinity })),
+    ...messages.map(({ prompt_id: id, parts, created_at: at }) => ({
+      ...{
+        id: id ?? null,
+        text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))[0],
+        since: Date.parse(at) + apartMsMax,
+      },
+    })),
+  ].filter(({ id }) => id !== null && !answered.has(id))
   const early = new Set<string>()
-  for (const { id, promptId, text } of outgoing) {
-    const at = promptId === null ? unclaimed.indexOf(text) : -1
+  for (const { id, promptId, text, sentAt } of outgoing) {
+    const isIt = (each: (typeof unclaimed)[number]) => each.text === text && each.since > Date.parse(sentAt)
+    const at = promptId === null ? unclaimed.findIndex(isIt) : -1
     if (at === -1) continue
     unclaimed.splice(at, 1)
     early.add(id)
