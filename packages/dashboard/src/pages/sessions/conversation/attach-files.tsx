@@ -15,8 +15,11 @@ type ChosenFiles = ReturnType<typeof useChosenFiles>
 export function useChosenFiles() {
   const [files, setFiles] = useState<readonly Chosen[]>([])
   const [isDraggedOver, setDraggedOver] = useState(false)
-  const add = (added: Iterable<File>) =>
-    setFiles((before) => [...before, ...[...added].map((file) => ({ key: crypto.randomUUID(), file }))])
+  const add = (added: Iterable<File>) => {
+    // Read at once: the browser empties the list of a field, and of a drop, and React may run the update later.
+    const more = [...added].map((file) => ({ key: crypto.randomUUID(), file }))
+    setFiles((before) => [...before, ...more])
+  }
   return {
     files,
     isDraggedOver,
