@@ -6,10 +6,9 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import type { Config } from '../../config.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
-import { type Homed, projectsAt } from '../home-store.ts'
+import type { Homed } from '../home-store.ts'
 import { managedDir } from '../repository.ts'
-import type { ProjectRow } from '../store.ts'
-import { lastValues } from './store.ts'
+import { lastChanged, lastValues } from './store.ts'
 
 /** Projects whose commits were all here, by their epoch. A disk does not change under a server. */
 const whole = new LRUCache<string, true>({ max: 20_000 })
@@ -47,15 +46,16 @@ export async function requireWholeDisk(
   )
 }
 
-/** The projects at home on this server whose repository is of an earlier time. */
+/** A disk that is of an earlier time lacks the newest changes. */
+const examinedMax = 500
+
+/** Those of the projects at home on this server that changed last whose repository is of an earlier time. */
 export async function outdatedProjects(
   db: DbOrTransaction,
   { config, serverName }: { config: Config; serverName: string },
-): Promise<ProjectRow[]> {
-  const here = (await projectsAt(db, serverName)).filter(
-    ({ managed, deleted_at, project_id }) =>
-      managed && deleted_at === null && existsSync(managedDir({ config }, project_id)),
-  )
+): Promise<{ slug: string }[]> {
+  const changed = await lastChanged(db, serverName, examinedMax)
+  const here = changed.filter(({ project_id }) => existsSync(managedDir({ config }, project_id)))
   const found = await pLimit(examinedAtOnce).map(here, async (project) => {
     const refs = await lackingRefs(db, project, { dir: managedDir({ config }, project.project_id) })
     return refs.length === 0 ? [] : [project]

@@ -342,3 +342,16 @@ export async function lastValues(db: DbOrTransaction, projectId: string): Promis
     select distinct on (ref) * from ref_changes where project_id = ${projectId} order by ref, seq desc`.execute(db)
   return rows
 }
+
+/** Managed projects at this home, in the order of their last recorded change. */
+export async function lastChanged(
+  db: DbOrTransaction,
+  home: string,
+  limit: number,
+): Promise<Pick<Row<'projects'>, 'project_id' | 'home_epoch' | 'slug'>[]> {
+  const { rows } = await sql<Pick<Row<'projects'>, 'project_id' | 'home_epoch' | 'slug'>>`
+    select p.project_id, p.home_epoch, p.slug from projects p
+      join (select project_id, max(at) as last from ref_changes group by project_id) c using (project_id)
+    where p.home = ${home} and p.managed and p.deleted_at is null order by c.last desc limit ${limit}`.execute(db)
+  return rows
+}
