@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Server } from '@svc/contract'
 import { until } from '../../testing-until.ts'
 import { makeFleet } from '../testing-fleet.ts'
-import { FleetProject, makeAt } from '../testing-work.ts'
+import { FleetProject } from '../testing-work.ts'
 
 test('a drained server gets no copies, and gives those it has to another one', async () => {
   const fleet = await makeFleet(['ada', 'bob', 'cyd'])
@@ -63,50 +63,3 @@ test('the copy of a project that has moved is being made, unless a server that i
     await fleet.close()
   }
 }, 180_000)
-
-test('a copy that fails says why, at once, until it is there', async () => {
-  const fleet = await makeFleet(['ada', 'bob'])
-  const [ada, bob] = fleet.servers
-  try {
-    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
-    const replicas = join(fleet.dir, 'bob/replicas')
-    await rm(replicas, { recursive: true, force: true })
-    await Bun.write(replicas, 'no folder')
-    const id = await makeAt(fleet, ada!)
-    const copies = async () => {
-      const answer = await fleet.request(bob!, 'GET', '/v1/copies')
-      return ((await answer.json()) as { projects: { being_made: boolean; error: string | null }[] }).projects
-    }
-    await until('the failed attempt', async () => (await copies())[0]?.error != null)
-    expect(await copies()).toMatchObject([
-      {
-        project_id: id,
-        home: 'ada',
-        being_made: false,
-        error: expect.stringMatching(/^bob answered: It could not read or write the copy\. .*replicas/s),
-      },
-    ])
-    await rm(replicas)
-    await until('the copy', async () => (await copies()).length === 0)
-  } finally {
-    await fleet.close()
-  }
-}, 120_000)
-
-test('a server that answers but cannot write loses its copies to one that can', async () => {
-  const fleet = await makeFleet(['ada', 'bob', 'cyd'])
-  const [ada, bob, cyd] = fleet.servers
-  try {
-    expect((await ada!.boot()).url).not.toBeNull()
-    // Before there is a server for the copy: a first copy comes whole, and later changes do not.
-    const project = await FleetProject.make(fleet, ada!)
-    expect((await bob!.boot({ SVC_FAILPOINTS: 'replica.before_objects=throw' })).url).not.toBeNull()
-    await project.replicaIsAt('bob')
-    expect((await cyd!.boot()).url).not.toBeNull()
-    await project.commit('later.txt')
-    await until('a push', async () => (await project.push(ada!, 'HEAD:refs/heads/later')).code === 0)
-    expect((await project.replica())?.server).toBe('cyd')
-  } finally {
-    await fleet.close()
-  }
-}, 120_000)

@@ -1,0 +1,54 @@
+/** A server that cannot write the copies that homes send it: why is said, and another one gets them. */
+import { expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../testing-until.ts'
+import { makeFleet } from './testing-fleet.ts'
+import { FleetProject, makeAt } from './testing-work.ts'
+
+test('a copy that fails says why, at once, until it is there', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const replicas = join(fleet.dir, 'bob/replicas')
+    await rm(replicas, { recursive: true, force: true })
+    await Bun.write(replicas, 'no folder')
+    const id = await makeAt(fleet, ada!)
+    const copies = async () => {
+      const answer = await fleet.request(bob!, 'GET', '/v1/copies')
+      return ((await answer.json()) as { projects: { being_made: boolean; error: string | null }[] }).projects
+    }
+    await until('the failed attempt', async () => (await copies())[0]?.error != null)
+    expect(await copies()).toMatchObject([
+      {
+        project_id: id,
+        home: 'ada',
+        being_made: false,
+        error: expect.stringMatching(/^bob answered: It could not read or write the copy\. .*replicas/s),
+      },
+    ])
+    await rm(replicas)
+    await until('the copy', async () => (await copies()).length === 0)
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
+test('a server that answers but cannot write loses its copies to one that can', async () => {
+  const fleet = await makeFleet(['ada', 'bob', 'cyd'])
+  const [ada, bob, cyd] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.replicaIsAt('bob')
+    await bob!.kill('SIGTERM')
+    expect((await bob!.boot({ SVC_FAILPOINTS: 'replica.before_refs=throw' })).url).not.toBeNull()
+    // As after a move: it has an earlier copy, says so, and should get a new one.
+    await fleet.query('update projects set home_epoch = home_epoch + 1')
+    expect((await cyd!.boot()).url).not.toBeNull()
+    await project.replicaIsAt('cyd')
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
