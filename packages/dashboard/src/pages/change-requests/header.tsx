@@ -57,8 +57,8 @@ export function Header({
           <LandingBadge cr={cr} state={state} />
         </span>
         <Session cr={cr} summary={summary} />
-        <span>
-          <BranchName name={cr.head_ref} /> →{' '}
+        <span className="inline-flex min-w-0 flex-wrap items-center gap-1">
+          <BranchName name={cr.head_ref} /> →
           <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
         </span>
         {size !== null && <Stat {...size} />}
