@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
@@ -33,5 +34,12 @@ test('names the projects at home here whose repository is not on this disk, and 
   expect(found!.mend).toContain('svc self-host take-over ada')
   // A command that was given the database alone knows the name by the folder.
   keepServerName(config, 'ada')
+  const alone = await examineRepositories({ ...config, serverName: null, peerUrl: null }, db)
+  expect(alone!.mend).not.toContain('take-over')
+  const bob = { server_name: 'bob', data_folder: randomUUID(), instance_id: randomUUID(), settings: '{}' }
+  await db
+    .insertInto('servers')
+    .values(bob as never)
+    .execute()
   expect(await examineRepositories({ ...config, serverName: null, peerUrl: null }, db)).toEqual(found)
 })

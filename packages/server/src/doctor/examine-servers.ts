@@ -6,7 +6,7 @@ import { differenceText, isDraining, ownAddressProblem, unlikeServers } from '..
 import { PeerTls } from '../fleet/peer-tls.ts'
 import type { AskingDeps } from '../fleet/reachable.ts'
 import { keptServerName, readServerName } from '../fleet/server-name.ts'
-import { serversWithProjects } from '../fleet/store.ts'
+import { hasOtherServers, serversWithProjects } from '../fleet/store.ts'
 import { makeKeyring } from '../keyring/keyring.ts'
 import { openRootKey } from '../keyring/open-keyring.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
@@ -93,9 +93,15 @@ function namedElsewhere(): null {
  * on a server that runs alone and has all.
  */
 export async function examineRepositories(config: Config, db: DbOrTransaction): Promise<Finding | null> {
-  // The folder has its name since its first start. A command may have been given its database alone.
-  const serverName = config.peerUrl === null ? keptServerName(config.dataDir) : readServerName(config, '')
+  const serverName = await nameAmongOthers(config, db)
   const found = await findLostRepositories(db, { config, serverName, now: new Date() })
   if (found !== null) return missing('repositories', found.says, found.mend)
   return serverName === null ? null : good('repositories', 'this disk has the repository of every project at home here')
+}
+
+/** The folder has the name since the first start. A command that was given the database alone knows of the others by it. */
+async function nameAmongOthers(config: Config, db: DbOrTransaction): Promise<string | null> {
+  if (config.peerUrl !== null) return readServerName(config, '')
+  const kept = keptServerName(config.dataDir)
+  return kept !== null && (await hasOtherServers(db, kept)) ? kept : null
 }

@@ -18,17 +18,13 @@ export function listOf(names: string[]): string {
 /** A project that is being made may have no repository yet. */
 const madeMs = 60_000
 
-/**
- * Null: the disk has the repository of every project at home here, with every acknowledged commit. A server that runs alone has no name (null), and one
- * that has run beside others has its name, and can have projects without a home.
- */
+/** Null: the disk has the repository of every project at home here, with every acknowledged commit. A server that runs alone has no name (null). */
 export async function findLostRepositories(
   db: DbOrTransaction,
   { config, serverName, now }: { config: Config; serverName: string | null; now: Date },
 ): Promise<(Pick<Finding, 'says'> & { mend: string }) | null> {
-  const lost = (await projectsAt(db, null)).filter(
-    ({ project_id, home, managed, deleted_at, created_at }) =>
-      (serverName === null || (home ?? serverName) === serverName) &&
+  const lost = (await projectsAt(db, serverName)).filter(
+    ({ project_id, managed, deleted_at, created_at }) =>
       managed &&
       deleted_at === null &&
       Date.parse(created_at) < now.getTime() - madeMs &&

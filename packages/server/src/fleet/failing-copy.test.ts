@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../testing-until.ts'
 import { makeFleet } from './testing-fleet.ts'
-import { FleetProject, makeAt } from './testing-work.ts'
+import { FleetProject, makeAt, uncopied } from './testing-work.ts'
 
 test('a copy that fails says why, at once, until it is there', async () => {
   const fleet = await makeFleet(['ada', 'bob'])
@@ -15,10 +15,7 @@ test('a copy that fails says why, at once, until it is there', async () => {
     await rm(replicas, { recursive: true, force: true })
     await Bun.write(replicas, 'no folder')
     const id = await makeAt(fleet, ada!)
-    const copies = async () => {
-      const answer = await fleet.request(bob!, 'GET', '/v1/copies')
-      return ((await answer.json()) as { projects: { being_made: boolean; error: string | null }[] }).projects
-    }
+    const copies = () => uncopied(fleet, bob!)
     await until('the failed attempt', async () => (await copies())[0]?.error != null)
     expect(await copies()).toMatchObject([
       {

@@ -111,6 +111,13 @@ export class FleetProject {
   }
 }
 
+/** The projects without a current copy, as that server lists them. */
+export async function uncopied(fleet: Fleet, at: FleetServer) {
+  const answer = await fleet.request(at, 'GET', '/v1/copies')
+  type Listed = { project_id: string; replica: string | null; being_made: boolean; error: string | null }
+  return ((await answer.json()) as { projects: Listed[] }).projects
+}
+
 /** The server with the fewest projects gets a new one, so the others fill up first. */
 export async function makeAt(fleet: Fleet, home: FleetServer, of: object = {}): Promise<string> {
   for (let tries = 0; tries < 20; tries++) {

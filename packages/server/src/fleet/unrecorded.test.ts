@@ -4,7 +4,7 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
-import { countAsGone, FleetProject, takeOver } from './testing-work.ts'
+import { countAsGone, FleetProject, takeOver, uncopied } from './testing-work.ts'
 
 let fleet: Fleet
 let ada: FleetServer
@@ -19,11 +19,7 @@ beforeEach(async () => {
 }, 90_000)
 afterEach(() => fleet.close())
 
-async function copies(at: FleetServer) {
-  const answer = await fleet.request(at, 'GET', '/v1/copies')
-  return ((await answer.json()) as { projects: { project_id: string; replica: string | null; error: string | null }[] })
-    .projects
-}
+const copies = (at: FleetServer) => uncopied(fleet, at)
 
 async function pushed(at: FleetServer, branch: string): Promise<string> {
   const sha = await project.commit(`${branch}.txt`)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Server } from '@svc/contract'
 import { until } from '../../testing-until.ts'
 import { makeFleet } from '../testing-fleet.ts'
-import { FleetProject } from '../testing-work.ts'
+import { FleetProject, uncopied } from '../testing-work.ts'
 
 test('a drained server gets no copies, and gives those it has to another one', async () => {
   const fleet = await makeFleet(['ada', 'bob', 'cyd'])
@@ -45,10 +45,7 @@ test('the copy of a project that has moved is being made, unless a server that i
     expect((await bob!.boot({ SVC_FAILPOINTS: `replica.before_fill=pause:${file}` })).url).not.toBeNull()
     expect((await cyd!.boot()).url).not.toBeNull()
     const project = await FleetProject.make(fleet, ada!)
-    const copies = async () => {
-      const answer = await fleet.request(cyd!, 'GET', '/v1/copies')
-      return ((await answer.json()) as { projects: { being_made: boolean }[] }).projects
-    }
+    const copies = () => uncopied(fleet, cyd!)
     await until('the first copy', async () => (await copies()).length === 0)
     const moving = await fleet.request(ada!, 'POST', `/v1/projects/${project.id}/home`, { body: { server: 'bob' } })
     expect(moving.status).toBe(202)

@@ -303,7 +303,6 @@ export class Replicas implements RepositoryReplicas {
     const { db, home, log } = this.#deps
     const { project_id, home_epoch: epoch } = project
     const store = storeOf(this.#deps, project)
-    if (project.managed && (await placeOf(store.dir)) !== null) await requireWholeDisk(db, project, store)
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)
     const refs = await listRefs(this.#deps.db, store, project)
@@ -471,13 +470,16 @@ function storeOf(deps: Pick<Deps, 'config'>, { project_id, managed, account_id }
 }
 
 /** The branches of an external repository are on its host. */
-async function listRefs(db: Deps['db'], { dir }: Store, { managed, project_id }: ProjectRow): Promise<RefValue[]> {
+async function listRefs(db: Deps['db'], store: Store, project: ProjectRow): Promise<RefValue[]> {
+  const { dir } = store
+  const { managed, project_id } = project
   if ((await placeOf(dir)) === null) {
     // A mirror is made at its first use. A home that has lost its disk must not replace a copy with nothing.
     if (managed || (await lastSeq(db, project_id)) > 0)
       throw new Error('The repository of the project is gone from the data folder of its home.')
     return []
   }
+  await requireWholeDisk(db, project, store)
   return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
 }
 

@@ -57,11 +57,9 @@ function knownEarly(
   const unclaimed = [
     ...waiting.map(({ prompt_id: id, text }) => ({ id, text, since: Infinity })),
     ...messages.map(({ prompt_id: id, parts, created_at: at }) => ({
-      ...{
-        id: id ?? null,
-        text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))[0],
-        since: Date.parse(at) + apartMsMax,
-      },
+      id: id ?? null,
+      text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))[0],
+      since: Date.parse(at) + apartMsMax,
     })),
   ].filter(({ id }) => id !== null && !answered.has(id))
   const early = new Set<string>()
