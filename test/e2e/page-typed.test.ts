@@ -213,7 +213,7 @@ test.skipIf(!browserPath)(
     await dialog().getByText('Discard what you typed?').waitFor(slow)
     await dialog().getByRole('button', { name: 'Cancel' }).click()
     await dialog().waitFor({ ...slow, state: 'detached' })
-    // What another person wrote meanwhile stays.
+    // The save keeps what another person wrote meanwhile.
     await server.json(['cr', 'edit', '1', '--body', 'Why.', ...of])
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('heading', { name: 'Retry each delivery' }).waitFor(slow)

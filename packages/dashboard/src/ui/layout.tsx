@@ -56,7 +56,7 @@ export function TwoPane({ label, wide = false, panel, children }: Panes & { wide
   )
 }
 
-/** What a narrow screen shows of a panel. */
+/** How a narrow screen folds a panel. */
 export interface Fold {
   /** Stands for the panel while it is folded. */
   title: string

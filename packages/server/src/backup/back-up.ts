@@ -6,7 +6,6 @@ import { hostname } from 'node:os'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { reachDatabase } from '../db/embedded/reach.ts'
 import { requireKnownTables } from '../db/migrate.ts'
 import { connect, type End } from '../db/move/connect.ts'
 import { requireDataHere } from '../db/move/state.ts'
@@ -17,7 +16,7 @@ import type { Db } from '../db/schema.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { makeLog } from '../log.ts'
-import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
+import { readFolderId } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
@@ -29,7 +28,7 @@ import { backupFormat, type Manifest, newBackupId, type StoredTable } from './ma
 import { openPlace } from './place/open.ts'
 import { type Place, PlaceError } from './place/place.ts'
 import { findRepository, type FoundRepository, homeElsewhere, packRepository } from './repositories.ts'
-import { refuseUnfinishedRestore } from './restore-mark.ts'
+import { reachData } from './reach-data.ts'
 import { removeOldBackups } from './retention.ts'
 import { isBeingMade, isPurged, projectsIn, type SnapshotProject } from './snapshot-store.ts'
 import { writeStored } from './stored-files.ts'
@@ -72,12 +71,7 @@ type OnProgress = (progress: BackupProgress) => void
 export async function backUp(config: Config, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
-  refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached === null)
-    throw new StartupError(
-      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
-    )
+  const reached = await reachData(config, log)
   try {
     const database = openDatabase(reached.url, log)
     const end = await connect(reached.url)

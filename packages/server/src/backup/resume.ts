@@ -2,14 +2,11 @@
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { reachDatabase } from '../db/embedded/reach.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
-import { lockStoppedData } from '../startup/folder-lock.ts'
-import { StartupError } from '../startup/startup-error.ts'
 import { deleteHeld, type Held, readHeld } from './hold/store.ts'
-import { refuseUnfinishedRestore } from './restore-mark.ts'
+import { reachData } from './reach-data.ts'
 
 export interface ResumeReport {
   /** False: nothing was held. */
@@ -20,12 +17,7 @@ export interface ResumeReport {
 export async function resume(config: Config): Promise<ResumeReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
-  refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached === null)
-    throw new StartupError(
-      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
-    )
+  const reached = await reachData(config, log)
   try {
     await migrate(reached.url)
     const database = openDatabase(reached.url, log)

@@ -1,4 +1,4 @@
-/** A server that cannot write the copies that homes send it: why is said, and another one gets them. */
+/** A server cannot write the copies that homes send it: the home says why, and copies to another server. */
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -85,7 +85,7 @@ export function readOwn(key: Buffer, received: Received, own: { serverName: stri
   return { from: signed.from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
 }
 
-/** What a server signed, at any time and for any server. Null: no server did. */
+/** Reads what a server signed, at any time and for any server. Null: no server signed it. */
 export function readSigned(key: Buffer, { method, path, header }: Received): (Between & { at: number }) | null {
   const [, from = '', to = '', at = '', given = ''] = /^(\S+) (\S+) (\d{1,16}) ([\w-]{43})$/.exec(header ?? '') ?? []
   if (given === '') return null

@@ -24,7 +24,7 @@ export function EditTitle({ cr, onDone }: { cr: ChangeRequest; onDone: () => voi
     refetch: [['project', cr.project_id]],
     onSuccess: (_cr, sent) => setEdit((now) => (isSame(now, sent) ? noEdit : now)),
   })
-  // What was sent shows until the page has it.
+  // The page shows the sent values until it has read them.
   const sent = save.isPending || save.isSuccess ? save.variables : noEdit
   const shown = { title: cr.title, description: cr.description, ...sent, ...edit }
   const { values, field } = fieldsOf(shown, (next) => {

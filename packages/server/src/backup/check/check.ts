@@ -5,7 +5,6 @@
 import { join } from 'node:path'
 import { endPooledGit } from '@svc/git'
 import type { Config } from '../../config.ts'
-import { reachDatabase } from '../../db/embedded/reach.ts'
 import { countPending } from '../../db/migrate.ts'
 import { openDatabase } from '../../db/pool.ts'
 import type { Db } from '../../db/schema.ts'
@@ -13,9 +12,7 @@ import { readServerName } from '../../fleet/server-name.ts'
 import { makeLog } from '../../log.ts'
 import { storedRepositories } from '../../projects/mirrors/stored-repositories.ts'
 import { purgedAmong } from '../../projects/store.ts'
-import { lockStoppedData } from '../../startup/folder-lock.ts'
-import { StartupError } from '../../startup/startup-error.ts'
-import { refuseUnfinishedRestore } from '../restore-mark.ts'
+import { reachData } from '../reach-data.ts'
 import { checkKeys } from './keys.ts'
 import { checkRepository } from './repository.ts'
 import { checkedProjects, damagedAttachments } from './store.ts'
@@ -47,12 +44,7 @@ type OnProgress = (progress: CheckProgress) => void
 export async function check(config: Config, onProgress: OnProgress): Promise<CheckReport> {
   const log = makeLog('json', (text) => text)
   log.level = 'warn'
-  refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached === null)
-    throw new StartupError(
-      `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
-    )
+  const reached = await reachData(config, log)
   const database = openDatabase(reached.url, log)
   try {
     // Refuses the tables of a newer version, which it could not read, and a database that the data have left.

@@ -159,7 +159,7 @@ function matches({ status, number, head_ref, base_ref, created_by, search = '' }
 /** The others that are named. */
 const sameBranchesMax = 3
 
-/** Of these: the open change requests of the same project and the same two branches, which the service allows, by number. */
+/** Selects the numbers of open change requests that share their project and both branches with one of these. The service allows several. */
 export const withSameBranches = (crIds: string[]) => sql`
   select o.project_id, o.head_ref, o.base_ref, (array_agg(o.number order by o.number))[1:${sql.lit(sameBranchesMax + 1)}] as numbers
   from change_requests o

@@ -88,7 +88,7 @@ export function Viewer({
   files: ChangedFile[]
   view: { layout: 'split' | 'unified'; wrap: boolean }
   collapsed: (file: ChangedFile) => boolean
-  /** Null where nobody comments. */
+  /** Null on a page without comments. */
   drafts: Drafts | null
   threads: readonly PlacedThread[]
   renderThread: (id: string) => ReactNode

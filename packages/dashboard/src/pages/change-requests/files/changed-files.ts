@@ -10,7 +10,7 @@ const firstFiles = 30
 /** The files that one render adds. Each render costs time for all files, and too many at once block the page. */
 const shownTogether = 150
 
-/** What the files of a diff are read from. */
+/** The part of a diff that its files are read from. */
 export type FilesOf = Pick<
   Diff,
   'base_sha' | 'merge_base' | 'head_sha' | 'whitespace_only' | 'files' | 'patch' | 'truncated' | 'isWhole'
