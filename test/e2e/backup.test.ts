@@ -346,10 +346,7 @@ test('a repository that is damaged in the backup is named, and everything else c
   const env = await placeFor('without-damaged')
   const refused = await selfHost(['restore', copied], env)
   expect(refused.code).toBe(1)
-  // git reads a small pack before the end of its file is compared.
-  expect(refused.stderr).toMatch(
-    new RegExp(`The repository of the project ${ids.busy} cannot be restored. (The file packs/|git index-pack failed)`),
-  )
+  expect(refused.stderr).toContain(`The repository of the project ${ids.busy} cannot be restored. The file packs/`)
   expect(refused.stderr).toContain('--accept-loss')
   const rest = await selfHost(['restore', copied, '--accept-loss', '--json'], env)
   expect(JSON.parse(rest.stdout)).toMatchObject({

@@ -52,20 +52,24 @@ export async function verifyStored(place: Place, file: StoredFile): Promise<void
 async function* checkedChunks(place: Place, { name, bytes, sha256 }: StoredFile): Chunks {
   const hash = createHash('sha256')
   let found = 0
+  // The end waits for the checksum, so that its reader does not judge a damaged file first.
+  let held: Uint8Array | null = null
   try {
     for await (const chunk of place.read(name)) {
       hash.update(chunk)
       found += chunk.length
-      yield chunk
+      if (held !== null) yield held
+      held = chunk
     }
   } catch (error) {
     if (!(error instanceof AbsentFileError)) throw error
     throw new StartupError(`The backup lacks the file ${name}. Use another backup, or another copy of this one.`)
   }
-  if (found === bytes && hash.digest('hex') === sha256) return
-  throw new StartupError(
-    `The file ${name} of the backup is damaged: it differs from its checksum. Use another backup, or another copy of this one.`,
-  )
+  if (found !== bytes || hash.digest('hex') !== sha256)
+    throw new StartupError(
+      `The file ${name} of the backup is damaged: it differs from its checksum. Use another backup, or another copy of this one.`,
+    )
+  if (held !== null) yield held
 }
 async function* seal(chunks: Chunks, recipient: string): Chunks {
   const encrypter = new Encrypter()
