@@ -2,58 +2,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createHmac, randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
-import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
-import { gatewayOf, git, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+import { gatewayOf, git, removeFolder, until } from './harness.ts'
+import { bytesOf, OneOfThree, openStream } from './one-of-three.ts'
 
 const minute = 60_000
-
-class OneOfThree extends ServerProcess {
-  readonly name: string
-  readonly #env: Record<string, string>
-  readonly #isEncrypted: boolean
-  #port: number | null = null
-  #peerUrl: string | null = null
-
-  /** `isEncrypted`: how the other servers reach it. */
-  constructor(dir: string, name: string, isEncrypted: boolean, env: Record<string, string>) {
-    super(dir)
-    this.name = name
-    this.#isEncrypted = isEncrypted
-    this.#env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
-  }
-
-  async boot({ isAlone = false } = {}): Promise<void> {
-    this.#port ??= await freePort()
-    const peerUrl = await this.#peerAddress(isAlone)
-    const own = { SVC_PORT: String(this.#port), ...(peerUrl === null ? {} : { SVC_PEER_URL: peerUrl }) }
-    if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
-    this.url = `http://127.0.0.1:${this.#port}`
-  }
-
-  async #peerAddress(isAlone: boolean): Promise<string | null> {
-    if (isAlone) return null
-    this.#peerUrl ??= this.#isEncrypted ? `https://127.0.0.1:${await freePort()}` : `http://127.0.0.1:${this.#port}`
-    return this.#peerUrl
-  }
-
-  /** Its sandboxes would outlive it. */
-  async end(): Promise<void> {
-    await this.kill('SIGTERM')
-    await run([program, 'server', '--end-sandboxes'], { env: this.#env, cwd: this.dir })
-  }
-
-  async runsOf(job: string): Promise<number> {
-    const text = await (await fetch(`${this.url}/metrics`)).text()
-    return Number(new RegExp(`^svc_job_runs_total\\{job="${job}",outcome="success"\\} (\\d+)`, 'm').exec(text)?.[1])
-  }
-}
 
 let balancer: Balancer
 let database: Awaited<ReturnType<typeof createTestDatabase>>
@@ -147,6 +106,8 @@ prompt = "Say hello."
 const program3000 = `
 const answer = ({ url }) => url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
 Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: (request) => new Response(answer(request)) })
+const half = 'HTTP/1.1 200 OK\\r\\nContent-Length: 1000\\r\\n\\r\\nhalf'
+Bun.listen({ port: 3001, hostname: '127.0.0.1', socket: { data: (socket) => void socket.end(half) } })
 `
 
 test(
@@ -226,6 +187,31 @@ test(
 )
 
 test(
+  'six hundred event streams through another server leave it free for everything else',
+  async () => {
+    const { server: home } = await inProject<{ server: string }>('GET', '/home')
+    const other = servers.find(({ name }) => name !== home)!
+    const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
+    try {
+      await Promise.all(
+        Array.from({ length: 600 }, (_, n) =>
+          openStream(`${other.url}/v1/projects/${project}/events`, n, { agent, token }),
+        ),
+      )
+      const headers = { authorization: `Bearer ${token}` }
+      const answer = await fetch(`${other.url}/v1/projects/${project}`, {
+        headers,
+        signal: AbortSignal.timeout(20_000),
+      })
+      expect(answer.status).toBe(200)
+    } finally {
+      agent.destroy()
+    }
+  },
+  2 * minute,
+)
+
+test(
   'the preview of the session answers, as does its daemon',
   async () => {
     const { url } = await inProject<{ url: string }>('GET', `/sessions/${session}/preview?port=3000`)
@@ -242,6 +228,11 @@ test(
       const models = await fetch(`${front.url}/v1/llm/models`, { headers: { authorization: `Bearer ${modelKey}` } })
       expect(models.status).toBe(200)
     }
+    const other = new URL((await inProject<{ url: string }>('GET', `/sessions/${session}/preview?port=3001`)).url)
+    const { cookie } = await fromOrigin(other.host, `${other.pathname}${other.search}`)
+    // A cut answer, and never one that looks complete.
+    for (const { url } of servers)
+      expect(await bytesOf(url, other.host, cookie)).toMatch(/ 200 .*content-length: 1000\r/is)
     const { sandbox_url } = await inProject<{ sandbox_url: string }>('GET', `/sessions/${session}`)
     for (let i = 0; i < 6; i++) expect((await fetch(`${sandbox_url}/svc/health`)).status).toBe(200)
   },

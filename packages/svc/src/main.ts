@@ -9,6 +9,7 @@ else if (process.argv[2] === 'server') await startServer()
 else process.exitCode = await (await import('@svc/cli')).runClient(process)
 
 async function startServer(): Promise<void> {
+  ;(await import('./raise-request-limit.ts')).raiseRequestLimit()
   const { runServer } = await import('@svc/server')
   await runServer(process.argv.slice(3), {
     rememberOwner: async (owner) => (await import('./remember-owner.ts')).rememberOwner(owner),

@@ -75,26 +75,26 @@ async function passRead(
   } as object).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
   if (answer.headers.get(movedHeader) !== null) return 'moved'
+  const small = await smallBody(answer, method)
+  if (small === null) return response.destroyed ? null : 'not sent'
   began(answer.status)
   response.writeHead(answer.status, answer.statusText, asObject(passedHeaders([...answer.headers].flat(), whole)))
-  const length = Number(answer.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
-  try {
-    if (answer.body === null || method === 'HEAD') response.end()
-    else if (length <= wholeBytesMax) response.end(Buffer.from(await answer.arrayBuffer()))
-    else {
-      // The headers of an event stream must not wait for its first event.
-      response.flushHeaders()
-      await pipeline(Readable.fromWeb(answer.body as never), response)
-    }
-  } catch {
-    cutOff(response)
+  if (small !== 'long') {
+    response.end(small)
+    return null
   }
+  // The headers of an event stream must not wait for its first event.
+  response.flushHeaders()
+  // Either side left before the end. A cut connection says so; a complete answer would hide it.
+  await pipeline(Readable.fromWeb(answer.body as never), response).catch(() => response.destroy())
   return null
 }
 
-/** Either side left before the end. A cut connection says so; a complete answer would hide it. */
-function cutOff(response: ServerResponse): void {
-  response.destroy()
+/** Null: the answer was cut. A head that was written before it would make an empty answer of it. */
+async function smallBody(answer: Response, method: string): Promise<Buffer | 'long' | null> {
+  if (answer.body === null || method === 'HEAD') return Buffer.alloc(0)
+  if (Number(answer.headers.get('content-length') ?? Number.POSITIVE_INFINITY) > wholeBytesMax) return 'long'
+  return answer.arrayBuffer().then(Buffer.from, noAnswer)
 }
 
 function noAnswer(): null {
