@@ -3183,12 +3183,14 @@ export interface components {
             project_id: string;
             slug: string;
             /**
-             * @description `taken`: it has a new home. `would-lose`: its copy lacks acknowledged changes. `no-copy`: no server has a copy. `copy-not-running`: start the server `server` first.
+             * @description `taken`: it has a new home. `would-lose`: its copy lacks acknowledged changes. `no-copy`: no server has a copy. `copy-not-running`: start the server `server` first. `failed`: the server `server` could not take it, for the reason in `error`.
              * @enum {string}
              */
-            outcome: "taken" | "would-lose" | "no-copy" | "copy-not-running";
+            outcome: "taken" | "would-lose" | "no-copy" | "copy-not-running" | "failed";
             /** @description The new home, or the server with the copy. */
             server: string | null;
+            /** @description Why it was not taken; null for other outcomes than `failed`. */
+            error: string | null;
             /** @description Acknowledged changes that the new home does not have, or would not have. */
             missing: components["schemas"]["MissingRef"][];
             /** @description The copy is older than the changes that the database still lists, so more than `missing` may be lost. */

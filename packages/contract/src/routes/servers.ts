@@ -145,11 +145,12 @@ export const takenProject = named('TakenProject', {
   project_id: uuid,
   slug: z.string(),
   outcome: z
-    .enum(['taken', 'would-lose', 'no-copy', 'copy-not-running'])
+    .enum(['taken', 'would-lose', 'no-copy', 'copy-not-running', 'failed'])
     .describe(
-      '`taken`: it has a new home. `would-lose`: its copy lacks acknowledged changes. `no-copy`: no server has a copy. `copy-not-running`: start the server `server` first.',
+      '`taken`: it has a new home. `would-lose`: its copy lacks acknowledged changes. `no-copy`: no server has a copy. `copy-not-running`: start the server `server` first. `failed`: the server `server` could not take it, for the reason in `error`.',
     ),
   server: z.string().nullable().describe('The new home, or the server with the copy.'),
+  error: z.string().nullable().describe('Why it was not taken; null for other outcomes than `failed`.'),
   missing: z.array(missingRef).describe('Acknowledged changes that the new home does not have, or would not have.'),
   is_stale: z
     .boolean()

@@ -114,7 +114,8 @@ async function becomeRepository(deps: PromoteDeps, project: ProjectRow, dir: str
 /** The branches come from the host at the next use. */
 async function intoMirror(deps: PromoteDeps, project: ProjectRow, dir: string): Promise<void> {
   const mirror = await openRepositoryQuietly(deps, project).catch((error: unknown) => {
-    throw new ServiceError('unavailable', 'The mirror of the project could not be made.', { cause: error })
+    const why = error instanceof ServiceError ? `: ${error.message}` : '. The log of this server has the reason.'
+    throw new ServiceError('unavailable', `The mirror of the project could not be made${why}`, { cause: error })
   })
   await keepFromFolder(mirror.dir, dir)
 }

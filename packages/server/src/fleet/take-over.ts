@@ -94,7 +94,7 @@ async function takeProject(
   { serverName, acceptLoss }: { serverName: string; acceptLoss: boolean },
 ): Promise<Taken> {
   const { project_id, home_epoch } = project
-  const facts = { project_id, slug: project.deleted_slug ?? project.slug, missing: [], is_stale: false }
+  const facts = { project_id, slug: project.deleted_slug ?? project.slug, error: null, missing: [], is_stale: false }
   const row = await findReplica(deps.db, project_id)
   const running = [
     ...(await liveKeepers(deps.db, { serverName: '', deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })),
@@ -117,8 +117,10 @@ async function takeProject(
   }
   const best = leastLoss(found)
   // The copy that does not answer has everything, as far as is known.
-  const isSilent = holder !== null && (target === undefined || found[0]?.outcome instanceof PeerFailure)
-  if (isSilent && (best === null || best.loss > 0)) return { ...facts, outcome: 'copy-not-running', server: holder }
+  const first = target === undefined ? null : found[0]!.outcome
+  const isSilent = holder !== null && (first === null || first instanceof PeerFailure)
+  if (isSilent && (best === null || best.loss > 0))
+    return { ...facts, ...(first instanceof PeerFailure ? notTaken(first, holder) : notRunning(holder)) }
   const chosen = best?.keeper ?? target
   if (chosen === undefined) return { ...facts, outcome: 'no-copy', server: holder }
   if (best !== null && best.loss > 0 && !acceptLoss) return { ...facts, ...presented(best.outcome, chosen, holder) }
@@ -152,7 +154,7 @@ function leastLoss(found: Found[]) {
 
 function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: string | null): Outcome {
   const server = target.server_name
-  if (outcome instanceof PeerFailure) return { outcome: 'copy-not-running', server }
+  if (outcome instanceof PeerFailure) return notTaken(outcome, server)
   switch (outcome.kind) {
     case 'taken':
       return { outcome: 'taken', server, missing: outcome.missing, is_stale: outcome.is_stale }
@@ -167,12 +169,27 @@ function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: stri
   }
 }
 
+function notTaken(failure: PeerFailure, server: string): Outcome {
+  return failure.isAnswer ? { outcome: 'failed', server, error: failure.message } : notRunning(server)
+}
+
+function notRunning(server: string): Outcome {
+  return { outcome: 'copy-not-running', server }
+}
+
+/** One project must not keep the others from a home. */
 async function promoteAt(
   deps: Deps,
   target: Keeper,
   input: Parameters<typeof promote>[1],
 ): Promise<Promoted | PeerFailure> {
-  if (target.server_name === deps.serverName) return promote(deps, input)
+  if (target.server_name === deps.serverName)
+    return promote(deps, input).catch((error: unknown) => {
+      const { projectId: project_id, deadHome: from } = input
+      deps.log.error({ err: error, project_id, from }, 'a project could not be taken over')
+      const reason = error instanceof ServiceError ? error.message : `see the log of ${target.server_name}.`
+      return new PeerFailure('silent', reason, { cause: error, isAnswer: true })
+    })
   const path = `${replicaPath}/${input.projectId}/promote`
   const body = new TextEncoder().encode(JSON.stringify(input))
   return askPeer<Promoted>(deps, target, { method: 'POST', path, body, timeoutMs: promoteMsMax }).catch(

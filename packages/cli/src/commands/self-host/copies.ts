@@ -71,7 +71,7 @@ function show({ out }: Context, server: string, projects: Taken[]): void {
   }
 }
 
-function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
+function lineOf({ slug, outcome, server, error, is_stale }: Taken, gone: string) {
   const stale = is_stale ? ' Its copy is older than the recorded changes, so more may be lost than is listed.' : ''
   switch (outcome) {
     case 'taken': {
@@ -96,6 +96,8 @@ function lineOf({ slug, outcome, server, is_stale }: Taken, gone: string) {
         bold(slug),
         `: its copy is on ${server}, which does not run or does not answer. Start it first.`,
       ]
+    case 'failed':
+      return [red('✗ '), bold(slug), `: ${server} could not take it: ${error ?? ''}`]
     default:
       return outcome satisfies never
   }

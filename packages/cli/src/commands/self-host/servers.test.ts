@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { ids, startService, svc } from '../../testing.ts'
 
-const project = { project_id: ids.project, slug: 'app', server: 'server-2', missing: [], is_stale: false }
+const project = { error: null, project_id: ids.project, slug: 'app', server: 'server-2', missing: [], is_stale: false }
 
 test('self-host take-over goes on until every project was looked at, and says where each is', async () => {
   let asked = 0

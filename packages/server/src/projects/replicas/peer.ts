@@ -20,16 +20,25 @@ export interface HeldReplica extends ReplicaMark {
  */
 type Failure = 'silent' | 'refused' | 'moved' | 'clock'
 
+interface FailureDetail {
+  cause?: unknown
+  reason?: string | undefined
+  isAnswer?: boolean
+}
+
 /** Why an attempt failed. */
 export class PeerFailure extends Error {
   readonly kind: Failure
   /** For operators. Empty: the message says everything. */
   readonly reason: string
+  /** The server runs, and said why. */
+  readonly isAnswer: boolean
 
-  constructor(kind: Failure, message: string, { cause, reason = '' }: { cause?: unknown; reason?: string } = {}) {
+  constructor(kind: Failure, message: string, { cause, reason = '', isAnswer = false }: FailureDetail = {}) {
     super(message, { cause })
     this.kind = kind
     this.reason = reason
+    this.isAnswer = isAnswer
   }
 }
 
@@ -74,7 +83,10 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
   if (answer.ok) return (text === '' ? null : JSON.parse(text)) as T
   const refusal = refusalOf(text)
   const why = refusal?.error ?? `status ${answer.status}`
-  throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`, { reason: refusal?.reason })
+  throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`, {
+    reason: refusal?.reason,
+    isAnswer: true,
+  })
 }
 
 type Refusal = Partial<ErrorBody> & { clock_seconds?: number; reason?: string }
