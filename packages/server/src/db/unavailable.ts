@@ -7,6 +7,18 @@ const lost = new WeakSet<Error>()
 /** Without a listener, a connection that breaks during a query would end the process: the pool listens to idle ones only. */
 export function watchConnections(pool: pg.Pool): void {
   pool.on('connect', (client) => void client.on('error', (error) => void lost.add(error)))
+  // A connection that breaks while it is made emits no event.
+  const connect = pool.connect.bind(pool)
+  const watched = (done?: Parameters<typeof connect>[0]) => {
+    if (done === undefined) return connect().catch((error: unknown) => Promise.reject(noted(error)))
+    return connect((error, client, release) => done(noted(error), client, release))
+  }
+  pool.connect = watched as typeof pool.connect
+}
+
+function noted<T>(error: T): T {
+  if (error instanceof Error && connectionCodes.has(String((error as { code?: unknown }).code))) lost.add(error)
+  return error
 }
 
 const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'])

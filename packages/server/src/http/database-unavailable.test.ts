@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type AddressInfo, createServer } from 'node:net'
 import type { ErrorBody } from '@svc/contract'
 import pino from 'pino'
 import { buildApp } from '../app.ts'
@@ -57,6 +58,22 @@ describe('while the database is unavailable', () => {
     expect(logged.join('')).toContain('ECONNREFUSED')
     expect(logged.join('')).not.toContain('hunter2')
   })
+})
+
+test('answers 503 when a new connection breaks before the database greets', async () => {
+  // As a proxy does whose database is away.
+  const proxy = createServer((socket) => void socket.once('data', () => socket.resetAndDestroy()))
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as AddressInfo
+  const broken = openDatabase(`postgres://user@127.0.0.1:${port}/svc`, app.deps.log)
+  served = buildApp({ ...app.deps, db: broken.db, locks: broken.locks })
+  try {
+    const { status, body } = await ask('GET', '/v1/projects')
+    expect([status, body.code]).toEqual([503, 'unavailable'])
+  } finally {
+    await broken.close()
+    proxy.close()
+  }
 })
 
 test('answers 503 when a connection breaks during a request, and serves the next request', async () => {
