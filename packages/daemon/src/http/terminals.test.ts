@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createNetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { proxyUpgrade } from './proxy.ts'
@@ -39,9 +39,12 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
+const numbers = 1_000_000
+const whole = Array.from({ length: numbers }, (_, n) => `${n + 1}\r\n`).join('').length
+
 /** A shell with what it showed so far. */
-async function open(query = '') {
-  const socket = new WebSocket(url + query)
+async function open(query = '', at = url) {
+  const socket = new WebSocket(at + query)
   socket.binaryType = 'arraybuffer'
   const shown = { text: '', messages: [] as string[] }
   const decoder = new TextDecoder()
@@ -89,6 +92,40 @@ test('runs one command instead of the shell and reports its exit code', async ()
   expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 4.","code":4}'])
   await expect(open(`?command=${'x'.repeat(4_001)}`)).rejects.toThrow('refused')
 })
+
+test('shows a slow reader the end of fast output, its exit code, and how much it missed', async () => {
+  const slow = await slowly(url)
+  try {
+    const { shown, closed } = await open(`?command=${encodeURIComponent(`seq 1 ${numbers}; exit 3`)}`, slow.url)
+    await closed
+    expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 3.","code":3}'])
+    const missed = [...shown.text.matchAll(/\r\n\[(\d+) bytes skipped\]\r\n/g)]
+    const notes = missed.reduce((sum, [note]) => sum + note.length, 0)
+    expect(missed.length).toBeGreaterThan(0)
+    expect(shown.text.length - notes + missed.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(whole)
+  } finally {
+    slow.close()
+  }
+})
+
+/** Passes a few bytes on at a time, as a slow network does. */
+async function slowly(to: string): Promise<{ url: string; close(): void }> {
+  const { port, hostname } = new URL(to)
+  const relay = createNetServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    client.pipe(upstream)
+    upstream.on('data', (chunk) => {
+      client.write(chunk)
+      upstream.pause()
+      setTimeout(() => upstream.resume(), 10)
+    })
+    upstream.on('close', () => client.end())
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  const own = String((relay.address() as AddressInfo).port)
+  return { url: to.replace(`:${port}/`, `:${own}/`), close: () => void relay.close() }
+}
 
 test('ends the programs of a shell when its connection closes', async () => {
   const { socket, type, shows } = await open()

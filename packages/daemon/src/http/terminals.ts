@@ -24,6 +24,8 @@ interface Shell {
   child: Bun.Subprocess | null
   /** Bytes dropped because the client was too slow. */
   dropped: number
+  /** The shell has ended: the connection closes when its client has everything. */
+  isEnding: boolean
 }
 
 /** Each holds a shell and its processes. */
@@ -31,6 +33,8 @@ const terminalsMax = 8
 const inputBytesMax = 256 * 1024
 /** A client further behind than this misses output; the terminal shows how much once the client catches up. */
 const behindBytesMax = 1024 * 1024
+/** How long a client may take to read the rest of a shell that has ended. */
+const restMs = 30_000
 /** How long a shell may keep running after a hangup. */
 const graceMs = 2_000
 
@@ -63,7 +67,8 @@ export function serveTerminals(options: {
       const rows = sizeOf(query.get('rows'), terminalRowsMax) ?? 24
       const command = query.get('command')
       if ((command?.length ?? 0) > terminalCommandCharsMax) return refused('The command is too long for a terminal.')
-      if (server.upgrade(request, { data: { columns, rows, command, child: null, dropped: 0 } })) return undefined
+      if (server.upgrade(request, { data: { columns, rows, command, child: null, dropped: 0, isEnding: false } }))
+        return undefined
       return refused('A terminal needs a WebSocket connection.')
     },
     websocket: {
@@ -82,6 +87,7 @@ export function serveTerminals(options: {
         if (typeof message !== 'string') terminal.write(message)
         else resize(terminal, message)
       },
+      drain: closeAtEnd,
       close(socket) {
         open.delete(socket)
         hangUp(socket.data)
@@ -126,9 +132,14 @@ function show(socket: ServerWebSocket<Shell>, bytes: Uint8Array): void {
     data.dropped += bytes.byteLength
     return
   }
+  noteDropped(socket)
+  socket.send(bytes)
+}
+
+function noteDropped(socket: ServerWebSocket<Shell>): void {
+  const { data } = socket
   if (data.dropped > 0) socket.send(Buffer.from(`\r\n[${data.dropped} bytes skipped]\r\n`))
   data.dropped = 0
-  socket.send(bytes)
 }
 
 function resize(terminal: Bun.Terminal, text: string): void {
@@ -145,8 +156,16 @@ function refused(error: string): Response {
 
 function end(socket: ServerWebSocket<Shell>, reason: string, code: number | null = null): void {
   if (socket.readyState !== WebSocket.OPEN) return
+  noteDropped(socket)
   socket.send(JSON.stringify({ type: 'end', reason, code } satisfies TerminalEnd))
-  socket.close(1000)
+  socket.data.isEnding = true
+  closeAtEnd(socket)
+  setTimeout(() => socket.close(1000), restMs).unref()
+}
+
+/** To close a socket drops what its client has not read yet. */
+function closeAtEnd(socket: ServerWebSocket<Shell>): void {
+  if (socket.data.isEnding && socket.getBufferedAmount() === 0) socket.close(1000)
 }
 
 /** Hangs up like a closed terminal, then kills what ignores the hangup. */
