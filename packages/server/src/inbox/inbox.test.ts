@@ -92,6 +92,21 @@ describe('change requests in the inbox', () => {
     ])
   })
 
+  test('says what to confirm, or that checks run, before what it collides with, as the list does', async () => {
+    const at = await newProject({ 'a.txt': 'a\n' })
+    await at.open('one', { 'a.txt': 'one\n', 'svc.toml': '[sandbox]\negress = ["up.example"]\n' })
+    await at.open('two', { 'a.txt': 'two\n' })
+    const { items } = await checkedInbox(at)
+    expect(items.map(({ state, why }) => [state, why])).toEqual([
+      ['collides', 'Touches a.txt · collides with #1 in a.txt'],
+      ['confirm', '1 effect to confirm · touches svc.toml and 1 more file · collides with #2 in a.txt'],
+    ])
+    await push(at, 'main', { 'svc.toml': '[[checks]]\nname = "unit"\ncommand = "run"\n' })
+    await detectDefaultBranch(app.deps, (await getProject(app.deps.db, at.project.project_id))!)
+    await detectChecks(app.deps, signal)
+    expect(states(await checkedInbox(at)).find(([number]) => number === 2)).toEqual([2, 'checking'])
+  })
+
   test('waits for checks, and says which one failed', async () => {
     const at = await newProject({ 'svc.toml': '[[checks]]\nname = "unit"\ncommand = "run"\n' })
     await at.open('work', { 'b.txt': 'b\n' })

@@ -120,9 +120,9 @@ const ofChangeRequests = sql`
       when is_invalid then 'manifest_invalid'
       when failures > 0 then 'failing'
       when is_answered then 'answered'
-      when collides then 'collides'
       when has_checks and (defined is null or passed < defined) then 'checking'
       when confirm_count > 0 then 'confirm'
+      when collides then 'collides'
       else 'ready' end as state,
     coalesce(head_commit_sha, '') as version,
     case when missing_ref is not null then 'branch_deleted' when can_merge = false then 'conflicts'

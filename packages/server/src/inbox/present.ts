@@ -63,7 +63,12 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
         ? ['Checking mergeability…']
         : [checksOf(checks) ?? 'Checks have not started', touches(found), collides(found)]
     case 'confirm':
-      return [`${counted(found.confirm_count ?? 0, 'effect')} to confirm`, checksOf(checks), touches(found)]
+      return [
+        `${counted(found.confirm_count ?? 0, 'effect')} to confirm`,
+        checksOf(checks),
+        touches(found),
+        collides(found),
+      ]
     case 'unreachable':
       return ["The repository or one of the branches can't be read"]
     case 'branch_deleted':

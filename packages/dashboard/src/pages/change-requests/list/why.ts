@@ -33,7 +33,12 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
     case 'unreachable':
       return ["the repository or one of the branches can't be read"]
     case 'confirm':
-      return [`${counted(summary.confirm_count ?? 0, 'effect')} to confirm`, checks(summary), touches(summary)]
+      return [
+        `${counted(summary.confirm_count ?? 0, 'effect')} to confirm`,
+        checks(summary),
+        touches(summary),
+        collides(summary),
+      ]
     case 'checking':
       if (summary.conflict_count === null) return ['checking mergeability…']
       return [checks(summary) ?? 'checks have not started', touches(summary), collides(summary)]
