@@ -128,6 +128,9 @@ describe('change requests in the inbox', () => {
     await at.open('work', { 'svc.toml': '[sandbox]\negress = ["npm.example", "up.example"]\n' })
     const { items } = await checkedInbox(at)
     expect(items).toMatchObject([{ state: 'confirm', group: 'review', why: '1 effect to confirm · touches svc.toml' }])
+    // What cannot be read ends what the file defined.
+    await push(at, 'work', { 'svc.toml': 'svc_version = [\n' })
+    expect(await oneItem(at)).toMatchObject({ state: 'confirm', why: '1 effect to confirm · touches svc.toml' })
   })
 
   test('is blocked by an invalid svc.toml while the project requires a valid one', async () => {

@@ -1,13 +1,22 @@
 /** What of a changed svc.toml a person should confirm before the merge, as sentences. */
-import { type Manifest, secretsNamedIn } from '@svc/contract'
+import { emptyManifest, type Manifest, secretsNamedIn } from '@svc/contract'
+import type { ManifestFile } from '../../projects/manifest.ts'
 
-export function confirmations(before: Manifest, after: Manifest): string[] {
+export function confirmations(before: Manifest, file: Pick<ManifestFile, 'manifest' | 'issues'>): string[] {
+  const { manifest: after } = file
   const all = [
+    ...unreadable(before, file),
     ...after.apps.flatMap((app) => newSecrets(before, app)),
     ...after.connectors.flatMap((connector) => newGoals(before, connector)),
     ...newHosts(before, after),
   ]
   return [...new Set(all)]
+}
+
+/** A file that is ignored as a whole defines nothing, so all that it did ends. It reads as `emptyManifest`. */
+export function unreadable(before: Manifest, after: Pick<ManifestFile, 'manifest' | 'issues'>): string[] {
+  if (after.manifest !== emptyManifest || after.issues.length === 0 || before === emptyManifest) return []
+  return ["svc.toml can't be read, so its triggers, apps, checks and settings all end."]
 }
 
 /** The secrets that an app did not get before. */

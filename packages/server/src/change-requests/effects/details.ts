@@ -1,7 +1,8 @@
 /** What each changed entry of svc.toml was and becomes, and what of it a person should confirm. */
 import { type EffectDetail, type Manifest, type MergeEffects, nextTimesShown, slotsAfter } from '@svc/contract'
 import { scheduleWords } from '../../projects/schedule-words.ts'
-import { newGoals, newHosts, newSecrets } from './confirmations.ts'
+import type { ManifestFile } from '../../projects/manifest.ts'
+import { newGoals, newHosts, newSecrets, unreadable } from './confirmations.ts'
 
 const textMax = 500
 
@@ -9,10 +10,12 @@ type Named = Pick<EffectDetail, 'kind' | 'name' | 'change'>
 
 export function effectDetails(
   before: Manifest,
-  after: Manifest,
+  file: Pick<ManifestFile, 'manifest' | 'issues'>,
   effects: Omit<MergeEffects, 'details' | 'words'>,
   now: Date,
 ): EffectDetail[] {
+  const { manifest: after } = file
+  const ends = unreadable(before, file)
   const detail = (named: Named, was: object | undefined, is: object | undefined, confirm: string[] = []) => ({
     ...named,
     fields: changedFields(shown(was), shown(is)),
@@ -22,6 +25,9 @@ export function effectDetails(
   const pair = <T>(of: (manifest: Manifest) => T[], is: (entry: T) => boolean) =>
     [of(before).find(is), of(after).find(is)] as const
   return [
+    ...(ends.length === 0
+      ? []
+      : [detail({ kind: 'setting', name: 'svc.toml', change: 'removed' }, undefined, undefined, ends)]),
     ...effects.triggers.map(({ slug, change }) => {
       const [was, is] = pair(
         ({ triggers }) => triggers,

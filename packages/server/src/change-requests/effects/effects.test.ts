@@ -189,6 +189,18 @@ describe('the effects of a change request', () => {
     expect([times[1]! - times[0]!, times[2]! - times[1]!]).toEqual([7_200_000, 7_200_000])
   })
 
+  test('asks to confirm an svc.toml that is ignored as a whole', async () => {
+    const other = testProject(server, await server.managedProject({ 'svc.toml': trigger('nightly') }))
+    const cr = await other.open('broken', { 'svc.toml': 'svc_version = [\n' })
+    const { details } = await effects(cr, other)
+    expect(details.map(({ name, change, confirm }) => [name, change, confirm])).toEqual([
+      ['svc.toml', 'removed', ["svc.toml can't be read, so its triggers, apps, checks and settings all end."]],
+      ['nightly', 'removed', []],
+    ])
+    const mistaken = await other.open('mistaken', { 'svc.toml': '[[triggers]]\nslug = "x"\n' })
+    expect((await effects(mistaken, other)).details.flatMap(({ confirm }) => confirm)).toEqual([])
+  })
+
   test('returns no effects for code that no app is built from, and omits them unless requested', async () => {
     const other = testProject(server, await server.managedProject({ 'svc.toml': trigger('kept') }))
     const cr = await other.open('code', { 'a.txt': 'a\n' })

@@ -37,7 +37,8 @@ export async function effectsOf(
   const { project, caller, repository, baseSha, mergeBase, headSha, signal } = input
   const secrets_added = await addedSecrets(deps, { project, caller, repository, baseSha, headSha, signal })
   const options = { signal }
-  const { manifest: after, issues } = await readManifestFileAt(repository, headSha, options)
+  const file = await readManifestFileAt(repository, headSha, options)
+  const { manifest: after, issues } = file
   // The gate of the project refuses an invalid svc.toml into every branch.
   const elsewhere = { ...nothing, secrets_added, manifest_issues: issues }
   if (input.baseRef !== project.default_branch) return { ...elsewhere, words: effectLabels(elsewhere, []) }
@@ -68,7 +69,7 @@ export async function effectsOf(
   }
   return {
     ...effects,
-    details: effectDetails(before, after, effects, deps.now()),
+    details: effectDetails(before, file, effects, deps.now()),
     words: effectLabels({ ...effects, details: [], words: [] }, after.triggers),
   }
 }

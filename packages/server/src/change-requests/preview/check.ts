@@ -63,8 +63,7 @@ export async function checkChangeRequest(
 async function confirmsOf(repository: Repository, preview: MergePreview, signal: AbortSignal): Promise<string[]> {
   const { merge_base: base, head_sha: head } = preview
   const before = base === null ? emptyManifest : (await readManifestFileAt(repository, base, { signal })).manifest
-  const { manifest: after } = await readManifestFileAt(repository, head, { signal })
-  return confirmations(before, after)
+  return confirmations(before, await readManifestFileAt(repository, head, { signal }))
 }
 
 /** PostgreSQL stores no NUL character, which a path cannot contain either, and no half of a surrogate pair. */

@@ -134,10 +134,15 @@ function reviewItem(found: Review[] | undefined): Item {
 function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: Landing['confirms']): Item {
   if (found === undefined) return item('wait', 'Effects are loading')
   if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
-  if (isInvalid(found)) return item('warn', 'svc.toml is invalid in this change', 'Its invalid entries have no effect')
   const open = confirms.filter(({ isTicked }) => !isTicked)
   // All of them, so that a checkbox does not move when it is ticked.
   if (open.length > 0) return item('warn', `${countOf(open.length, 'effect')} to confirm`, confirms)
+  if (isInvalid(found))
+    return item(
+      'warn',
+      'svc.toml is invalid in this change',
+      isIgnored(found) ? 'The file is ignored as a whole' : 'Its invalid entries have no effect',
+    )
   const missing = found.secrets_missing
   if (missing.length > 0)
     return item('warn', `${countOf(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
@@ -146,6 +151,9 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
     ? item('none', 'No effects', 'Only code changes')
     : item('good', countOf(found.words.length, 'effect'), found.words.join(' '))
 }
+
+/** Not TOML, or too large: there is one issue then, about the whole file. */
+const isIgnored = ({ manifest_issues: issues }: Effects) => issues.length === 1 && issues[0]!.path === ''
 
 const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
 
