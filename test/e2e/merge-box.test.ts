@@ -281,6 +281,10 @@ test.skipIf(!browserPath)(
     await show(again.number)
     await page.getByText('main already contains these commits.').waitFor(slow)
     await picture('nothing')
+    await page.getByText('it only marks this change request as merged').waitFor()
+    await mergeButton().click()
+    await page.getByText(/^Owner marked this as merged .*main already contained its commits at/).waitFor(slow)
+    await picture('nothing-merged')
 
     const needy = await propose('needy', { 'svc.toml': 'svc_version = 1\n\n[env]\nrequired = ["API_KEY"]\n' })
     await show(needy)

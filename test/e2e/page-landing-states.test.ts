@@ -158,6 +158,38 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a change request into the branch of another says so, and that a base was merged without it',
+  async () => {
+    const { page, server, complaints } = story
+    const below = await open('stack-1', { 'one.txt': '1\n' })
+    await git(clone, 'checkout', '--quiet', '-B', 'stack-2')
+    await commit({ 'two.txt': '2\n' })
+    await git(clone, 'push', '--quiet', 'origin', 'stack-2')
+    const of = ['--project', project.project_id]
+    const above = ['--title', 'Above', '--head', 'stack-2', '--base', 'stack-1', ...of]
+    const { number } = await server.json<{ number: number }>(['cr', 'open', ...above])
+    await page.goto(address(number))
+    await page.getByText(`Stacked on #${below}`).waitFor(slow)
+    await page.getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
+    await server.json(['cr', 'merge', String(below), '--yes', ...of])
+    await page.reload()
+    await page.getByRole('heading', { name: 'Its base is already merged' }).waitFor(slow)
+    await page.locator('header p').getByText('not ready', { exact: true }).waitFor(slow)
+    await expectItLooksRight(story, 'base-merged')
+    await page.getByRole('link', { name: 'Propose stack-2 for main' }).click()
+    await page.getByLabel('Title').fill('Above, again')
+    const chosen = page.getByRole('main').getByRole('combobox')
+    expect([await chosen.nth(0).inputValue(), await chosen.nth(1).inputValue()]).toEqual(['stack-2', 'main'])
+    await server.json(['cr', 'merge', String(number), '--yes', ...of])
+    await page.goto(address(number))
+    await page.getByText('merged this into').waitFor(slow)
+    await page.getByText(`stack-1 was merged in #${below}`).waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'two change requests of one branch differ by their base in the list and in the inbox',
   async () => {
     const { page, server, complaints } = story
@@ -170,7 +202,11 @@ test.skipIf(!browserPath)(
       await page.getByText(/^Into release-2 · touches both\.txt/i).waitFor(slow)
       await page.getByText(/^Touches both\.txt/).waitFor(slow)
     }
-    // The service allows the same two branches again.
+    // The service allows the same two branches again, and the page says which ones there are.
+    await page.goto(`${address('new')}?head=both`)
+    await page.getByText('These branches already have an open change request').waitFor(slow)
+    await page.getByRole('main').getByRole('link', { name: 'Work of both' }).waitFor()
+    await expectItLooksRight(story, 'new-same-branches')
     const again = ['--title', 'Work of both', '--head', 'both', '--project', project.project_id]
     const { number } = await server.json<{ number: number }>(['cr', 'open', ...again])
     for (const list of [address(), `${server.url}/`]) {

@@ -107,7 +107,7 @@ const changeRequests = createRoute({
 const newChangeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.newChangeRequest),
-  validateSearch: (search) => texts(search, 'head'),
+  validateSearch: (search) => texts(search, 'head', 'base'),
   component: lazy(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
 })
 

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { ChangeRequestLink } from '../../components/links.tsx'
 import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from '../projects/queries.ts'
 import { sessions } from '../sessions/queries.ts'
-import { Card, Empty, Page } from '../../ui/layout.tsx'
+import { changeRequestsOfBranch } from './queries.ts'
+import { Card, Empty, Notice, Page } from '../../ui/layout.tsx'
 import { Input, Select, TextArea, useFields } from '../../ui/form.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/new')
@@ -17,7 +19,9 @@ export function NewChangeRequestPage() {
         {({ branches }) =>
           branches.length < 2 ? (
             <Empty>
-              Nothing to merge yet: this project has only one branch. Start a session or push another branch.
+              {branches.length === 0
+                ? 'Nothing to merge yet: this project has no branch. Start a session or push one.'
+                : 'Nothing to merge yet: this project has only one branch. Start a session or push another branch.'}
             </Empty>
           ) : (
             <OpenForm names={branches.map(({ name }) => name)} />
@@ -29,8 +33,9 @@ export function NewChangeRequestPage() {
 }
 
 function OpenForm({ names }: { names: string[] }) {
-  const { project_id: projectId, slug, default_branch: base_ref } = useProject()
-  const { head: preselected } = route.useSearch()
+  const { project_id: projectId, slug, default_branch } = useProject()
+  const { head: preselected, base } = route.useSearch()
+  const base_ref = names.find((name) => name === base) ?? default_branch
   const head_ref = names.find((name) => name === preselected) ?? names.find((name) => name !== base_ref) ?? ''
   const { values, field } = useFields({ title: '', description: '', head_ref, base_ref })
   const navigate = useNavigate()
@@ -41,6 +46,8 @@ function OpenForm({ names }: { names: string[] }) {
       navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
     refetch: [['project', projectId, 'change-requests']],
   })
+  const ofHead = useQuery(changeRequestsOfBranch(projectId, values.head_ref)).data ?? []
+  const same = ofHead.filter(({ status, base_ref }) => status === 'open' && base_ref === values.base_ref)
   const isSame = values.head_ref === values.base_ref
   const { data: agents = [] } = useQuery(sessions(projectId))
   const nameOf = new Map(agents.map(({ branch_name, name }) => [branch_name, name]))
@@ -60,6 +67,16 @@ function OpenForm({ names }: { names: string[] }) {
       >
         <Select label="Merge" options={options} {...field('head_ref')} />
         <Select label="Into" options={options} {...field('base_ref')} />
+        {same.length > 0 && (
+          <Notice tone="warn" title="These branches already have an open change request">
+            New commits on the branch reach it too.{' '}
+            {same.map(({ number, title }) => (
+              <ChangeRequestLink key={number} project={slug} number={number} className="mr-2 text-accent underline">
+                #{number} {title}
+              </ChangeRequestLink>
+            ))}
+          </Notice>
+        )}
         <Input label="Title" maxLength={256} {...field('title')} wide />
         <TextArea label="Description (Markdown)" {...field('description')} wide />
       </SendForm>

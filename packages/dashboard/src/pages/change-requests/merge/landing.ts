@@ -18,6 +18,7 @@ import {
 import { deletedText, invalidText } from '../list/why.ts'
 import { isUnreachable, previewErrorReason } from './merge-notices.tsx'
 import { verificationFailureOf } from './checks.tsx'
+import { type StackedOn, useStackedOn } from './stacked-base.tsx'
 
 export interface Landing {
   preview: MergePreview | undefined
@@ -28,6 +29,7 @@ export interface Landing {
   /** The effects that a person has to confirm, and whether they did. */
   confirms: { text: string; isTicked: boolean }[]
   tick: (text: string, isTicked: boolean) => void
+  stackedOn: StackedOn | null
   /** svc.toml of the head has errors, and the project requires a valid one. */
   isRefusedByGate: boolean
   /** Everything has an answer or an error, so that nothing moves any more. */
@@ -42,6 +44,7 @@ export function useLanding(cr: ChangeRequest): Landing {
   const preview = useQuery({ ...mergePreview(cr), enabled: isOpen })
   const checked = useQuery(checks(cr))
   const found = useQuery(effects(cr))
+  const { stackedOn, isLoading } = useStackedOn(cr)
   const pair = `${cr.base_commit_sha} ${cr.head_commit_sha}`
   // Ticked for these commits alone.
   const [ticked, setTicked] = useState<{ pair: string; texts: string[] }>({ pair, texts: [] })
@@ -51,6 +54,7 @@ export function useLanding(cr: ChangeRequest): Landing {
     [preview.isPending, 'mergeability'],
     [checked.isPending, 'checks'],
     [found.isPending, 'effects'],
+    [isLoading, 'the base'],
   ].flatMap(([isPending, what]) => (isPending === true ? String(what) : []))
   const held = useHeldRefusal()
   const isRefusedByGate = settings.manifest_gate === 'on' && found.data !== undefined && isInvalid(found.data)
@@ -75,6 +79,7 @@ export function useLanding(cr: ChangeRequest): Landing {
     confirms,
     tick: (text, isTicked) =>
       setTicked({ pair, texts: isTicked ? [...texts, text] : texts.filter((each) => each !== text) }),
+    stackedOn,
     isRefusedByGate,
     isSettled: waitsFor.length === 0,
     refusal:
@@ -114,7 +119,7 @@ export type StateNow = LandingState | 'blocked'
 
 /** The state as the page knows it now, in agreement with the panel; `known` is what the list knew. */
 export function stateNow(
-  { preview, stale, checks, isRefusedByGate, refusal }: Landing,
+  { preview, stale, checks, stackedOn, isRefusedByGate, refusal }: Landing,
   known: LandingState | null,
 ): StateNow | null {
   if (known === 'branch_deleted') return known
@@ -129,7 +134,7 @@ export function stateNow(
   if (checks === undefined) return meanwhile ?? 'checking'
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'
-  if (refusal === null) return 'ready'
+  if (refusal === null) return stackedOn?.isMerged === true ? 'blocked' : 'ready'
   if (refusal.missing === 'answers') return meanwhile ?? 'checking'
   return refusal.missing === 'confirmation' ? 'confirm' : 'blocked'
 }

@@ -32,7 +32,7 @@ export function MergeButton({
 }) {
   const [isConfirming, setConfirming] = useState(false)
   const failure = verificationFailureOf(landing.checks ?? null)
-  const isUrged = failure === null && landing.preview?.is_up_to_date !== true
+  const isUrged = failure === null && landing.preview?.is_up_to_date !== true && landing.stackedOn?.isMerged !== true
   return (
     <>
       <Button

@@ -32,6 +32,7 @@ import { MergeButton, useMerge } from './merge-button.tsx'
 import { AddedSecrets, isProtected, MergeFailure, PreviewError } from './merge-notices.tsx'
 import { CloseOrReopen, MarkAsReady } from './moves.tsx'
 import { ProtectedBase } from './protected-base.tsx'
+import { StackedBase } from './stacked-base.tsx'
 
 interface Shown {
   cr: ChangeRequest
@@ -61,13 +62,9 @@ function Outcome(shown: OfPage) {
       return (
         <>
           <PanelSection title={landingTitle(cr, landing)}>
-            <p>
-              <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged this into{' '}
-              <code className="font-mono">{cr.base_ref}</code> as{' '}
-              {cr.merge_commit_sha !== null && <CommitLink sha={cr.merge_commit_sha} />}{' '}
-              {cr.merged_at !== null && <Time at={cr.merged_at} />}.
-            </p>
+            <MergedBy cr={cr} />
           </PanelSection>
+          <StackedBase cr={cr} stackedOn={landing.stackedOn} frame={Padded} />
           <ChecksSection cr={cr} landing={landing} />
         </>
       )
@@ -94,6 +91,26 @@ function Outcome(shown: OfPage) {
     default:
       return cr.status satisfies never
   }
+}
+
+function MergedBy({ cr }: { cr: ChangeRequest }) {
+  const { merge_commit_sha: merged, base_commit_sha: before } = cr
+  const commit = merged !== null && <CommitLink sha={merged} />
+  const base = <code className="font-mono">{cr.base_ref}</code>
+  const at = cr.merged_at !== null && <Time at={cr.merged_at} />
+  const by = <UserName accountId={cr.account_id} userId={cr.merged_by} />
+  // The merge moved nothing, so the commit is somebody else's.
+  if (merged !== null && merged === before)
+    return (
+      <p>
+        {by} marked this as merged {at}. {base} already contained its commits at {commit}, so nothing was added.
+      </p>
+    )
+  return (
+    <p>
+      {by} merged this into {base} as {commit} {at}.
+    </p>
+  )
 }
 
 function CommitLink({ sha }: { sha: string }) {
@@ -134,11 +151,13 @@ function ReadyToLand({ cr, landing }: Shown) {
           <MergeButton cr={cr} landing={landing} isPending={merge.isPending} onMerge={submit} />
         </div>
         <p className="min-h-[2lh] text-xs text-dim" aria-live="polite">
-          {refusal === null
-            ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
-            : refusal.missing === 'answers'
-              ? refusal.text
-              : `Can't merge: ${refusal.text}.`}
+          {refusal === null && preview?.is_up_to_date === true
+            ? 'Adds nothing and makes no commit: it only marks this change request as merged.'
+            : refusal === null
+              ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
+              : refusal.missing === 'answers'
+                ? refusal.text
+                : `Can't merge: ${refusal.text}.`}
         </p>
         {makesCommit(preview) && isEditing && (
           <TextArea
@@ -165,12 +184,13 @@ function ReadyToLand({ cr, landing }: Shown) {
 }
 
 /** The state of the change request in the words of its panel. */
-export function landingTitle(cr: ChangeRequest, { preview, refusal, checks }: Landing): string {
+export function landingTitle(cr: ChangeRequest, { preview, refusal, checks, stackedOn }: Landing): string {
   if (cr.status !== 'open') return cr.status === 'merged' ? 'Merged' : 'Closed'
   if (isDraft(cr)) return 'Draft'
   if (refusal === null) {
     if (preview?.is_up_to_date === true) return 'Nothing to merge'
-    if (verificationFailureOf(checks ?? null) === null) return 'Ready to land'
+    if (verificationFailureOf(checks ?? null) === null)
+      return stackedOn?.isMerged === true ? 'Its base is already merged' : 'Ready to land'
     return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
   }
   if (refusal.missing === 'answers') return 'Checking…'
@@ -189,6 +209,7 @@ function Details({ cr, landing, summary, tab }: OfPage) {
           <PreviewError {...stale} />
         </Padded>
       )}
+      <StackedBase cr={cr} stackedOn={landing.stackedOn} frame={Padded} />
       <ProtectedBase cr={cr} frame={Padded} />
       {preview !== undefined && !preview.can_merge && (
         <PanelSection title="Conflicts" aside={preview.conflicts.length}>
