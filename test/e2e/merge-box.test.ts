@@ -150,7 +150,7 @@ test.skipIf(!browserPath)(
       await route.fulfill({ json: { protection, can_open: true, pull_request } })
     })
     await show(number)
-    await page.getByText('main is protected on the git host').waitFor(slow)
+    await page.getByText('The git host refused the last push to main').waitFor(slow)
     await page.getByText(reason).waitFor()
     await picture('protected')
     await page.getByRole('button', { name: 'Create pull request' }).click()

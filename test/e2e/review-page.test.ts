@@ -86,6 +86,8 @@ test.skipIf(!browserPath)(
     await page.getByText('No new commits since this review.').waitFor()
     await page.getByRole('button', { name: 'Merge into main' }).click()
     await page.getByText(/ merged this into main as/).waitFor()
+    await page.getByRole('tab', { name: /^Files/ }).click()
+    await page.getByText('It is merged, so nothing is sent to an agent.').waitFor()
     const merged = await server.json<{ change_requests: { number: number }[] }>([
       ...['cr', 'ls', '--status', 'merged', '--project', project.project_id],
     ])

@@ -5,6 +5,7 @@ import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
+import { Time } from '../../../ui/text.tsx'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
 export function ProtectedBase({
@@ -26,10 +27,19 @@ export function ProtectedBase({
     <Frame>
       <Notice
         tone="warn"
-        title={`${cr.base_ref} is protected on the git host`}
+        // A hook can refuse one push and accept the next, so a refusal alone proves no protection.
+        title={
+          protection?.found_by === 'push'
+            ? `The git host refused the last push to ${cr.base_ref}`
+            : `${cr.base_ref} is protected on the git host`
+        }
         action={pull_request === null && can_open && <Button action={open}>Create pull request</Button>}
       >
-        {protection !== null && <p className="break-words">{protection.reason}</p>}
+        {protection !== null && (
+          <p className="break-words">
+            {protection.reason} <Time at={protection.found_at} />
+          </p>
+        )}
         {pull_request === null ? (
           <p>
             {can_open

@@ -56,7 +56,9 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
           <p className="text-sm text-dim">
             {send
               ? 'Sends all comments to the agent as one prompt. A stopped session restarts.'
-              : 'Saved with the change request, because it has no session.'}
+              : cr.status === 'merged'
+                ? 'Saved with the change request. It is merged, so nothing is sent to an agent.'
+                : 'Saved with the change request, because it has no session.'}
           </p>
         </div>
       </Form>
