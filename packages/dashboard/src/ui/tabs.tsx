@@ -13,7 +13,8 @@ export function TabList<Value extends string>({ label, tabs }: Listed<Value>) {
         <Tabs.Tab
           key={value}
           value={value}
-          className="-mb-px flex items-center gap-1 border-b-2 border-transparent py-2 text-sm font-medium whitespace-nowrap text-dim hover:text-text data-active:border-accent data-active:text-text"
+          // The list cuts what is outside of it, so the focus ring is inside.
+          className="-mb-px flex items-center gap-1 border-b-2 border-transparent py-2 text-sm font-medium whitespace-nowrap text-dim -outline-offset-2 hover:text-text data-active:border-accent data-active:text-text"
         >
           {name}
           {count !== undefined && <span className="text-faint">{count}</span>}

@@ -8,8 +8,8 @@ export interface PatchFile {
   read: () => FileDiffMetadata | null
 }
 
-/** The blob ids before and after; absent when the content is unchanged. */
-export type PatchHeader = Pick<FileDiffMetadata, 'prevObjectId' | 'newObjectId'>
+/** The blob ids before and after, absent when the content is unchanged, and the file modes, both only when they differ. */
+export type PatchHeader = Pick<FileDiffMetadata, 'prevObjectId' | 'newObjectId' | 'prevMode' | 'mode'>
 
 /** By file name. `cacheKeyPrefix` identifies the compared commits. */
 export function patchFiles(patch: string, cacheKeyPrefix: string): Map<string, PatchFile> {

@@ -2,14 +2,10 @@ import type { ReactNode } from 'react'
 import { Card, Row, Rows } from '../../../ui/layout.tsx'
 import type { ChangedFile } from '../files/changed-files.ts'
 import type { Diff } from '../queries.ts'
-import { fileType, sizeChange } from './file-type.ts'
+import { factsOf } from './file-facts.ts'
 import { ImageComparison } from './images.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
-const reasons = {
-  truncated: 'Too large to show',
-  empty: 'No changed lines: a rename, a mode change, or an empty file',
-} as const
 /** Rendered as an image, which runs no scripts and fetches nothing. Its changed lines are also in the diff. */
 const svg = /\.svg$/i
 const image = /\.(png|jpe?g|gif|webp|avif|svg|bmp|ico)$/i
@@ -61,13 +57,6 @@ export function PlainFiles({
       </Rows>
     </Card>
   )
-}
-
-function factsOf({ path, reason, oldSize, newSize }: ChangedFile): string {
-  if (reason === null) return ''
-  if (reason !== 'binary') return reasons[reason]
-  const sizes = sizeChange(oldSize, newSize)
-  return `${fileType(path)}${sizes === '' ? '' : `, ${sizes}`}`
 }
 
 /** Shows the file below the diffs and focuses it; false when it is not there. */

@@ -81,6 +81,8 @@ export interface ChangedFile {
   /** Bytes of a binary file. */
   oldSize: number | null
   newSize: number | null
+  /** Both only when they differ. */
+  modes: { before: string; after: string } | null
   /** The parsed lines; null for a file without a text diff, and until the file is read. */
   view: FileDiffMetadata | null
   /** Why there is no text diff. */
@@ -95,7 +97,7 @@ export interface ChangedFile {
   comparison: string
 }
 
-function changedFiles(diff: FilesOf): ChangedFile[] {
+export function changedFiles(diff: FilesOf): ChangedFile[] {
   const comparison = [
     diff.base_sha,
     diff.merge_base,
@@ -116,6 +118,7 @@ function changedFiles(diff: FilesOf): ChangedFile[] {
       deletions: file.deletions,
       oldSize: file.old_size ?? null,
       newSize: file.new_size ?? null,
+      modes: modesOf(header),
       view: null,
       unread: hasLines ? found.read : null,
       isArriving,
@@ -131,6 +134,11 @@ function changedFiles(diff: FilesOf): ChangedFile[] {
       version: versionOf(file.status, header, diff.head_sha),
     }
   })
+}
+
+function modesOf(header: PatchHeader | null): ChangedFile['modes'] {
+  const { prevMode: before, mode: after } = header ?? {}
+  return before === undefined || after === undefined || before === after ? null : { before, after }
 }
 
 function readFile(file: ChangedFile): ChangedFile {

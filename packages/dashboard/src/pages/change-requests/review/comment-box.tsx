@@ -61,7 +61,7 @@ function CommentForm({ draft, error, drafts }: { draft: DraftComment; error: Err
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save()
             if (event.key === 'Escape') leave()
           }}
-          className="min-h-20 rounded-md border border-line-strong bg-ground p-2 text-sm text-text"
+          className="field-sizing-content max-h-[40dvh] min-h-20 rounded-md border border-line-strong bg-ground p-2 text-sm text-text"
         />
       </label>
       <div className="flex flex-wrap gap-2">
