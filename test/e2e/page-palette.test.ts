@@ -291,6 +291,12 @@ test.skipIf(!browserPath)(
     await field(ada).fill('new')
     await option(/^Search the text of all files/, ada).waitFor()
     expect(await ada.getByRole('option', { name: 'New session' }).count()).toBe(0)
+    await ada.goto(`${server.url}/projects/${payments.slug}/settings`)
+    const refusal = 'Only owners and admins of the account can do this; your role is viewer'
+    for (const name of ['Save settings', 'Delete project'])
+      await ada.locator(`button[aria-disabled][title="${refusal}"]`, { hasText: name }).waitFor()
+    await ada.goto(`${server.url}/projects/${payments.slug}/change-requests`)
+    await ada.getByText('Your role here is viewer. This requires the member role.').first().waitFor()
   },
   120_000,
 )

@@ -1,14 +1,24 @@
 import { Time } from '../ui/text.tsx'
 
-/** When a trigger starts its next sessions: how soon, and for the later ones the time, since days are too coarse there. */
-export function NextTimes({ of: [first, ...later], className = '' }: { of: readonly string[]; className?: string }) {
+/** When a trigger starts its next sessions: how soon, and the times, since days are too coarse. */
+export function NextTimes({
+  of: times,
+  timeZone,
+  className = '',
+}: {
+  of: readonly string[]
+  /** That of the trigger. Without one, that of the reader. */
+  timeZone?: string | undefined
+  className?: string
+}) {
+  const [first] = times
   if (first === undefined) return null
   return (
     <p className={`text-dim ${className}`}>
       Next: <Time at={first} />
-      {later.map((at) => (
+      {times.map((at) => (
         <time key={at} dateTime={at} title={new Date(at).toString()}>
-          , {new Date(at).toLocaleString('en-US', parts)}
+          , {new Date(at).toLocaleString('en-US', { ...parts, timeZone })}
         </time>
       ))}
     </p>

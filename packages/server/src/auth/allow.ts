@@ -158,8 +158,8 @@ async function authorizeProject(
   const { role } = row
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
   if (access === 'project-write' && !mayWrite(role))
-    throw new ServiceError('forbidden', 'Your role here is viewer, which is read-only.', {
-      hint: 'Ask an owner of the account for the member role.',
+    throw new ServiceError('forbidden', 'Your role here is viewer. This requires the member role.', {
+      hint: 'Viewers read projects and sessions. Ask an owner of the account for the member role.',
     })
   if (access === 'project-admin' && (actor.kind !== 'user' || !mayAdminister(role)))
     throw new ServiceError('forbidden', 'This requires the user token of an owner or admin of the account.')

@@ -22,7 +22,8 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
   const { values, set, field } = useFields({ email: known ?? '', current: '', next: '' })
   const { email, current, next } = values
   const save = useSend('POST', '/v1/accounts/password', {
-    refetch: [password.queryKey],
+    // It ends the other sign-ins.
+    refetch: [password.queryKey, dashboardSessions.queryKey],
     onSuccess: () => set({ current: '', next: '' }),
   })
   return (

@@ -9,7 +9,8 @@ export function changes(before: unknown, after: unknown): string[] {
     if (was === is) return []
     const label = name.replaceAll('_', ' ')
     if (was === undefined) return [`${label}: ${is}`]
-    return [is === undefined ? `${label}: ${was} (removed)` : `${label}: ${was} → ${is}`]
+    // Removed, or not part of what the action recorded after it.
+    return [is === undefined ? `${label}: was ${was}` : `${label}: ${was} → ${is}`]
   })
   return lines.length <= shownMax ? lines : [...lines.slice(0, shownMax), `and ${lines.length - shownMax} more`]
 }

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Failure, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { branches, deletion, type Project } from './queries.ts'
 import { Button, Input, Select, useFields } from '../../ui/form.tsx'
@@ -45,13 +46,16 @@ function ProjectSettings({ project }: { project: Project }) {
       ...(values.default_branch === default_branch ? {} : { default_branch: values.default_branch }),
       settings: { agent_merge: values.agent_merge, manifest_gate: values.manifest_gate },
     })
+  const refusal = useAdminRefusal(project.account_id)
   const lacksBranch = values.default_branch.trim() === ''
   return (
     <Card title="Project">
       <SendForm
         of={save}
         submit="Save settings"
-        refusal={values.name.trim() === '' ? 'Enter a name' : lacksBranch ? 'Enter a default branch' : null}
+        refusal={
+          refusal ?? (values.name.trim() === '' ? 'Enter a name' : lacksBranch ? 'Enter a default branch' : null)
+        }
         saved="Saved."
         onSubmit={submit}
       >
@@ -92,6 +96,7 @@ function DeleteProject({ project }: { project: Project }) {
     onSuccess: () => navigate({ to: paths.projects }),
     refetch: [['projects']],
   })
+  const refusal = useAdminRefusal(project.account_id)
   const effects = useQuery({ ...deletion(projectId), enabled: isConfirming })
   return (
     <>
@@ -103,7 +108,7 @@ function DeleteProject({ project }: { project: Project }) {
             days. Then it is deleted permanently
             {project.managed ? ', including its repository' : '. The repository on the git host stays'}.
           </p>
-          <Button kind="danger" onClick={() => setConfirming(true)}>
+          <Button kind="danger" disabledReason={refusal} onClick={() => setConfirming(true)}>
             Delete project
           </Button>
         </div>

@@ -89,7 +89,7 @@ function When({ trigger: each }: { trigger: Trigger }) {
           </>
         )}
       </p>
-      <NextTimes of={each.next_fire_times ?? []} />
+      <NextTimes of={each.next_fire_times ?? []} timeZone={each.timezone} />
     </div>
   )
 }
