@@ -116,10 +116,29 @@ test.skipIf(!browserPath)('a failed command looks failed, with its exit code and
   expect(complaints).toEqual([])
 })
 
+const isOnScreen = (element: Locator) =>
+  element.evaluate((node) => {
+    const { top, bottom } = node.getBoundingClientRect()
+    return top >= 0 && bottom <= innerHeight
+  })
+
 test.skipIf(!browserPath)('a stopped session offers its unfinished work in one banner', async () => {
   const { page, complaints } = story
-  await page.getByRole('button', { name: 'Stop session' }).click()
-  await page.getByText('Unfinished work saved: 1 file').waitFor(slow)
+  const saved = page.getByText('Unfinished work saved: 1 file')
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  // Without scrolling to the button, which a click of the driver does.
+  await page.getByRole('button', { name: 'Stop session' }).dispatchEvent('click')
+  await saved.waitFor(slow)
+  // A reader at the end sees it, and one who opens the page.
+  await until('the banner to be on the screen', () => isOnScreen(saved))
+  await page.reload()
+  await saved.waitFor(slow)
+  await until('the banner to be on the screen again', () => isOnScreen(saved))
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete session' }).click()
+  await page.getByRole('alertdialog').getByText('Unpushed work goes with it: 1 file.').waitFor(slow)
+  await look(page, 'delete')
+  await page.keyboard.press('Escape')
   expect(await statusOf(sessionId)).toBe('stopped')
   await page.getByRole('button', { name: 'Restart session' }).waitFor()
   await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor()

@@ -1,4 +1,5 @@
 import { Menu } from '@base-ui/react/menu'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { Ellipsis } from 'lucide-react'
@@ -12,7 +13,8 @@ import { BarActions } from '../../ui/frame.tsx'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { scrollToPanel } from './panel/place.ts'
-import { pathOf, type Session } from './queries.ts'
+import { amountOf } from './banner.tsx'
+import { pathOf, type Session, unfinishedWork } from './queries.ts'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
 /** The reason that a move is disabled, or null. */
@@ -165,7 +167,7 @@ function MoreActions({
       <ConfirmDialog
         open={isConfirming}
         onOpenChange={setConfirming}
-        title={`Delete ${session.name}?`}
+        title={`Delete “${session.name}”?`}
         verb="Delete session"
         busy={remove.isPending}
         onConfirm={() => {
@@ -174,7 +176,18 @@ function MoreActions({
         }}
       >
         This deletes the sandbox and the conversation. The branch and its change requests stay.
+        {isConfirming && <LostWork session={session} />}
       </ConfirmDialog>
     </>
+  )
+}
+
+function LostWork({ session }: { session: Session }) {
+  const { data: saved } = useQuery(unfinishedWork(session))
+  if (saved === undefined || saved.saved_at === null) return null
+  return (
+    <span className="mt-2 block text-warn">
+      Unpushed work goes with it: {amountOf(saved)}. For thirty days, only the operator of this server can get it back.
+    </span>
   )
 }

@@ -92,7 +92,7 @@ function Restart({ session }: { session: Session }) {
   )
 }
 
-function amountOf({ files, unpushed_commits: commits }: Saved): string {
+export function amountOf({ files, unpushed_commits: commits }: { files: number; unpushed_commits: number }): string {
   const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
   return [counted(files, 'file'), ...(commits > 0 ? [counted(commits, 'unpushed commit')] : [])].join(' and ')
 }
