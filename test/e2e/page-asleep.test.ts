@@ -72,6 +72,7 @@ test.skipIf(!browserPath)(
     await conversation.getByText('The agent is working…').waitFor(slow)
     await conversation.locator('summary').getByText('sleep 600').waitFor(slow)
     await page.getByRole('button', { name: 'Stop turn' }).click()
+    await conversation.getByText('The turn was stopped.').waitFor(slow)
     await until('the wake in the timeline', async () => {
       const { stdout } = await server.svc(['sessions', 'info', sessionId, ...inProject])
       return /^ +wake /m.test(stdout)

@@ -57,7 +57,7 @@ test('is never the answer of the turn before, and a prompt the runtime did not k
   conversation.beginTurn()
   expect(conversation.failTurn('It did not begin.')).toEqual([])
   expect(conversation.isEmptyTurn).toBe(true)
-  conversation.failPrompt(prompt, 'It did not begin.')
+  conversation.failPrompt(prompt, 'It did not begin.', new Date(at))
   expect(conversation.message(prompt.prompt_id)).toMatchObject({
     ...{ role: 'user', created_at: at, error: 'It did not begin.', parts: [{ type: 'text', text: 'go' }] },
   })
@@ -99,7 +99,7 @@ test('a tool that ran when its turn was cut has ended, and so has one of an answ
   const tool = () => conversation.message('msg_2')?.parts.at(-1)
   expect(tool()).toMatchObject({ status: 'running' })
   // A prompt that was refused meanwhile is no end of the turn.
-  conversation.failPrompt(prompt, 'Refused.')
+  conversation.failPrompt(prompt, 'Refused.', new Date(at))
   expect(tool()).toMatchObject({ status: 'running' })
   expect(conversation.failTurn('It died.')).toEqual(['msg_2'])
   expect(tool()).toMatchObject({ status: 'error', output: expect.stringContaining('The turn ended before this did.') })

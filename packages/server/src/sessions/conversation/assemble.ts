@@ -251,12 +251,12 @@ export class Conversation {
   }
 
   /** Adds a prompt that the runtime never received, with the reason. */
-  failPrompt({ prompt_id: id, text, created_at: at, attachments }: AcceptedPrompt, reason: string): void {
+  failPrompt({ prompt_id: id, text, attachments }: AcceptedPrompt, reason: string, at: Date): void {
     const part = { id: `${id}-text`, messageID: id, type: 'text', text }
     const note = { ...part, id: `${id}-files`, text: attachmentsNote(attachments), synthetic: true }
     this.attach(attachments)
     this.#messages.set(id, {
-      info: { id, role: 'user', time: { created: Date.parse(at) } },
+      info: { id, role: 'user', time: { created: at.getTime() } },
       parts: new Map([part, note].map((each) => [each.id, each])),
     })
     this.#failures.set(id, reason)

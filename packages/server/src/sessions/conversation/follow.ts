@@ -231,7 +231,7 @@ export class Follower {
 
   /** Adds a prompt that the agent never received, with the reason, and stores it. */
   async failPrompt(prompt: AcceptedPrompt, reason: string): Promise<void> {
-    this.#conversation.failPrompt(prompt, reason)
+    this.#conversation.failPrompt(prompt, reason, this.#deps.now())
     this.#touch(prompt.prompt_id)
     this.#publisher.publish()
     await this.#store()
@@ -453,7 +453,7 @@ export class Follower {
     for (const messageId of failed) this.#touch(messageId)
     if (failed.length > 0) return
     if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
-      this.#conversation.failPrompt(this.#prompt, message)
+      this.#conversation.failPrompt(this.#prompt, message, this.#deps.now())
       this.#touch(this.#prompt.prompt_id)
     }
   }

@@ -10,6 +10,9 @@ import { ToolCall } from './tool-call.tsx'
 
 type Part = Message['parts'][number]
 
+/** The agent runtime's word for a turn that a person stopped. */
+const abortedError = 'Aborted'
+
 /** Renders again only when it changed, so that a long conversation stays fast while its last message grows. */
 export const MessageItem = memo(function MessageItem({
   message,
@@ -36,7 +39,8 @@ export const MessageItem = memo(function MessageItem({
         {message.parts.map((part) => (
           <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
         ))}
-        {message.error !== null && (
+        {message.error === abortedError && <p className="text-sm text-dim">The turn was stopped.</p>}
+        {message.error !== null && message.error !== abortedError && (
           <p className="rounded-md bg-bad-soft px-3 py-1.5 text-sm text-bad">
             {isUser && <strong>No answer: </strong>}
             {message.error}

@@ -69,7 +69,10 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
           <AttachButton chosen={chosen} />
           <span className={`min-w-0 flex-1 text-sm text-faint ${note === '' ? '' : 'basis-24'}`}>{note}</span>
           {busy && (
-            <Button action={abort} title="Ends what the agent is doing now. The session goes on.">
+            <Button
+              action={abort}
+              title="Ends what the agent is doing now, and cancels the prompts that wait. The session goes on."
+            >
               Stop turn
             </Button>
           )}
