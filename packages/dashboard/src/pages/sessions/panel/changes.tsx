@@ -33,7 +33,7 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
   return (
     <PanelSection title="Changes" aside={data === undefined ? '' : summaryOf(data)}>
       {data !== undefined && files.length === 0 && (
-        <p className="text-sm text-dim">No file differs from {session.base_ref} yet.</p>
+        <p className="text-sm text-dim">No file differs from {session.base_ref}.</p>
       )}
       <ul aria-label="Changed files" className="flex flex-col gap-1">
         {files.slice(0, shownMax).map((file) => (

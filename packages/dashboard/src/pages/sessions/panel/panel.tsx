@@ -59,7 +59,7 @@ export function SessionPanel({
         <PlanSection messages={messages} />
         <TimelineSection session={session} />
         <UsageSection session={session} busy={busy} />
-        <FactsSection session={session} />
+        <FactsSection session={session} busy={busy} />
       </Tabs.Panel>
       <Tabs.Panel value="preview" className="flex min-h-0 flex-1 flex-col">
         <Suspense fallback={<Loading what="the preview" />}>
@@ -173,7 +173,7 @@ function UsageSection({ session, busy }: { session: Session; busy: boolean }) {
   )
 }
 
-function FactsSection({ session }: { session: Session }) {
+function FactsSection({ session, busy }: { session: Session; busy: boolean }) {
   const { agent_name: agent, model, base_ref: base, branch_name: branch } = session
   return (
     <PanelSection title="Session">
@@ -184,9 +184,7 @@ function FactsSection({ session }: { session: Session }) {
         <Fact name="Branch">
           <BranchName name={branch} />
         </Fact>
-        <Fact name="Active">
-          <Time at={session.last_active_at} />
-        </Fact>
+        <Fact name="Active">{busy ? 'now' : <Time at={session.last_active_at} />}</Fact>
       </dl>
     </PanelSection>
   )

@@ -32,11 +32,18 @@ export function TimelineSection({ session }: { session: Session }) {
       </PanelSection>
     )
   if (phases.length === 0) return null
+  const { status } = session
   const ready = readyMs(phases)
   return (
     <PanelSection
       title="Timeline"
-      aside={session.status === 'provisioning' ? 'starting…' : ready === null ? '' : `ready in ${durationText(ready)}`}
+      aside={
+        status === 'provisioning'
+          ? 'starting…'
+          : ready === null
+            ? ''
+            : `${status === 'failed' ? 'failed after' : 'ready in'} ${durationText(ready)}`
+      }
     >
       <table className="w-full">
         <caption className="sr-only">Startup steps</caption>
