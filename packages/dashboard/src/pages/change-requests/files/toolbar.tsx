@@ -1,6 +1,7 @@
 import { Columns2, FolderTree, type LucideIcon, Rows2, Space, WrapText } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useStored } from '../../../browser/use-stored.ts'
+import { useIsAtLeast } from '../../../browser/use-width.ts'
 import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
 import { Button } from '../../../ui/form.tsx'
 
@@ -13,9 +14,9 @@ export interface View {
 
 /** The display options, stored in this browser. */
 export function useView(): [View, (view: View) => void] {
-  const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', innerWidth < 1600 ? 'unified' : 'split')
+  const [layout, setLayout] = useStored<View['layout']>('svc-diff-layout', useIsAtLeast(1600) ? 'split' : 'unified')
   // Beside the code, the tree would leave too few columns on a smaller screen.
-  const [tree, setTree] = useStored('svc-diff-tree', innerWidth >= 1280)
+  const [tree, setTree] = useStored('svc-diff-tree', useIsAtLeast(1280))
   const [wrap, setWrap] = useStored('svc-diff-wrap', false)
   const [ignoreWhitespace, setIgnoreWhitespace] = useStored(...stored)
   const setView = (view: View) => {
