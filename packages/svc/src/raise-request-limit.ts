@@ -15,7 +15,8 @@ const compiledRoot = '/$bunfs/'
 export function raiseRequestLimit(): void {
   if (process.env[variable] !== undefined) return
   const [, script = '', ...args] = process.argv
-  const source = script.startsWith(compiledRoot) ? [] : [script]
+  // Run from source, Bun has arguments of its own, such as a preloaded module.
+  const source = script.startsWith(compiledRoot) ? [] : [...process.execArgv, script]
   const environment = Object.entries({ ...process.env, [variable]: String(requestsMax) })
   try {
     replaceProcess(
