@@ -128,7 +128,7 @@ describe('change requests in the inbox', () => {
     await at.open('work', { 'svc.toml': '[sandbox]\negress = ["npm.example", "up.example"]\n' })
     const { items } = await checkedInbox(at)
     expect(items).toMatchObject([{ state: 'confirm', group: 'review', why: '1 effect to confirm · touches svc.toml' }])
-    // What cannot be read ends what the file defined.
+    // A file that cannot be read ends everything that it defined before.
     await push(at, 'work', { 'svc.toml': 'svc_version = [\n' })
     expect(await oneItem(at)).toMatchObject({ state: 'confirm', why: '1 effect to confirm · touches svc.toml' })
   })

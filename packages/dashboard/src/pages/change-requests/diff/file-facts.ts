@@ -2,7 +2,7 @@ import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { fileType, sizeChange } from './file-type.ts'
 
-/** What changed of a file whose lines are not shown. */
+/** Says in words how a file changed whose lines the page does not show. */
 export function factsOf(file: Pick<ChangedFile, Facts>): string {
   const { path, oldPath, reason, modes, oldSize, newSize } = file
   const moved = [

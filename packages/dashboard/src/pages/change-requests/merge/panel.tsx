@@ -99,7 +99,7 @@ function MergedBy({ cr }: { cr: ChangeRequest }) {
   const base = <code className="font-mono">{cr.base_ref}</code>
   const at = cr.merged_at !== null && <Time at={cr.merged_at} />
   const by = <UserName accountId={cr.account_id} userId={cr.merged_by} />
-  // The merge moved nothing, so the commit is somebody else's.
+  // The merge did not move the base, so the commit existed before it.
   if (merged !== null && merged === before)
     return (
       <p>
