@@ -15,6 +15,7 @@ import { type Forwarder, type IngressHandler, writeResponse } from './http/ingre
 import { withDeadline } from './deadline.ts'
 import { ProxiedConnections } from './http/connections/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
+import { continueWhenRead } from './http/bodies/continue-when-read.ts'
 import { SlowBodies } from './http/bodies/slow-bodies.ts'
 import type { Bindings } from './http/request-info.ts'
 import { StartupError } from './startup/startup-error.ts'
@@ -70,6 +71,7 @@ export class Listener {
       this.#listener(request, response)
     }
     this.server = tls === null ? createServer(onRequest) : createTlsServer(tls, onRequest)
+    continueWhenRead(this.server, onRequest)
     const { trustsProxy, proxyProtocol } = this.#network
     this.#proxied =
       proxyProtocol && !this.#fromSandbox ? new ProxiedConnections(this.server, trustsProxy, this.#connections) : null

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
@@ -71,6 +72,30 @@ test('git pushes and clones through a server that is not the home', async () => 
       expect(branches.status).toBe(200)
       expect(branches.body.branches.map(({ name }) => name)).toEqual(['main'])
     }
+}, 60_000)
+
+test('a body that its home refuses is answered with the refusal, while the client still sends it', async () => {
+  const body = Buffer.alloc(2 * 1024 * 1024, ' ')
+  const { port, hostname } = new URL(ada.url)
+  const send = () =>
+    new Promise<string>((resolve, reject) => {
+      let answer = ''
+      const socket = connect(Number(port), hostname)
+      socket.setTimeout(20_000, () => socket.destroy(new Error('No answer.')))
+      socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
+      // A server that refuses a body may close before all of it is sent.
+      socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))
+      socket.on('close', () => resolve(answer))
+      socket.write(
+        [
+          ...[`PATCH /v1/projects/${project.project_id} HTTP/1.1`, `Host: ${hostname}:${port}`],
+          ...[`Authorization: Bearer ${fleet.token}`, 'Content-Type: application/json'],
+          ...[`Content-Length: ${body.length}`, 'Connection: close', '', ''],
+        ].join('\r\n'),
+      )
+      socket.write(body)
+    })
+  for (let round = 0; round < 10; round++) expect(await send()).toStartWith('HTTP/1.1 413 ')
 }, 60_000)
 
 test('another spelling of the path leads to the same home', async () => {

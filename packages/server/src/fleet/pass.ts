@@ -1,5 +1,5 @@
 /** Passes one request to another server: its head and body as they came, and the answer back, with backpressure. */
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
@@ -107,13 +107,14 @@ function pairsOf(rawHeaders: string[]): [string, string][] {
 
 function passWhole(request: IncomingMessage, response: ServerResponse, passed: Passed): Promise<NotPassed | null> {
   const { peerUrl, trust, signal, began } = passed
+  const isLarge = bodyBytesOf(request) > sentAtOnceMax
   return new Promise((resolve) => {
     const out = (trust === null ? httpRequest : httpsRequest)({
       ...addressOf(peerUrl),
       ...trust,
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      headers: asObject([...headersOf(request, passed), ...framingOf(request)]),
+      headers: asObject([...headersOf(request, passed), ...framingOf(request), ...(isLarge ? awaited : [])]),
       setHost: false,
       // A connection of its own: a pooled one can close at the moment it is used, and a write must not be sent twice.
       agent: false,
@@ -157,17 +158,28 @@ function passWhole(request: IncomingMessage, response: ServerResponse, passed: P
       out.destroy()
       resolve(null)
     })
-    sendBody(request, out)
+    request.on('aborted', () => out.destroy())
+    request.on('error', () => out.destroy())
+    if (!isLarge) return sendBody(request, out)
+    out.once('continue', () => sendBody(request, out))
+    out.flushHeaders()
   })
 }
 
+/** Larger bodies are sent when the other server reads them. An answer that comes while one is written can get lost. */
+const sentAtOnceMax = 64 * 1024
+const awaited = ['Expect', '100-continue']
+
+function bodyBytesOf({ headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY
+  return Number(headers['content-length'] ?? 0)
+}
+
 /** A body that its client did not send whole must not arrive as a whole one. */
-function sendBody(request: IncomingMessage, out: NodeJS.WritableStream & { destroy(): unknown }): void {
+function sendBody(request: IncomingMessage, out: ClientRequest): void {
   const announced = Number(request.headers['content-length'] ?? Number.NaN)
   let sent = 0
   request.on('data', (chunk: Buffer) => void (sent += chunk.length))
-  request.on('aborted', () => out.destroy())
-  request.on('error', () => out.destroy())
   request.on('end', () => {
     if (sent < announced) out.destroy()
     else out.end()

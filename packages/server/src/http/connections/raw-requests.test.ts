@@ -35,13 +35,16 @@ afterAll(async () => {
 /** Sends the lines unchanged and reads until the other side closes or the response is complete. */
 function say(
   lines: string[],
-  options: { to?: number; at?: string; body?: (write: (text: string) => boolean) => void } = {},
+  options: { to?: number; at?: string; body?: (write: (text: string) => boolean) => void; asked?: string } = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(options.to ?? port, options.at ?? '127.0.0.1')
     let text = ''
     socket.setTimeout(20_000, () => socket.destroy(new Error(`No answer to ${lines[0]}`)))
-    socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (options.asked !== undefined && text === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(options.asked)
+    })
     // A server that refuses a body may close before all of it is sent: its response until then counts.
     socket.on('error', (error) => (text === '' ? reject(error) : resolve(text)))
     socket.on('close', () => resolve(text))
@@ -131,6 +134,20 @@ describe('bodies over the limit', () => {
     )
     expect(statusOf(answer)).toBe(413)
     expect(answer).toContain('body_too_large')
+  })
+
+  test('asks for a body that waits for it once something reads the body', async () => {
+    const send = (bytes: number) =>
+      say(
+        [
+          ...['POST /v1/projects HTTP/1.1', 'Host: 127.0.0.1', `Authorization: Bearer ${app.ownerToken}`],
+          ...['Content-Type: application/json', `Content-Length: ${bytes}`],
+          ...['Expect: 100-continue', 'Connection: close'],
+        ],
+        { asked: '[]' },
+      )
+    expect(await send(2)).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 400 /)
+    expect(statusOf(await send(99_999_999))).toBe(413)
   })
 
   test('refuses a body whose announced length is too large before it is sent', async () => {
