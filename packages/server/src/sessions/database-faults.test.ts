@@ -186,6 +186,13 @@ describe('a database that refuses to record it', () => {
       expect(session.error).toBe(null)
     }))
 
+  test('does not fail a session whose start it interrupts again and again for a minute', () =>
+    refuseStarts(6, async () => {
+      const { body } = await app.create()
+      const session = await app.reaches(body.session_id, 'running')
+      expect([session.sandbox?.generation, session.error]).toEqual([7, null])
+    }))
+
   test('a stop that is requested while a session starts again stops it', () =>
     refuseStarts(1, async () => {
       const { driver, deps } = app

@@ -39,7 +39,7 @@ test('a session starts again when the copy of its project could not be written f
 test('a session fails with the reason when the copy cannot be written several times', async () => {
   const sessionId = await restartWith(Number.MAX_SAFE_INTEGER)
   expect((await app.reaches(sessionId, 'failed')).error).toBe('The server with the copy does not answer.')
-  expect(asked).toBe(3)
+  expect(asked).toBe(12)
   refusals = 0
   expect((await app.request('POST', app.path(sessionId, 'restart'))).status).toBe(202)
   await app.reaches(sessionId, 'running')

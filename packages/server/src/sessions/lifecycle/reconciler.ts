@@ -22,7 +22,7 @@ import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
-import { countLostStart, lostLately, lostMax } from './lost-lately.ts'
+import { beganAt, countLostStart, interruptedMax, lostLately, lostMax } from './lost-lately.ts'
 import { isElsewhere, mayStartHere } from './may-start-here.ts'
 import { endedByOperator, lostReason, movedReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
@@ -222,10 +222,9 @@ export class SessionReconciler implements SessionRunner {
     if (session.sandbox !== null) {
       const rows = await sandboxesOf(this.#deps.db, session.session_id)
       const lost = lostLately(rows, this.#deps.now())
-      if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
-      const isOwn = rows.some(
-        (row) => row.generation === session.generation && row.instance_id === this.#deps.instanceId,
-      )
+      const isOwn = beganAt(this.#deps.instanceId, rows, session)
+      if (lost >= (isOwn ? interruptedMax : lostMax))
+        return this.#fail(session, `The start was interrupted ${lost} times.`)
       await this.#beginAgain(session, isOwn ? 'The start was interrupted.' : undefined)
       return this.enqueue(session.session_id)
     }
@@ -301,7 +300,8 @@ export class SessionReconciler implements SessionRunner {
     const reason = failureReason(cause, starting)
     await countLostStart(this.#deps, session)
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
-    if (lostLately(rows, this.#deps.now()) >= lostMax) return this.#fail(session, reason)
+    const max = isPassing(cause) ? interruptedMax : lostMax
+    if (lostLately(rows, this.#deps.now()) >= max) return this.#fail(session, reason)
     this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'starting a session failed; it starts again')
     await this.#beginAgain(session, reason)
     this.enqueue(session.session_id)
