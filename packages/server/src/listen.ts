@@ -39,6 +39,7 @@ export class Listener {
   readonly #fromSandbox: boolean
   readonly #peersOnly: boolean
   readonly #network: NetworkConfig
+  readonly #onFailed: (error: unknown) => void
   readonly #connections: Connections
   readonly #bodies: SlowBodies
   #forwarder: Forwarder | null = null
@@ -50,6 +51,8 @@ export class Listener {
     fromSandbox: boolean
     network?: NetworkConfig
     onRefused?: (reason: string) => void
+    /** An error that no handler answered. */
+    onFailed?: (error: unknown) => void
     /** Answers other servers and nobody else. */
     peersOnly?: boolean
     /** Encrypts its connections. PEM. */
@@ -59,6 +62,7 @@ export class Listener {
     this.#peersOnly = options.peersOnly === true
     const tls = options.tls ?? null
     this.#network = options.network ?? defaults
+    this.#onFailed = options.onFailed ?? (() => {})
     this.#connections = new Connections(this.#network, options.onRefused ?? (() => {}))
     this.#bodies = new SlowBodies(this.#network.limits)
     const onRequest: RequestListener = (request, response) => {
@@ -112,14 +116,14 @@ export class Listener {
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       const handler = handlers.find((each) => each.takes(request, false))
       if (handler === undefined) void listener(request, response)
-      else void handler.request(request, response).catch(() => failed(response))
+      else void handler.request(request, response).catch((error: unknown) => this.#failed(response, error))
     }
     this.#listener = (request: IncomingMessage, response: ServerResponse) => {
       const passed = forwarder?.request(request, response) ?? null
       if (passed === null) return answer(request, response)
       passed.then(
         (isPassed) => (isPassed ? undefined : answer(request, response)),
-        () => failed(response),
+        (error: unknown) => this.#failed(response, error),
       )
     }
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -132,12 +136,20 @@ export class Listener {
         return
       }
       const passed = forwarder?.upgrade(request, socket, head) ?? null
-      if (passed === null) return answerUpgrade(handlers, request, socket, head)
-      passed.then(
-        (isPassed) => (isPassed ? undefined : answerUpgrade(handlers, request, socket, head)),
-        () => socket.destroy(),
-      )
+      const cut = (error: unknown) => {
+        this.#onFailed(error)
+        socket.destroy()
+      }
+      const answerHere = () => answerUpgrade(handlers, request, socket, head).catch(cut)
+      if (passed === null) return void answerHere()
+      passed.then((isPassed) => (isPassed ? undefined : answerHere()), cut)
     })
+  }
+
+  #failed(response: ServerResponse, error: unknown): void {
+    this.#onFailed(error)
+    if (response.headersSent) response.destroy()
+    else errorOf(response, new ServiceError('internal', 'Something went wrong on our side.'))
   }
 
   load(): ReturnType<Connections['load']> {
@@ -185,10 +197,9 @@ export class Listener {
   }
 }
 
-function answerUpgrade(handlers: IngressHandler[], request: IncomingMessage, socket: Duplex, head: Buffer): void {
+async function answerUpgrade(handlers: IngressHandler[], request: IncomingMessage, socket: Duplex, head: Buffer) {
   const handler = handlers.find((each) => each.takes(request, true))
-  if (handler === undefined) void refuseUpgrade(socket)
-  else void handler.upgrade(request, socket, head).catch(() => socket.destroy())
+  await (handler === undefined ? refuseUpgrade(socket) : handler.upgrade(request, socket, head))
 }
 
 interface Place {
@@ -203,12 +214,6 @@ function listening(server: NetServer, start: () => void, place: Place): Promise<
     server.once('listening', () => resolve())
     start()
   })
-}
-
-/** An ingress handler that throws is an internal error, and has logged its details. */
-function failed(response: ServerResponse): void {
-  if (response.headersSent) response.destroy()
-  else errorOf(response, new ServiceError('internal', 'Something went wrong on our side.'))
 }
 
 function errorOf(response: ServerResponse, error: ServiceError): void {

@@ -78,12 +78,13 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     fromSandbox: false,
     network: config.network,
     onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
+    onFailed: logFailed(log),
   })
   const port = await listener.onPort(config.host, config.port)
   // A second server fails here, before it touches data.
   const folder = await orClose(lockFolder(config.dataDir), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
-  const relay = new Listener({ fromSandbox: true, network: config.network })
+  const relay = new Listener({ fromSandbox: true, network: config.network, onFailed: logFailed(log) })
   const parts = { log, redaction, tracing, folderId: folder.folderId, makeDriver: hooks.makeDriver }
   const built = await orClose(shutdown.wait('the start', buildDeps(config, parts)), listener)
   const { deps } = built
@@ -215,6 +216,10 @@ async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFo
   return lockDataFolder(dataDir, randomUUID)
 }
 
+function logFailed(log: Deps['log']): (error: unknown) => void {
+  return (error) => log.error({ err: error }, 'a request failed before its handler could answer it')
+}
+
 /** Null: other servers use the listener of everyone, or there are none. */
 async function listenToPeers({ config, peerTls, serverName, log }: Deps): Promise<Listener | null> {
   if (peerTls === null || config.peerListen === null) return null
@@ -225,6 +230,7 @@ async function listenToPeers({ config, peerTls, serverName, log }: Deps): Promis
     network: { ...config.network, proxyProtocol: false },
     tls: isEncrypted ? await peerTls.certificate(serverName) : null,
     onRefused: (reason) => log.warn({ reason }, 'a connection of another server was refused'),
+    onFailed: logFailed(log),
   })
   await listener.onPort(config.peerListen.host, config.peerListen.port, 'SVC_PEER_LISTEN')
   return listener

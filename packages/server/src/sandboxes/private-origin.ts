@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ServiceError } from '@svc/contract'
+import { type ErrorBody, type ErrorCode, ServiceError } from '@svc/contract'
 import { headerLines } from '@svc/contract/daemon/raw-headers'
 import { parse } from 'hono/utils/cookie'
 import { LRUCache } from 'lru-cache'
@@ -14,6 +14,7 @@ import type { Deps } from '../deps.ts'
 import { type IngressHandler, writeResponse } from '../http/ingress.ts'
 import { messagePage, type Message } from '../http/message-page.ts'
 import { isForeign, labelOf, send } from '../http/admission/other-origin.ts'
+import { replyError } from '../http/reply-error.ts'
 import { closeUnlessAdmitted } from '../http/admission/while-admitted.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import {
@@ -92,7 +93,7 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
       return label !== null && origin.takes(label)
     },
     async request(request, response) {
-      const admitted = await admit(request, response)
+      const admitted = await admit(request, response).catch((error: unknown) => brokenPage(deps, request, error))
       if (admitted instanceof Response) return send(response, admitted)
       admitted.target.onRequest?.(response)
       await passRequest(request, response, admitted.passage, (failure) =>
@@ -100,7 +101,7 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
       )
     },
     async upgrade(request, socket, head) {
-      const admitted = await admit(request, socket)
+      const admitted = await admit(request, socket).catch((error: unknown) => brokenPage(deps, request, error))
       if (admitted instanceof Response) return writeResponse(socket, admitted)
       await passUpgrade(
         request,
@@ -111,6 +112,20 @@ export function privateOriginIngress<Place extends object, T extends Grants>(
       )
     },
   }
+}
+
+/** An error before the program has the request, as without the database. It is logged without the query, which can hold a ticket. */
+async function brokenPage(deps: Deps, request: IncomingMessage, error: unknown): Promise<Response> {
+  const { method = 'GET', url = '/' } = request
+  const reply = replyError(error, { id: deps.newId(), method, path: url.split('?')[0]!.slice(0, 500) }, deps)
+  const { error: text, code, hint } = (await reply.json()) as ErrorBody & { code: ErrorCode }
+  const again = Number(reply.headers.get('retry-after') ?? 0)
+  return messagePage(request, {
+    code,
+    title: code === 'internal' ? 'Something went wrong' : 'Unavailable',
+    text: hint === undefined ? text : `${text} ${hint}`,
+    ...(again > 0 && { again }),
+  })
 }
 
 class Gate<Place extends object, T extends Grants> {

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { randomUUID } from 'node:crypto'
+import pino from 'pino'
 import { buildApp } from '../../app.ts'
+import { openDatabase } from '../../db/pool.ts'
 import { Listener } from '../../listen.ts'
 import { sandboxIngress } from './sandbox-url-upgrade.ts'
 import { previewIngress } from './preview.ts'
@@ -343,6 +345,24 @@ describe('unavailable previews', () => {
     expect(page.text).toContain('Nothing listens on port 4000 yet')
     const data = await ask(at, '/', { cookie })
     expect([data.status, (JSON.parse(data.text) as { code: string }).code]).toEqual([502, 'preview_unreachable'])
+  })
+
+  test('answers 503 and tries again while the database is unavailable, and logs why without the ticket', async () => {
+    const logged: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) })
+    const away = openDatabase('postgres://user@127.0.0.1:1/svc', log)
+    const broken = new Listener({ fromSandbox: false })
+    const whole = port
+    port = await broken.onPort('127.0.0.1', 0)
+    const deps = { ...app.deps, db: away.db, log }
+    broken.answerWith(() => new Response(), [previewIngress(deps)])
+    const page = await ask(host, '/?svc_ticket=hunter2', { accept: 'text/html' })
+    port = whole
+    await Promise.all([broken.close(), away.close()])
+    expect([page.status, page.headers['retry-after']]).toEqual([503, '2'])
+    expect(page.text).toContain('The database does not answer. Try again in a moment.')
+    expect(logged.join('')).toContain('ECONNREFUSED')
+    expect(logged.join('')).not.toContain('hunter2')
   })
 
   test('says that the session is stopped and how to start it', async () => {
