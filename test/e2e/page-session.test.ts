@@ -151,6 +151,7 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   await look(page, 'restarted')
   await page.getByRole('button', { name: 'Restore work' }).click()
   await page.getByRole('button', { name: 'Restore work' }).waitFor({ ...slow, state: 'detached' })
+  await page.getByText('Restored the saved work.').waitFor()
   await story.server.svc(['sessions', 'stop', sessionId, ...inProject()])
   expect(complaints).toEqual([])
 })

@@ -1,14 +1,15 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { buttonClass } from './form.tsx'
 import { Kbd } from './kbd.tsx'
+import type { KeyName } from './use-shortcuts.ts'
 
-/** Lists the single-key shortcuts of a page. */
+/** Lists the shortcuts of a page. */
 export function KeysDialog({
   keys,
   open,
   onOpenChange,
 }: {
-  keys: readonly (readonly [key: string, what: string])[]
+  keys: readonly KeyName[]
   open: boolean
   onOpenChange: (open: boolean) => void
 }) {
@@ -18,7 +19,7 @@ export function KeysDialog({
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
         <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-line bg-raised p-5 shadow-float outline-none">
           <Dialog.Title className="mb-3 font-semibold">Keyboard shortcuts</Dialog.Title>
-          <dl className="grid grid-cols-[4rem_1fr] gap-y-2 text-sm">
+          <dl className="grid grid-cols-[5.5rem_1fr] gap-y-2 text-sm">
             {keys.map(([key, what]) => (
               <div key={key} className="contents">
                 <dt>

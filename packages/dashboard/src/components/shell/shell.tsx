@@ -6,6 +6,7 @@ import { paths } from '../../paths.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Opening } from '../../ui/opening.tsx'
 import { useTitle } from '../../ui/title.ts'
+import { useShortcuts } from '../../ui/use-shortcuts.ts'
 import { Breadcrumbs } from './breadcrumbs.tsx'
 import { Held } from './held.tsx'
 import { Notices } from './notices.tsx'
@@ -17,6 +18,7 @@ import { usePalette } from './use-palette.ts'
 
 const Drawer = lazy(() => import('./drawer.tsx'), 'default')
 const Palette = lazy(() => import('./palette/palette.tsx'), 'default')
+const Shortcuts = lazy(() => import('./shortcuts.tsx'), 'default')
 
 /** Project pages set their own titles. */
 const titles: Readonly<Record<string, string>> = {
@@ -38,6 +40,8 @@ export function Shell() {
   const palette = usePalette()
   const { close: closePalette } = palette
   const [isMenuOpen, setMenuOpen] = useState(false)
+  const [areKeysShown, setKeysShown] = useState(false)
+  useShortcuts({ '?': () => setKeysShown(true) })
   // Both close when the user went to another page.
   useEffect(() => {
     closePalette()
@@ -84,6 +88,7 @@ export function Shell() {
       <Suspense fallback={<Opening />}>
         {isMenuOpen && <Drawer onClose={() => setMenuOpen(false)} onSearch={search} />}
         {palette.text !== null && <Palette {...palette} text={palette.text} />}
+        {areKeysShown && <Shortcuts onClose={() => setKeysShown(false)} />}
       </Suspense>
     </div>
   )

@@ -20,6 +20,11 @@ import { found, type Found } from './queries.ts'
 const FindFile = lazy(() => import('./find-file.tsx'), 'default')
 const route = getRouteApi('/shell/projects/$project/files')
 
+const keyNames = [
+  ['t', 'Find a file'],
+  ['y', 'Go to the permalink'],
+] as const
+
 export function FilesPage() {
   const { project_id, slug, default_branch } = useProject()
   const { ref, path = '', view } = route.useSearch()
@@ -28,7 +33,7 @@ export function FilesPage() {
   const at = ref ?? default_branch
   const sha = shaOf(result.data)
   const permalink = usePermalink({ sha, path, blame: view === 'blame' })
-  useShortcuts({ t: () => setFinding(true), y: permalink.show })
+  useShortcuts({ t: () => setFinding(true), y: permalink.show }, keyNames)
   return (
     <Page
       title="Files"

@@ -1,18 +1,23 @@
 /** The sections of the inbox and its keys: `j` and `k` move the focus, `e` and `h` put the item away, `z` undoes. */
 import { Link } from '@tanstack/react-router'
-import { Suspense, useMemo, useRef, useState } from 'react'
-import { lazy } from '../../components/lazy-code.tsx'
+import { useMemo, useRef, useState } from 'react'
 import { paths } from '../../paths.ts'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { GroupHeading, Notice } from '../../ui/layout.tsx'
-import { Opening } from '../../ui/opening.tsx'
 import { useShortcuts } from '../../ui/use-shortcuts.ts'
 import type { Project } from '../projects/queries.ts'
 import { type PuttingAway, usePutAway } from './put-away.ts'
 import type { Inbox, InboxGroup, InboxItem, View } from './queries.ts'
 import { InboxRow } from './row.tsx'
 
-const KeysDialog = lazy(() => import('./keys-dialog.tsx'), 'default')
+const keyNames = [
+  ['j', 'Next item'],
+  ['k', 'Previous item'],
+  ['Enter', 'Open the item'],
+  ['e', 'Mark as done'],
+  ['h', 'Snooze'],
+  ['z', 'Undo'],
+] as const
 
 const groups: [InboxGroup, string][] = [
   ['answer', 'Answer'],
@@ -64,7 +69,6 @@ export function InboxList({ view, of, first, onMore }: ListProps) {
         )
       })}
       <Undo putting={putting} />
-      <Suspense fallback={<Opening />}>{keys.isHelpOpen && <KeysDialog onClose={keys.closeHelp} />}</Suspense>
     </div>
   )
 }
@@ -75,7 +79,6 @@ const inOrder = (items: InboxItem[]) => groups.flatMap(([group]) => items.filter
 function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
   const [selected, setSelected] = useState<string | null>(null)
   const [snoozing, setSnoozing] = useState<string | null>(null)
-  const [isHelpOpen, setHelpOpen] = useState(false)
   const links = useRef(new Map<string, HTMLAnchorElement>())
   const ordered = inOrder(items)
   const at = ordered.findIndex(({ key }) => key === selected)
@@ -97,16 +100,13 @@ function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
     j: () => focus(at + 1),
     k: () => focus(at === -1 ? 0 : at - 1),
     z: () => putting.last !== null && putting.restore(putting.last.item),
-    '?': () => setHelpOpen(true),
   }
   if (view === 'open' && current !== null) {
     actions.e = () => away(current, null)
     actions.h = () => setSnoozing(current.key)
   }
-  useShortcuts(actions)
+  useShortcuts(actions, keyNames)
   return {
-    isHelpOpen,
-    closeHelp: () => setHelpOpen(false),
     rowOf: (item: InboxItem) => ({
       isSelected: item.key === selected,
       isSnoozing: item.key === snoozing,

@@ -12,8 +12,12 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const { status, error, last_turn_error: turnError, refresh } = session
   const isStarting = status === 'provisioning'
   const unfinished = isStillApplied(session, saved) ? null : unfinishedOf(session, saved)
+  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
+    path: pathOf(session),
+    refetch: [['project', session.project_id, 'sessions']],
+  })
   if (status === 'failed') return <Failed session={session} unfinished={unfinished} />
-  if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} />
+  if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} recover={recover} />
   if (session.branch_deleted_at != null && status === 'stopped')
     return <BranchDeleted session={session} at={session.branch_deleted_at} />
   if (error !== null) return <Notice tone="neutral" title={error} />
@@ -26,7 +30,16 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
         {turnError.message} (<Time at={turnError.at} />)
       </Notice>
     )
+  if (recover.isSuccess && status === 'running') return <Restored />
   return status === 'running' && refresh !== null ? <Refreshed refresh={refresh} /> : null
+}
+
+function Restored() {
+  return (
+    <p role="status" className="text-sm text-dim">
+      Restored the saved work. It is in the work tree of this session.
+    </p>
+  )
 }
 
 function BranchDeleted({ session, at }: { session: Session; at: string }) {
@@ -41,6 +54,7 @@ function BranchDeleted({ session, at }: { session: Session; at: string }) {
   )
 }
 
+type Recovery = ReturnType<typeof useSend>
 type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
 
 /** A running session that was not restarted still has the saved work in its work tree. */
@@ -97,11 +111,7 @@ export function amountOf({ files, unpushed_commits: commits }: { files: number; 
   return [counted(files, 'file'), ...(commits > 0 ? [counted(commits, 'unpushed commit')] : [])].join(' and ')
 }
 
-function Unfinished({ session, saved }: { session: Session; saved: Saved }) {
-  const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
-    path: pathOf(session),
-    refetch: [['project', session.project_id, 'sessions']],
-  })
+function Unfinished({ session, saved, recover }: { session: Session; saved: Saved; recover: Recovery }) {
   const isRunning = session.status === 'running'
   return (
     <Notice

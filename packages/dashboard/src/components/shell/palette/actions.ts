@@ -5,6 +5,7 @@ import { applyDensity, density } from '../../../browser/density.ts'
 import { applyTheme, theme } from '../../../browser/theme.ts'
 import type { Project } from '../../../pages/projects/queries.ts'
 import { paths } from '../../../paths.ts'
+import { showShortcuts } from '../../../ui/use-shortcuts.ts'
 import { useWriteRefusal } from '../../role.ts'
 import { signOut } from '../sign-out.ts'
 import type { Go } from './pages.ts'
@@ -35,10 +36,9 @@ const inProject = ({ name, slug: project }: Project, go: Go): Target[] => [
   },
 ]
 
-/** The page opens its own list, by its own key, once the palette covers it no longer. */
 const shortcuts: Target = {
   ...{ value: 'shortcuts', label: 'Show keyboard shortcuts', Icon: Keyboard, where: '', also: 'help' },
-  run: () => void setTimeout(() => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
+  run: showShortcuts,
 }
 
 function appearance(): Target[] {

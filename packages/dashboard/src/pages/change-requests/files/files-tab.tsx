@@ -22,7 +22,7 @@ import { writtenByProgram } from '@svc/contract/schemas/generated-files'
 import { type Range, VersionsMenu } from './versions-menu.tsx'
 import { SendReview } from '../review/send-review.tsx'
 import { AllChanges, SinceLabel } from './since-label.tsx'
-import { ShortcutsDialog } from './shortcuts.tsx'
+import { keyNames } from './key-names.ts'
 import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
 import { useReadingOrder } from './reading-order.ts'
 import { FileTree } from './tree.tsx'
@@ -115,28 +115,29 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
   const cursor = useLineCursor(current, viewer)
   const threads = useThreads(cr, { diff, files, range })
   const context = useContextLines(cr.project_id, diff.head_sha)
-  const [areKeysShown, setKeysShown] = useState(false)
   const origins = useOrigins(viewer, range)
   const tree = view.tree && (
     <FileTree files={files} viewed={isViewed} current={current?.path ?? null} onPick={show} order={order} />
   )
   const noted = { files, folds, marks, onAsk: origins.ask }
-  useShortcuts({
-    j: () => step(1),
-    k: () => step(-1),
-    n: () => step(1, (file) => !isViewed(file)),
-    v: () => marks.next !== null && marks.toggle(marks.next),
-    c: () => cursor.begin(drafts.begin),
-    h: () => origins.ask?.(current ?? files[0], cursor.hunk()),
-    ArrowDown: () => cursor.move(1),
-    ArrowUp: () => cursor.move(-1),
-    s: () => onView({ ...view, layout: view.layout === 'split' ? 'unified' : 'split' }),
-    w: () => onView({ ...view, ignoreWhitespace: !view.ignoreWhitespace }),
-    '?': () => setKeysShown(true),
-  })
+  useShortcuts(
+    {
+      j: () => step(1),
+      k: () => step(-1),
+      n: () => step(1, (file) => !isViewed(file)),
+      v: () => marks.next !== null && marks.toggle(marks.next),
+      c: () => cursor.begin(drafts.begin),
+      h: () => origins.ask?.(current ?? files[0], cursor.hunk()),
+      ArrowDown: () => cursor.move(1),
+      ArrowUp: () => cursor.move(-1),
+      s: () => onView({ ...view, layout: view.layout === 'split' ? 'unified' : 'split' }),
+      w: () => onView({ ...view, ignoreWhitespace: !view.ignoreWhitespace }),
+    },
+    keyNames,
+  )
   return (
     <div className="flex flex-col gap-3">
-      <Toolbar view={view} onView={onView} onKeys={() => setKeysShown(true)} busy={request.busy}>
+      <Toolbar view={view} onView={onView} busy={request.busy}>
         <Progress text={counted(diff, files, isViewed) + threads.counted} />
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
@@ -175,7 +176,6 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
       )}
       <SendReview cr={cr} headSha={diff.head_sha} drafts={drafts} />
       <OriginsOf cr={cr} diff={diff} files={files} of={origins} />
-      <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
   )
 }

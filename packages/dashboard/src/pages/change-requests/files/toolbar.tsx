@@ -4,6 +4,7 @@ import { useStored } from '../../../browser/use-stored.ts'
 import { useIsAtLeast } from '../../../browser/use-width.ts'
 import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
 import { Button } from '../../../ui/form.tsx'
+import { showShortcuts } from '../../../ui/use-shortcuts.ts'
 
 export interface View {
   layout: 'split' | 'unified'
@@ -31,13 +32,11 @@ export function useView(): [View, (view: View) => void] {
 export function Toolbar({
   view,
   onView,
-  onKeys,
   busy,
   children,
 }: {
   view: View
   onView: (view: View) => void
-  onKeys: () => void
   /** The diff for the new options is still loading. */
   busy: boolean
   children: ReactNode
@@ -58,7 +57,7 @@ export function Toolbar({
       <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
         {layout === 'split' ? <Named icon={Rows2} name="Unified view" /> : <Named icon={Columns2} name="Split view" />}
       </Button>
-      <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts" className="@max-md:hidden">
+      <Button kind="quiet" onClick={showShortcuts} aria-label="Keyboard shortcuts" className="@max-md:hidden">
         ?
       </Button>
     </div>

@@ -16,6 +16,13 @@ import { ListRow } from './row.tsx'
 const route = getRouteApi('/shell/projects/$project/change-requests')
 const rowPx = 58
 
+const keyNames = [
+  ['j', 'Next change request'],
+  ['k', 'Previous change request'],
+  ['x', 'Select it'],
+  ['Enter', 'Open it'],
+] as const
+
 export function ChangeRequestsPage() {
   const { slug } = useProject()
   const filter = filterOf(route.useSearch())
@@ -114,7 +121,7 @@ function useRowKeys(select: (index: number) => void): void {
     }),
     [select],
   )
-  useShortcuts(actions)
+  useShortcuts(actions, keyNames)
 }
 
 const focusedRow = () => Number(document.activeElement?.closest('li[data-index]')?.getAttribute('data-index') ?? -1)

@@ -93,6 +93,8 @@ function notesOf({ source, notes, git }: Found): string[] {
   return [...(git === null ? [unknown] : []), ...(source === 'saved' ? notes.slice(1) : notes)]
 }
 
+const keyNames = [['r', 'Reload the files']] as const
+
 /** All that is open is read again. */
 function useReload(session: Session) {
   const queries = useQueryClient()
@@ -101,6 +103,6 @@ function useReload(session: Session) {
     setBusy(true)
     void queries.invalidateQueries({ queryKey: filesKey(session) }).finally(() => setBusy(false))
   }
-  useShortcuts({ r: now })
+  useShortcuts({ r: now }, keyNames)
   return { isBusy, now }
 }

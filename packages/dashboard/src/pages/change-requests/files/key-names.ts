@@ -1,6 +1,6 @@
-import { KeysDialog } from '../../../ui/keys-dialog.tsx'
+import type { KeyName } from '../../../ui/use-shortcuts.ts'
 
-const keys: [string, string][] = [
+export const keyNames: KeyName[] = [
   ['j', 'Next file'],
   ['k', 'Previous file'],
   ['n', 'Next unviewed file'],
@@ -11,9 +11,4 @@ const keys: [string, string][] = [
   ['h', 'Show how the change at that line was written'],
   ['s', 'Switch between split and unified'],
   ['w', 'Show or hide whitespace changes'],
-  ['?', 'Show keyboard shortcuts'],
 ]
-
-export function ShortcutsDialog(shown: { open: boolean; onOpenChange: (open: boolean) => void }) {
-  return <KeysDialog keys={keys} {...shown} />
-}
