@@ -105,6 +105,16 @@ test.skipIf(!browserPath)(
     )
     await page.getByRole('complementary').getByText('plan', { exact: true }).waitFor(slow)
     await refused.getByText('No answer:').waitFor(slow)
+    const box = page.getByRole('textbox', { name: /^Prompt/ })
+    // The page put its own prompt back when it was refused.
+    for (const [text, after] of [
+      ['Wake up.', 'Wake up.'],
+      ['From afar.', 'Wake up.\n\nFrom afar.'],
+    ] as const) {
+      const row = page.locator('.group').filter({ hasText: text })
+      await row.getByRole('button', { name: 'Edit and send again' }).click()
+      await until('the prompt to be in the box', async () => (await box.inputValue()) === after)
+    }
     expect(complaints).toEqual([])
   },
   300_000,

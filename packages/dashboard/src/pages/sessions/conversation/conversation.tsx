@@ -19,6 +19,7 @@ import { PendingPrompts } from './pending-prompts.tsx'
 import { PlaceContext, type Target } from './place.ts'
 import type { Conversation as Loaded } from './use-conversation.ts'
 import type { Outgoing } from './use-draft.ts'
+import { isUnanswered, WriteAgain } from './write-again.tsx'
 
 /** Earlier messages load when the reader is this close to the first loaded one. */
 const nearTheFirst = 10
@@ -37,8 +38,8 @@ interface ConversationProps {
   target: Target | null
   /** The prompts that were sent from here. */
   outgoing: readonly Outgoing[]
-  /** Takes a prompt that was cancelled to be written anew. */
-  onEdit: (prompt: Prompt) => Promise<void>
+  /** Takes a prompt that the agent did not get to be written anew. */
+  onEdit: (prompt: Pick<Prompt, 'text' | 'attachments'>) => Promise<void>
 }
 
 /** Follows new messages while the reader is at the end, and never scrolls a reader further up. */
@@ -65,7 +66,7 @@ export function Conversation({
     [state, load],
   )
   const isResting = isLoaded && !busy
-  const mayBranch = useWriteRefusal(session.account_id) === null
+  const mayWrite = useWriteRefusal(session.account_id) === null
   const place = usePlace(session, { target, conversation, isLoaded })
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
@@ -92,7 +93,8 @@ export function Conversation({
                 isOver={isResting || at !== lastAnswer}
               />
               <Answers session={session} questions={answers.get(message.message_id)} />
-              {mayBranch && endsTurn(messages, at, isResting) && (
+              {mayWrite && isUnanswered(message) && <WriteAgain session={session} message={message} onEdit={onEdit} />}
+              {mayWrite && endsTurn(messages, at, isResting) && (
                 <BranchFromHere session={session} message={message} isNewest={at === lastAnswer} />
               )}
             </div>

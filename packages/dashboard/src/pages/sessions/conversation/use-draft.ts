@@ -64,9 +64,11 @@ export function useDraft({ project_id: projectId, session_id: sessionId }: Sessi
       setText((now) => [taken, now].filter((each) => each.trim() !== '').join('\n\n'))
       chosen.add(files)
     },
-    /** Puts a cancelled prompt with its files behind what is written already. */
-    async takeBack({ text: taken, attachments }: Prompt) {
-      setText((before) => [before.trimEnd(), taken].filter((each) => each !== '').join('\n\n'))
+    /** Puts a prompt that got no answer, with its files, behind what is written already, unless it is there. */
+    async takeBack({ text: taken, attachments }: Pick<Prompt, 'text' | 'attachments'>) {
+      setText((before) =>
+        before.includes(taken) ? before : [before.trimEnd(), taken].filter((each) => each !== '').join('\n\n'),
+      )
       field.current?.focus()
       const address = `/v1/projects/${projectId}/sessions/${sessionId}/attachments`
       chosen.add(
