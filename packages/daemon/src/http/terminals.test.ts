@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createNetServer } from 'node:net'
@@ -39,7 +39,8 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-const numbers = 1_000_000
+/** Their text is more than the buffers of all connections on the way hold. */
+const numbers = 3_000_000
 const whole = Array.from({ length: numbers }, (_, n) => `${n + 1}\r\n`).join('').length
 
 /** A shell with what it showed so far. */
@@ -94,9 +95,11 @@ test('runs one command instead of the shell and reports its exit code', async ()
 })
 
 test('shows a slow reader the end of fast output, its exit code, and how much it missed', async () => {
-  const slow = await slowly(url)
+  const written = join(dir, 'written')
+  const slow = await stalledUntil(() => existsSync(written), url)
   try {
-    const { shown, closed } = await open(`?command=${encodeURIComponent(`seq 1 ${numbers}; exit 3`)}`, slow.url)
+    const command = `seq 1 ${numbers}; touch ${written}; exit 3`
+    const { shown, closed } = await open(`?command=${encodeURIComponent(command)}`, slow.url)
     await closed
     expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 3.","code":3}'])
     const missed = [...shown.text.matchAll(/\r\n\[(\d+) bytes skipped\]\r\n/g)]
@@ -108,16 +111,21 @@ test('shows a slow reader the end of fast output, its exit code, and how much it
   }
 })
 
-/** Passes a few bytes on at a time, as a slow network does. */
-async function slowly(to: string): Promise<{ url: string; close(): void }> {
+/** Passes on what the terminal sends at first, and the rest once it has written everything. */
+async function stalledUntil(isWritten: () => boolean, to: string): Promise<{ url: string; close(): void }> {
   const { port, hostname } = new URL(to)
   const relay = createNetServer((client) => {
     const upstream = connect(Number(port), hostname)
     client.pipe(upstream)
     upstream.on('data', (chunk) => {
       client.write(chunk)
+      if (isWritten()) return
       upstream.pause()
-      setTimeout(() => upstream.resume(), 10)
+      const looking = setInterval(() => {
+        if (!isWritten() && !upstream.destroyed) return
+        clearInterval(looking)
+        upstream.resume()
+      }, 20)
     })
     upstream.on('close', () => client.end())
     for (const socket of [client, upstream]) socket.on('error', () => {})
