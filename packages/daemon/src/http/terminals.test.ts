@@ -135,9 +135,12 @@ async function stalledUntil(isWritten: () => boolean, to: string): Promise<{ url
   return { url: to.replace(`:${port}/`, `:${own}/`), close: () => void relay.close() }
 }
 
-test('ends the programs of a shell when its connection closes', async () => {
+test.each([
+  ['ends the programs of a shell when its connection closes', ''],
+  ['ends a shell that ignores this, with its jobs', 'trap "" HUP; '],
+])('%s', async (_, first) => {
   const { socket, type, shows } = await open()
-  type('sleep 987654 & echo "its id: $!"; wait\n')
+  type(`${first}sleep 987654 & echo "its id: $!"; wait\n`)
   const pid = Number((await shows(/its id: (\d+)/))[1])
   expect(() => process.kill(pid, 0)).not.toThrow()
   socket.close()

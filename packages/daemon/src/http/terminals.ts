@@ -13,6 +13,7 @@ import type { ServerWebSocket } from 'bun'
 
 import { asAgent, killGroup } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
+import { sandboxProcesses } from '../runtime/processes.ts'
 
 export type Terminals = ReturnType<typeof serveTerminals>
 
@@ -168,12 +169,17 @@ function closeAtEnd(socket: ServerWebSocket<Shell>): void {
   if (socket.data.isEnding && socket.getBufferedAmount() === 0) socket.close(1000)
 }
 
-/** Hangs up like a closed terminal, then kills what ignores the hangup. */
+/** Hangs up like a closed terminal. A shell that ignores it is killed with its jobs. */
 function hangUp({ child }: Shell): void {
   if (child === null || child.exitCode !== null || child.signalCode !== null) return
   killGroup(child.pid, 'SIGHUP')
   child.terminal?.close()
-  setTimeout(() => child.exitCode === null && killGroup(child.pid), graceMs).unref()
+  setTimeout(() => child.exitCode === null && killJobs(child.pid), graceMs).unref()
+}
+
+function killJobs(shell: number): void {
+  const groups = sandboxProcesses().flatMap(({ session, group }) => (session === shell ? [group] : []))
+  for (const group of new Set(groups)) killGroup(group)
 }
 
 function sizeOf(value: unknown, max: number): number | null {

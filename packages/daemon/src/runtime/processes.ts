@@ -5,6 +5,8 @@ export interface SandboxProcess {
   pid: number
   parent: number
   group: number
+  /** The process whose terminal it has: a shell's jobs have groups of their own. */
+  session: number
 }
 
 /** Without zombies, which run nothing. */
@@ -12,9 +14,9 @@ export function sandboxProcesses(): SandboxProcess[] {
   return readdirSync('/proc').flatMap((name) => {
     const stat = /^\d+$/.test(name) ? readStat(name) : null
     // The name of the program is in parentheses and may contain anything.
-    const [state, parent, group] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+    const [state, parent, group, session] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
     if (state === undefined || state === 'Z' || state === 'X') return []
-    return [{ pid: Number(name), parent: Number(parent), group: Number(group) }]
+    return [{ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) }]
   })
 }
 
@@ -53,10 +55,10 @@ function readTable(name: string): string[] {
  * servers, which the runtime starts in its own process group. Commands of the agent get groups of their own, and what
  * outlives its parent is no helper.
  */
-export function otherProcesses(
-  all: SandboxProcess[],
+export function otherProcesses<P extends Omit<SandboxProcess, 'session'>>(
+  all: P[],
   own: { daemonPid: number; runtimePid: number },
-): SandboxProcess[] {
+): P[] {
   const byPid = new Map(all.map((each) => [each.pid, each]))
   const above = (pid: number): number[] => {
     const chain: number[] = []
