@@ -23,6 +23,8 @@ export function readRows(client: pg.Client, table: Table, onRow: () => void): As
     () => {
       pieces.flush()
       rows.end()
+      // A stream that is ending does not drain, and the connection has to read for the next table.
+      source.resume()
     },
     (error: Error) => rows.destroy(error),
   )
