@@ -50,6 +50,26 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   expect(other.stderr).toContain('SVC_BACKUP_KEEP:')
 })
 
+test('the process of a backup ends with its server, also when that is killed', async () => {
+  const input = `${JSON.stringify({ place: join(dir, 'cut'), keyFile: null, keep: null })}\n`
+  const begin = () =>
+    Bun.spawn([program, 'server', '--backup', '--while-stdin-is-open'], {
+      ...{ env: server.env, cwd: server.dir, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' },
+    })
+  // The server writes one line, and its end closes the pipe.
+  const left = begin()
+  left.stdin.write(input)
+  await left.stdin.end()
+  await left.exited
+  expect(left.signalCode).toBe('SIGTERM')
+  const kept = begin()
+  kept.stdin.write(input)
+  await kept.stdin.flush()
+  const report = JSON.parse(await new Response(kept.stdout).text()) as { backup_id: string }
+  expect([await kept.exited, report.backup_id]).toEqual([0, expect.any(String)])
+  await kept.stdin.end()
+})
+
 function dataFindings(document: string): object[] {
   const { groups } = JSON.parse(document) as { groups: { name: string; findings: object[] }[] }
   return groups.find(({ name }) => name === 'data')!.findings

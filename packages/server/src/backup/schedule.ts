@@ -6,6 +6,8 @@ import type { Config } from '../config.ts'
 import type { BackupSettings } from '../config/backups.ts'
 import type { Deps } from '../deps.ts'
 import type { BackupReport } from './back-up.ts'
+import { handledElsewhere } from '../deadline.ts'
+import { whileStdinIsOpen } from '../startup/commands.ts'
 import { readFolderId } from '../startup/folder-lock.ts'
 import { listBackups, readHeader } from './catalog.ts'
 import { lackingIn, type Newest, newestAmong } from './complete.ts'
@@ -137,15 +139,20 @@ function program(): [string, ...string[]] {
 /** Of the line in which the program says why it failed. */
 const errorStart = 'svc server: '
 
-/** A stop of the server ends it; the next backup goes on. */
+/**
+ * The end of the server ends it, also by SIGKILL: left alone, it would start the database of the stopped server and hold
+ * its data folder. The next backup goes on.
+ */
 async function runBackup(input: string, signal: AbortSignal): Promise<BackupReport> {
   const [command, ...args] = program()
-  const child = spawn(command, [...args, 'server', '--backup'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(command, [...args, 'server', '--backup', whileStdinIsOpen], { stdio: ['pipe', 'pipe', 'pipe'] })
   const end = () => child.kill('SIGKILL')
   signal.addEventListener('abort', end, { once: true })
   try {
     const ended = new Promise<number | null>((done, failed) => child.once('close', done).once('error', failed))
-    child.stdin.end(input)
+    // Its end says why.
+    child.stdin.on('error', handledElsewhere)
+    child.stdin.write(`${input}\n`)
     const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
     if (code === 0) return JSON.parse(printed) as BackupReport
     const reason = said.split('\n').findLast((line) => line.startsWith(errorStart))

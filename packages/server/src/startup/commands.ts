@@ -17,10 +17,11 @@ export const commands: Record<string, Command> = {
   '--move-database': async (config) =>
     (await import('./move-database.ts')).moveDatabase(config, (await input()).trim(), progress),
   '--sandbox-image': async (config, more) => (await import('./sandbox-image.ts')).writeSandboxImage(config, more),
-  '--backup': async (config) => {
+  '--backup': async (config, more) => {
     // The server and its sessions come first.
     setPriority(Math.max(getPriority(), backupNiceness))
-    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await input()), progress)
+    const asked = more.includes(whileStdinIsOpen) ? await lineOfCaller() : await input()
+    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(asked), progress)
   },
   '--restore': async (config) =>
     (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
@@ -38,6 +39,25 @@ export const withoutConfig: Record<string, () => Promise<unknown>> = {
 /** Other users of the machine can read arguments, and none of them stdin. */
 function input(): Promise<string> {
   return new Response(Bun.stdin.stream()).text()
+}
+
+/** For a command that has to end with the program that runs it, also when that one is killed. */
+export const whileStdinIsOpen = '--while-stdin-is-open'
+
+/** The first line. The end of stdin, which comes with the end of the caller, ends this process as a signal does. */
+function lineOfCaller(): Promise<string> {
+  const { stdin } = process
+  return new Promise((resolve) => {
+    let text = ''
+    stdin.setEncoding('utf8')
+    stdin.on('data', (chunk: string) => {
+      text += chunk
+      if (text.endsWith('\n')) resolve(text)
+    })
+    stdin.once('end', () => process.kill(process.pid, 'SIGTERM'))
+    // It does not keep a command that is done.
+    stdin.unref()
+  })
 }
 
 function progress(at: object): void {
