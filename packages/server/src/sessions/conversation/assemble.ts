@@ -62,6 +62,7 @@ const runtimeMessage = z.object({
   role: z.enum(['user', 'assistant']),
   time: z.object({ created: moment, completed: moment.optional() }),
   error: unchecked,
+  finish: z.string().optional().catch(undefined),
 })
 type RuntimeMessage = z.infer<typeof runtimeMessage>
 
@@ -219,6 +220,12 @@ export class Conversation {
 
   get isEmptyTurn(): boolean {
     return this.#messages.size === this.#before
+  }
+
+  /** The runtime wrote the last answer of the turn to its end. Its report that the turn ended may still be on its way. */
+  get isAnswered(): boolean {
+    const info = [...this.#messages.values()].at(-1)?.info
+    return !this.isEmptyTurn && info?.finish === 'stop' && info.error === undefined
   }
 
   failure(): TurnFailure | null {

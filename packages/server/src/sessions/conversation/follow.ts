@@ -194,7 +194,7 @@ export class Follower {
 
   /** The sandbox has ended. A turn that was over did not fail; readers wait for the prompt that begins in the next sandbox. */
   cutTurn(failure: TurnFailure): void {
-    if (this.#isUnderWay) return this.failTurn(failure)
+    if (this.#isUnderWay && !this.#conversation.isAnswered) return this.failTurn(failure)
     if (this.turn === 'idle' || this.#isUndelivered) return
     this.turn = 'idle'
     this.#turnEnded(this.#conversation.failure())

@@ -34,10 +34,11 @@ test('an answer that was complete keeps no error while the next prompt waits', a
   const free = Promise.withResolvers<void>()
   const held = deps.localLocks.run(`prompts ${sessionId}`, () => free.promise)
   answer.resolve('First')
-  await until(
-    'the first is answered',
-    async () => (await transcript(sessionId)).length === 2 && (await transcript(sessionId))[1]![1] === 'First',
-  )
+  await until('the first is answered', async () => {
+    const answers = deps.db.selectFrom('session_messages').where('session_id', '=', sessionId)
+    const complete = answers.where('role', '=', 'assistant').where('completed_at', 'is not', null)
+    return (await complete.select('message_id').execute()).length === 1
+  })
   delete driver.options.onPrompt
   await driver.crash(sandbox!.sandbox_id, 'It ended with signal 9.')
   free.resolve()
