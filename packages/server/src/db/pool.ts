@@ -65,7 +65,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
       types,
       connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
-      options: `-c timezone=UTC ${limits} -c idle_in_transaction_session_timeout=30000`,
+      options: `${forms} ${limits} -c idle_in_transaction_session_timeout=30000`,
       // The types of the pool lack this option.
       ...({ verify } as object),
     })
@@ -101,6 +101,9 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     },
   }
 }
+
+/** Whatever a role or a database has by default: the texts of values are read in these forms. */
+const forms = '-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex'
 
 /** Throws when the database does not answer. */
 export async function pingDatabase(db: Db): Promise<void> {

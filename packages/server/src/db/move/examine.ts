@@ -84,7 +84,8 @@ export interface Facts {
   connections: number
 }
 
-export async function examineTarget(to: End): Promise<void> {
+/** `moveId`: an interrupted restore under this id may have filled it already. */
+export async function examineTarget(to: End, moveId: string | null = null): Promise<void> {
   const { client, address } = to
   const { rows } = await client.query<Facts>(
     `select current_setting('server_version_num')::int as version,
@@ -100,7 +101,7 @@ export async function examineTarget(to: End): Promise<void> {
   )
   const problem = problemOf(rows[0]!, client)
   if (problem !== null) throw new StartupError(`${address} can't take the data: ${problem}. Nothing was changed.`)
-  await requireEmpty(to)
+  await requireEmpty(to, moveId)
 }
 
 /** Null: the data can go there. */
@@ -119,7 +120,7 @@ export function problemOf(facts: Facts, { user, database }: Pick<pg.Client, 'use
 }
 
 /** Also accepts the tables of a copy that was interrupted: it has no rows, or the mark that it was not put to use. */
-async function requireEmpty({ client, address }: End): Promise<void> {
+async function requireEmpty({ client, address }: End, moveId: string | null): Promise<void> {
   const { rows: named } = await client.query<{ name: string; owned: boolean }>(
     `select relname as name, pg_has_role(relowner, 'usage') as owned from pg_class c
       where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
@@ -136,6 +137,7 @@ async function requireEmpty({ client, address }: End): Promise<void> {
   await requireKnownTables(client)
   const move = await readMove(client)
   if (move?.state === 'arriving' || move?.state === 'copied') return
+  if (move?.state === 'arrived' && move.move_id === moveId) return
   const [first] = await tablesWithRows(client, await listTables(client))
   if (first === undefined) return
   throw notEmpty(
