@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createOwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
 import { document } from './document.ts'
 import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server, until } from './harness.ts'
 
@@ -113,7 +114,7 @@ test.each(['backup.after_tables', 'backup.before_manifest'])(
   },
 )
 
-test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_commit'])(
+test.each(['restore.after_repositories', 'restore.before_commit', 'restore.after_rows', 'restore.after_database'])(
   'a restore killed at %s leaves a folder that says so, and can be repeated',
   async (point) => {
     const place = await placeFor(point.replace(/\W/g, '-'))
@@ -136,6 +137,23 @@ test.each(['restore.after_repositories', 'restore.after_rows', 'restore.before_c
     expect(existsSync(join(place.SVC_DATA_DIR!, 'restore-unfinished'))).toBe(false)
   },
 )
+
+test('a restore into another PostgreSQL that was killed once all was in it can be repeated', async () => {
+  const target = await createOwnedDatabase()
+  const place = { ...(await placeFor('complete')), DATABASE_URL: target.url }
+  const input = { places: [backups], backupId: null, keyFiles: [], acceptLoss: false }
+  try {
+    await killedAt('restore.after_database', '--restore', input, place)
+    expect((await selfHost(['start', '--yes'], place)).stderr).toContain('Run svc self-host restore again')
+    await document(selfHost(['restore', backups, '--json'], place))
+    expect(await document(selfHost(['check', '--json'], place))).toMatchObject({ disagreements: [] })
+    // Another restore has nothing to do with it.
+    const other = { ...(await placeFor('other-restore')), DATABASE_URL: target.url }
+    expect((await selfHost(['restore', backups], other)).stderr).toContain('has data of svc already')
+  } finally {
+    await target.drop()
+  }
+})
 
 test('a restore that was killed while it made its database, or its mark, can be repeated', async () => {
   const place = await placeFor('made-halves')

@@ -129,6 +129,7 @@ export const scenarios: Record<string, Scenario> = {
   'backup.after_state': { by: 'backups' },
   'backup.before_manifest': { by: 'backups' },
   'backup.before_rename': { by: 'backups' },
+  'restore.after_database': { by: 'backups' },
   'restore.after_rows': { by: 'backups' },
   'restore.before_commit': { by: 'backups' },
   'restore.after_repositories': { by: 'backups' },

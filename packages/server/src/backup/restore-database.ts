@@ -1,5 +1,4 @@
 /** Fills an empty database with the rows of a backup. The hold and the rows become visible in one moment. */
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
@@ -31,12 +30,12 @@ type OnProgress = (progress: RestoreProgress) => void
 const otherDatabase = 'A restore needs an empty database of its own: set DATABASE_URL to one.'
 
 /** Before anything is made. The embedded database is new. */
-export async function requireEmptyDatabase({ databaseUrl }: Config): Promise<void> {
+export async function requireEmptyDatabase({ databaseUrl }: Config, moveId: string): Promise<void> {
   if (databaseUrl === null) return
   const end = await connect(databaseUrl)
   try {
     await lockTarget(end, otherDatabase)
-    await examineTarget(end)
+    await examineTarget(end, moveId)
   } finally {
     await end.close()
   }
@@ -44,19 +43,18 @@ export async function requireEmptyDatabase({ databaseUrl }: Config): Promise<voi
 
 export async function restoreDatabase(
   { databaseUrl, dataDir }: Config,
-  { opened, others }: { opened: Opened; others: Part[] },
+  { opened, others, moveId }: { opened: Opened; others: Part[]; moveId: string },
   onProgress: OnProgress,
 ): Promise<{ database: string; stopped_sessions: number }> {
   const end = databaseUrl === null ? await startIn(join(dataDir, 'postgres')) : await connect(databaseUrl)
   try {
     await lockTarget(end, otherDatabase)
-    await examineTarget(end)
+    await examineTarget(end, moveId)
     const { client } = end
     const { manifest } = opened
     // The tables as the backup has them; later migrations then change the rows, as they did in the original.
     await layTables(client, manifest.migration)
     // Until the end, the database counts as an unfinished copy, which no server uses and another restore may replace.
-    const moveId = randomUUID()
     const other = `the backup ${manifest.backup_id}`
     await writeMove(client, { move_id: moveId, state: 'arriving', other })
     await fill(end, opened, onProgress)
@@ -67,8 +65,9 @@ export async function restoreDatabase(
       putRefsOfDatabase(trx, { dataDir, repositories }),
     )
     await leaveOriginal(client)
-    await writeMove(client, { move_id: moveId, state: 'arrived', other })
     for (const { name } of await listTables(client)) await client.query(`analyze ${quoted(name)}`)
+    await writeMove(client, { move_id: moveId, state: 'arrived', other })
+    await failpoint('restore.after_database')
     return { database: end.address, stopped_sessions: stopped }
   } finally {
     await end.close()

@@ -19,7 +19,7 @@ import { StartupError } from '../startup/startup-error.ts'
 import type { Manifest } from './manifest.ts'
 import { PlaceError } from './place/place.ts'
 import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
-import { hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
+import { interruptedRestore, hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
 import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
 import { readStored, verifyStored } from './stored-files.ts'
 
@@ -62,14 +62,15 @@ export async function restore(
   await requireMasterKey(config, manifest)
   if (lacking.length > 0 && !input.acceptLoss) return { lacking }
   const { dataDir } = config
-  await requireEmptyDatabase(config)
+  const moveId = (await interruptedRestore(dataDir)) ?? randomUUID()
+  await requireEmptyDatabase(config, moveId)
   await makeDataDir(dataDir)
   await requireEmptyFolder(dataDir)
   const parts = [first, ...others]
   for (const part of parts) if (part.place.isOneFile) await verify(part, onProgress)
   const folder = lockDataFolder(dataDir, randomUUID)
   try {
-    await markRestore(dataDir, manifest.backup_id)
+    await markRestore(dataDir, { backupId: manifest.backup_id, moveId })
     for (const name of await readdir(dataDir))
       if (isMadeByRestore(name)) await rm(join(dataDir, name), { recursive: true, force: true })
     const lost: Manifest['missing'] = []
@@ -82,7 +83,7 @@ export async function restore(
       repositories: part.repositories.filter(({ project_id }) => !gone.has(project_id)),
     }))
     const rest = restored.slice(1)
-    const database = await restoreDatabase(config, { opened: first, others: rest }, onProgress)
+    const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
