@@ -16,6 +16,7 @@ import { withDeadline } from './deadline.ts'
 import { ProxiedConnections } from './http/connections/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
 import { continueWhenRead } from './http/bodies/continue-when-read.ts'
+import { lingerUntilRead } from './http/bodies/linger.ts'
 import { SlowBodies } from './http/bodies/slow-bodies.ts'
 import type { Bindings } from './http/request-info.ts'
 import { StartupError } from './startup/startup-error.ts'
@@ -72,6 +73,7 @@ export class Listener {
       response.once('close', () => this.#connections.answered(request.socket, nextWithinMs))
       this.#proxied?.carry(request, response)
       this.#bodies.watch(request, response)
+      if ((request as ListenedRequest).svcForwarded === true) lingerUntilRead(request, response)
       this.#listener(request, response)
     }
     this.server = tls === null ? createServer(onRequest) : createTlsServer(tls, onRequest)

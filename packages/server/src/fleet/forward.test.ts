@@ -74,28 +74,55 @@ test('git pushes and clones through a server that is not the home', async () => 
     }
 }, 60_000)
 
-test('a body that its home refuses is answered with the refusal, while the client still sends it', async () => {
-  const body = Buffer.alloc(2 * 1024 * 1024, ' ')
-  const { port, hostname } = new URL(ada.url)
-  const send = () =>
+test.each([
+  ['by its length', [`Content-Length: ${2 * 1024 * 1024}`], Buffer.alloc(2 * 1024 * 1024, ' ')],
+  [
+    'in the middle',
+    ['Transfer-Encoding: chunked'],
+    Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`.repeat(64) + '0\r\n\r\n'),
+  ],
+])(
+  'a body that its home refuses %s is answered with the refusal, while the client still sends it',
+  async (_, framing, body) => {
+    const { port, hostname } = new URL(ada.url)
+    const send = () =>
+      new Promise<string>((resolve, reject) => {
+        let answer = ''
+        const socket = connect(Number(port), hostname)
+        socket.setTimeout(20_000, () => socket.destroy(new Error('No answer.')))
+        socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
+        // A server that refuses a body may close before all of it is sent.
+        socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))
+        socket.on('close', () => resolve(answer))
+        socket.write(
+          [
+            ...[`PATCH /v1/projects/${project.project_id} HTTP/1.1`, `Host: ${hostname}:${port}`],
+            ...[`Authorization: Bearer ${fleet.token}`, 'Content-Type: application/json'],
+            ...[...framing, 'Connection: close', '', ''],
+          ].join('\r\n'),
+        )
+        socket.write(body)
+      })
+    for (let round = 0; round < 10; round++) expect(await send()).toStartWith('HTTP/1.1 413 ')
+  },
+  60_000,
+)
+
+test('an unusual target or no host is answered as by its home', async () => {
+  const say = (server: FleetServer, head: string) =>
     new Promise<string>((resolve, reject) => {
+      const { port, hostname } = new URL(server.url)
       let answer = ''
       const socket = connect(Number(port), hostname)
       socket.setTimeout(20_000, () => socket.destroy(new Error('No answer.')))
       socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
-      // A server that refuses a body may close before all of it is sent.
-      socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))
-      socket.on('close', () => resolve(answer))
-      socket.write(
-        [
-          ...[`PATCH /v1/projects/${project.project_id} HTTP/1.1`, `Host: ${hostname}:${port}`],
-          ...[`Authorization: Bearer ${fleet.token}`, 'Content-Type: application/json'],
-          ...[`Content-Length: ${body.length}`, 'Connection: close', '', ''],
-        ].join('\r\n'),
-      )
-      socket.write(body)
+      socket.on('error', reject)
+      socket.on('close', () => resolve(answer.slice(0, 'HTTP/1.1 200'.length)))
+      socket.write(`${head}\r\nAuthorization: Bearer ${fleet.token}\r\nConnection: close\r\n\r\n`)
     })
-  for (let round = 0; round < 10; round++) expect(await send()).toStartWith('HTTP/1.1 413 ')
+  const path = `/v1/projects/${project.project_id}`
+  for (const head of [`GET ${path}#x HTTP/1.1\r\nHost: 127.0.0.1`, `GET ${path} HTTP/1.0`])
+    expect([head, await say(ada, head)]).toEqual([head, await say(bob, head)])
 }, 60_000)
 
 test('another spelling of the path leads to the same home', async () => {

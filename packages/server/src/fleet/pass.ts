@@ -38,10 +38,11 @@ export async function passRequest(
   return passed.signal.aborted ? 'unreachable' : passWhole(request, response, passed)
 }
 
-/** A read without a body whose path `fetch` sends as it is. */
-function isPlainRead({ method, url = '', headers }: IncomingMessage, peerUrl: string): boolean {
+/** A read without a body whose path and host `fetch` sends as they are. */
+function isPlainRead({ method, url = '', headers, rawHeaders }: IncomingMessage, peerUrl: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
+  if (url.includes('#') || headerLines(rawHeaders, 'host').length !== 1) return false
   const whole = `${peerUrl}${url}`
   return url.startsWith('/') && URL.canParse(whole) && new URL(whole).href === whole
 }

@@ -1,8 +1,8 @@
 /** Filters the headers between a browser and a program in a sandbox. */
 import { passedHeaders } from '@svc/contract/daemon/raw-headers'
 
-/** Only the server states who sends a request, and for which host. */
-const claims = /^(x-forwarded-|forwarded$|x-real-ip$|x-svc-)/
+/** Only the server states who sends a request, and for which host. It has asked for the body of a client that expects it to. */
+const claims = /^(x-forwarded-|forwarded$|x-real-ip$|x-svc-|expect$)/
 /** Response headers that affect more than their own page, or a proxy in front of the server. */
 const reaching =
   /^(clear-site-data|alt-svc|strict-transport-security|public-key-pins(-report-only)?|expect-ct|nel|report-to|(sec|secure)-session-.*|set-login|use-as-dictionary|x-accel-.*|x-sendfile|x-svc-.*)$/

@@ -64,6 +64,14 @@ test('a drained server gives its projects away, takes none, and both are in the 
   expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.end_drain', 'project.move'])
 })
 
+test('of drains at the same time one server is left', async () => {
+  for (let round = 0; round < 5; round++) {
+    const statuses = (await Promise.all([drain('ada'), drain('bob')])).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([200, 409])
+    for (const name of ['ada', 'bob']) expect((await drain(name, { off: true })).status).toBe(200)
+  }
+})
+
 test('a stopped server is listed while it keeps projects or copies of projects', async () => {
   await fleet.query(
     'insert into servers (server_name, data_folder) select name, gen_random_uuid() from unnest($1::text[]) name',

@@ -7,7 +7,8 @@ import type { Deps } from '../../deps.ts'
 import { differencesAt } from '../facts.ts'
 import { type AskingDeps, isAnswering } from '../reachable.ts'
 import { placedProjects } from '../../projects/replicas/store.ts'
-import { findServer, serversWithProjects, setDraining } from '../store.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import { findServer, lockNames, serversWithProjects, setDraining } from '../store.ts'
 import { presentMove } from './present.ts'
 import { noSuchServer } from './start-move.ts'
 import { mayKeepProjects, namedMoves, unmovableProjects } from './store.ts'
@@ -62,8 +63,12 @@ export async function drainServer(
   const account_id = await requireInstanceOwner(db, user_id, 'drain servers')
   const server = await findServer(db, { server_name: serverName })
   if (server === null) throw noSuchServer(serverName)
-  if (!off) await refuseLast(deps, serverName)
   await db.transaction().execute(async (trx) => {
+    if (!off) {
+      // Two drains at once would each find the other's server.
+      await lockNames(trx)
+      await refuseLast(trx, { serverName, deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })
+    }
     await setDraining(trx, serverName, !off)
     await recordAudit(trx, caller, {
       ...auditEvent({ account_id }, off ? 'server.end_drain' : 'server.drain', 'server', serverName),
@@ -74,8 +79,10 @@ export async function drainServer(
   return { name: serverName, draining: !off }
 }
 
-async function refuseLast({ db, heartbeat }: ServerDeps, serverName: string): Promise<void> {
-  const deadAfterSeconds = heartbeat.deadAfterSeconds()
+async function refuseLast(
+  db: DbOrTransaction,
+  { serverName, deadAfterSeconds }: { serverName: string; deadAfterSeconds: number },
+): Promise<void> {
   for (const { server_name, draining } of await serversWithProjects(db, deadAfterSeconds)) {
     const isOther = server_name !== serverName && !draining
     if (isOther && (await mayKeepProjects(db, { serverName: server_name, deadAfterSeconds }))) return

@@ -228,8 +228,11 @@ describe('traffic of a preview', () => {
       'x-svc-user-context': 'forged',
       'x-forwarded-host': 'forged',
       authorization: 'Basic abc',
+      // The server has answered it.
+      expect: '100-continue',
     })
     const seen = JSON.parse(answer.text) as { headers: Record<string, string> }
+    expect(seen.headers.expect).toBeUndefined()
     expect(seen.headers.cookie).toBe('own=2')
     expect(seen.headers['x-forwarded-host']).toBe(host)
     expect(seen.headers['x-svc-user-context']).toMatch(/^[\w-]+\.[\w-]{43}$/)
