@@ -12,13 +12,15 @@ const slow = { timeout: 120_000 }
 
 let story: PageStory
 let project: { project_id: string; slug: string }
+/** Of the project, at the server. */
+let repository: string
 const inProject = () => ['--project', project.project_id]
 
 beforeAll(async () => {
   story = await beginPageStory({ SVC_MODEL_NAME: 'svc-scripted-demo' })
   project = await story.server.json(['projects', 'create', '--name', 'Payments API'])
-  const dir = join(story.server.env['SVC_DATA_DIR']!, 'repositories', `${project.project_id}.git`)
-  await commit({ dir, remote: null }, 'main', { 'package.json': '{ "name": "payments" }\n' })
+  repository = join(story.server.env['SVC_DATA_DIR']!, 'repositories', `${project.project_id}.git`)
+  await commit({ dir: repository, remote: null }, 'main', { 'package.json': '{ "name": "payments" }\n' })
 }, 300_000)
 afterAll(() => story?.end())
 
@@ -154,6 +156,30 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   await page.getByText('Restored the saved work.').waitFor()
   await story.server.svc(['sessions', 'stop', sessionId, ...inProject()])
   expect(complaints).toEqual([])
+})
+
+test.skipIf(!browserPath)('work that cannot be saved is lost only when a person says so', async () => {
+  const { page } = story
+  const id = await start(write('/workspace/NOTES.md', 'Not pushed.\n'), 'git status --short')
+  // git allows no ref below the name of another one, so the server cannot store the work.
+  const below = `refs/svc/wip/${id}/in-the-way`
+  expect(Bun.spawnSync(['git', 'update-ref', below, 'main'], { cwd: repository }).exitCode).toBe(0)
+  await page.goto(address(id))
+  await call(page, 'git status --short').getByLabel('completed').waitFor(slow)
+  await page.getByRole('button', { name: 'Stop session' }).click()
+  const dialog = page.getByRole('alertdialog')
+  await dialog.getByText('Stop the session and lose its newest work?').waitFor(slow)
+  await dialog.getByText("git on the server couldn't store the changes").waitFor()
+  await look(page, 'unsaved')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await statusOf(id)).toBe('running')
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete session' }).click()
+  await dialog.getByRole('button', { name: 'Delete session' }).click()
+  await dialog.getByRole('button', { name: 'Delete anyway' }).click(slow)
+  await page.waitForURL(/\/sessions$/, slow)
+  expect((await story.server.svc(['sessions', 'info', id, ...inProject()])).code).not.toBe(0)
 })
 
 test.skipIf(!browserPath)(

@@ -1296,7 +1296,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a session
-         * @description Stops it first. Its branch and its change requests stay.
+         * @description Stops it first. Its branch and its change requests stay. `work_not_saved` as for a stop.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -1441,7 +1441,7 @@ export interface paths {
         put?: never;
         /**
          * Restart a session
-         * @description Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.
+         * @description Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent. `work_not_saved` as for a stop.
          *
          *     Takes no Idempotency-Key. A second request gets 409 while the session starts, and restarts a session that runs.
          */
@@ -1463,7 +1463,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a session
-         * @description Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.
+         * @description Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing. `work_not_saved` when the sandbox has work that cannot be saved now; the session still runs.
          *
          *     Takes no Idempotency-Key. A second request changes nothing.
          */
@@ -3084,7 +3084,7 @@ export interface components {
          * @description The kind of error, for programs.
          * @enum {string}
          */
-        ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
+        ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "work_not_saved" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
         ExaminedGroup: {
             name: string;
             findings: components["schemas"]["Finding"][];
@@ -7965,7 +7965,10 @@ export interface operations {
     };
     deleteSession: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` ends the sandbox also when its newest work cannot be saved, and loses that work. Older servers always do. */
+                discard?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The id of the project, or its slug. */
@@ -8260,7 +8263,10 @@ export interface operations {
     };
     restartSession: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` ends the sandbox also when its newest work cannot be saved, and loses that work. Older servers always do. */
+                discard?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The id of the project, or its slug. */
@@ -8297,7 +8303,10 @@ export interface operations {
     };
     stopSession: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` ends the sandbox also when its newest work cannot be saved, and loses that work. Older servers always do. */
+                discard?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The id of the project, or its slug. */

@@ -17,6 +17,7 @@ const statuses: Record<ErrorCode, number> = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  work_not_saved: 409,
   limit_reached: 429,
   unprocessable: 422,
   unavailable: 503,

@@ -31,6 +31,7 @@ export const classOfCode = {
   base_moved: 'conflict',
   ref_missing: 'conflict',
   not_open: 'conflict',
+  work_not_saved: 'conflict',
   no_model: 'conflict',
   idempotency_mismatch: 'conflict',
   idempotency_in_progress: 'conflict',

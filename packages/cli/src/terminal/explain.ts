@@ -52,7 +52,8 @@ function problem(
 function explainService(error: ServiceError, added: Partial<Pick<Guided, 'hint' | 'next' | 'lines'>>): Problem {
   const known = adviceFor(error)
   const hint = added.hint ?? known.hint ?? error.hint
-  const again = error.detail.retry_after
+  // Only a person helps, so a time for the next try would mislead.
+  const again = error.detail.waiting_for === 'operator' ? undefined : error.detail.retry_after
   const isTimed = typeof again === 'string' && hint?.includes(soon) === true
   const lines = [...factLines(error), ...(typeof again === 'string' && !isTimed ? [`try again in ${again} s`] : [])]
   return problem(
@@ -82,6 +83,10 @@ function adviceFor(error: ServiceError): { hint?: string | null; next?: readonly
       return {
         hint: "Stop one that you don't need, then try again.",
         next: ['svc sessions ls --status running', 'svc sessions stop <id>'],
+      }
+    case 'work_not_saved':
+      return {
+        hint: 'Push the work, or try again once it can be saved. With --discard the session ends, and the work is lost.',
       }
     case 'agent_not_found':
       return { hint: 'Agents are files on the default branch: .svc/runtime/agents/<agent>.md.' }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { attachmentsBodyLimit } from '../schemas/attachments.ts'
+import { discardWork } from '../schemas/discard-work.ts'
 import { newAttachments } from '../schemas/new-attachments.ts'
 import { branchName } from './projects.ts'
 import { question } from './questions.ts'
@@ -227,8 +228,10 @@ export const stopSessionRoute = route.post('project-write', `${base}/:sessionId/
   name: 'stopSession',
   summary: 'Stop a session',
   description:
-    'Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.',
+    'Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing. `work_not_saved` when the sandbox has work that cannot be saved now; the session still runs.',
   effect: 'ends',
+  errors: ['work_not_saved'],
+  query: discardWork,
   reply: session,
 })
 
@@ -236,8 +239,9 @@ export const restartSessionRoute = route.post('project-write', `${base}/:session
   name: 'restartSession',
   summary: 'Restart a session',
   description:
-    'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.',
-  errors: [...repositoryErrors, ...startErrors, 'unprocessable'],
+    'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent. `work_not_saved` as for a stop.',
+  errors: [...repositoryErrors, ...startErrors, 'unprocessable', 'work_not_saved'],
+  query: discardWork,
   effect: 'adds',
   body: z.strictObject({ agent: agentName.nullable().optional() }).optional(),
   status: 202,
@@ -259,8 +263,9 @@ export const refreshSessionRoute = route.post('project-write', `${base}/:session
 export const deleteSessionRoute = route.delete('project-write', `${base}/:sessionId`, {
   name: 'deleteSession',
   summary: 'Delete a session',
-  description: 'Stops it first. Its branch and its change requests stay.',
-  errors: [...repositoryErrors],
+  description: 'Stops it first. Its branch and its change requests stay. `work_not_saved` as for a stop.',
+  errors: [...repositoryErrors, 'work_not_saved'],
+  query: discardWork,
   reply: ok,
 })
 

@@ -56,13 +56,16 @@ type Route<M extends Method> = {
 type Json<T> = T extends { content: { 'application/json': infer Content } } ? Content : undefined
 type Result<T> = T extends { responses: infer All } ? Json<All[keyof All & (200 | 201 | 202)]> : never
 type Path<T> = T extends { parameters: { path: infer Path extends object } } ? Path : object
+type Query<T> = T extends { parameters: { query?: infer Found } } ? NonNullable<Found> : never
 type Body<T> = T extends { requestBody: infer Required }
   ? Json<Required>
   : T extends { requestBody?: infer Optional }
     ? Json<NonNullable<Optional>> | void
     : void
 
-type Request<T> = { path: Path<T> } & (void extends Body<T> ? { body?: Exclude<Body<T>, void> } : { body: Body<T> })
+type Request<T> = { path: Path<T>; query?: Query<T> } & (void extends Body<T>
+  ? { body?: Exclude<Body<T>, void> }
+  : { body: Body<T> })
 
 /** A request of `useSend`, for a component that shows it. */
 export type Sending<Given> = Pick<
@@ -102,12 +105,15 @@ export function useSend<M extends Method, P extends Route<M>, Given = Body<Opera
     ...(once ? { retry: isLost, retryDelay: lostRetryMs } : {}),
     ...options,
     mutationFn: async (given) => {
-      const { path, body } = request === undefined ? { path: ownPath, body: given } : await request(given)
+      const { path, query, body }: { path?: unknown; query?: unknown; body?: unknown } =
+        request === undefined ? { path: ownPath, body: given } : await request(given)
       const attempt = once ? JSON.stringify([path, body]) : ''
       const header = once ? keyOf(keys, attempt) : {}
       // The client's own types cannot follow a method and a route that are parameters.
       const send = api[method] as (route: P, init: object) => Promise<Answer<Result<Operation<M, P>>>>
-      const answer = await reply(send(route, { params: { path, header }, ...(body === undefined ? {} : { body }) }))
+      const answer = await reply(
+        send(route, { params: { path, query, header }, ...(body === undefined ? {} : { body }) }),
+      )
       keys.delete(attempt)
       return answer
     },

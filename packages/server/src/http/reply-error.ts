@@ -1,9 +1,8 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError, isDiskFull } from '@svc/git'
 import { SandboxError } from '@svc/sandbox'
-import pg from 'pg'
 import { type Actor, boundSession } from '../auth/actor.ts'
-import { diskFullCode } from '../db/embedded/error.ts'
+import { isDatabaseFull } from '../db/embedded/error.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
@@ -103,10 +102,11 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
       hint: inAMoment(method),
       cause: error,
     })
-  if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === diskFullCode))
-    return new ServiceError('unavailable', 'The disk of this server is full. Nothing was changed.', {
-      hint: 'Try again when its operator has freed space in the data folder.',
-      detail: { retry_after_seconds: 60 },
+  if (isDiskFull(error) || isDatabaseFull(error))
+    // The disk may have filled up between two steps, so this makes no claim about what was done.
+    return new ServiceError('unavailable', 'The disk of this server is full, so this request was not finished.', {
+      hint: 'Its operator must free space in the data folder. Then look at what was done, and send the rest again.',
+      detail: { retry_after_seconds: 60, waiting_for: 'operator' },
       cause: error,
     })
   if (error instanceof SandboxError && error.kind === 'unreached')

@@ -67,7 +67,12 @@ async function markProject(deps: Pick<Deps, 'now'>, trx: DbOrTransaction, { proj
 async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<number> {
   const sessions = await unstoppedOfDeleted(deps.db, { projectId: projectId ?? null, home: deps.home })
   await pLimit(stopsAtOnce).map(sessions, ({ deleted_by, ...session }) =>
-    stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) }).catch(ignoreDeleted),
+    stopSession(deps, {
+      session,
+      caller: caller ?? itself(session.project_id, deleted_by),
+      // The project is marked as deleted by now, so its sandboxes have to end.
+      discard: true,
+    }).catch(ignoreDeleted),
   )
   return sessions.length
 }
@@ -96,7 +101,7 @@ export async function purgeProject(
   for (;;) {
     const { rows } = await listSessions(deps.db, projectId, { limit: 100, status: 'all' })
     if (rows.length === 0) break
-    for (const session of rows) await deleteSession(deps, { session, caller })
+    for (const session of rows) await deleteSession(deps, { session, caller, discard: true })
   }
   await deps.warm.dropProject(projectId)
   await failpoint('project.purge.before_row')

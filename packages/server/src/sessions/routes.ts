@@ -106,15 +106,17 @@ function lifecycleRoutes(deps: Deps): Mounted[] {
       })
       return present((await getSession(deps.db, project.project_id, session.session_id)) ?? session)
     }),
-    onSession(stopSessionRoute, async ({ session, caller }) => present(await stopSession(deps, { session, caller }))),
-    onSession(restartSessionRoute, async ({ session, body, caller }) =>
-      present(await restartSession(deps, { session, caller, agent: body?.agent })),
+    onSession(stopSessionRoute, async ({ session, query, caller }) =>
+      present(await stopSession(deps, { session, caller, discard: query.discard === 'true' })),
+    ),
+    onSession(restartSessionRoute, async ({ session, query, body, caller }) =>
+      present(await restartSession(deps, { session, caller, agent: body?.agent, discard: query.discard === 'true' })),
     ),
     onSession(refreshSessionRoute, async ({ session, caller }) =>
       present(await refreshSession(deps, { session, caller })),
     ),
-    onSession(deleteSessionRoute, async ({ session, caller }) => {
-      await deleteSession(deps, { session, caller })
+    onSession(deleteSessionRoute, async ({ session, query, caller }) => {
+      await deleteSession(deps, { session, caller, discard: query.discard === 'true' })
       return { ok: true }
     }),
     onSession(getTimelineRoute, async ({ session }) => ({

@@ -79,6 +79,6 @@ export function requireDiskRoom({ disk }: { disk: DiskWatch }): void {
   if (!disk.isLow) return
   throw new ServiceError('unavailable', 'The disk of this server is almost full, so it accepts no new work.', {
     hint: 'Its operator must free space in the data folder. Reading and merging still work.',
-    detail: { retry_after_seconds: 60 },
+    detail: { retry_after_seconds: 60, waiting_for: 'operator' },
   })
 }

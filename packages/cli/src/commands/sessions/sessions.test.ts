@@ -305,6 +305,34 @@ describe('svc sessions', () => {
     expect(yes.code).toBe(0)
   })
 
+  test('work that cannot be saved is lost only with --discard', async () => {
+    await using service = startService({
+      deleteSession: ({ query }) => {
+        if (query.discard === 'true') return { ok: true }
+        throw new ServiceError('work_not_saved', 'The session still runs.')
+      },
+    })
+    const refused = await svc(['sessions', 'rm', ids.session, '--yes'], { service, env })
+    expect([refused.code, refused.stdout]).toEqual([1, ''])
+    expect(refused.stderr).toContain('With --discard the session ends')
+    expect((await svc(['sessions', 'rm', ids.session, '--yes', '--discard'], { service, env })).code).toBe(0)
+    for (const verb of ['stop', 'restart']) await svc(['sessions', verb, ids.session, '--discard'], { service, env })
+    for (const route of ['stopSession', 'restartSession']) expect(service.of(route)[0]!.query.discard).toBe('true')
+  })
+
+  test('a full disk names its operator, and no time for the next try', async () => {
+    await using service = startService({
+      stopSession: () => {
+        const hint = 'Its operator must free space in the data folder.'
+        const detail = { retry_after_seconds: 60, waiting_for: 'operator' }
+        throw new ServiceError('unavailable', 'The disk of this server is full.', { hint, detail })
+      },
+    })
+    const { stderr } = await svc(['sessions', 'stop', ids.session], { service, env })
+    expect(stderr).toContain('Its operator must free space')
+    expect(stderr).not.toMatch(/try again/i)
+  })
+
   test('rename sends the name, and nothing else', async () => {
     await using service = startService()
     const { code, stdout } = await svc(['sessions', 'rename', ids.session, 'Parser tests'], { service, env })

@@ -4,7 +4,8 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/schemas/session-moves'
 import { Ellipsis } from 'lucide-react'
 import { useState } from 'react'
-import { Failure, useSend } from '../../components/requests.tsx'
+import { ApiError } from '../../api.ts'
+import { Failure, type Sending, useSend } from '../../components/requests.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
@@ -30,11 +31,12 @@ export function SessionActions({ session }: { session: Session }) {
   const navigate = useNavigate()
   const path = pathOf(session)
   const refetch = [['project', session.project_id, 'sessions']]
-  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { path, refetch })
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { path, refetch })
+  const request = (may: MayDiscard) => ({ path, query: may?.discard === true ? { discard: 'true' as const } : {} })
+  const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { request, refetch })
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { request, refetch })
   const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', { path, refetch })
   const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', {
-    path,
+    request,
     refetch,
     onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
   })
@@ -51,6 +53,8 @@ export function SessionActions({ session }: { session: Session }) {
     refetch,
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
   })
+  const ends = [['Stop', stop] as const, ['Restart', restart] as const, ['Delete', remove] as const]
+  const unsaved = ends.find(([, { error }]) => isUnsaved(error))
   const error = [stop, refresh, restart, remove, branchOff].find(({ isError }) => isError)?.error
   const notRunning = session.status === 'running' ? null : `The session is ${session.status}`
   const isLive = session.status === 'running' || session.status === 'provisioning'
@@ -95,9 +99,32 @@ export function SessionActions({ session }: { session: Session }) {
       {isWithoutAgent(restart.error) ? (
         <RestartWithAgent session={session} onRestarted={restart.reset} />
       ) : (
-        error != null && <Failure error={error} />
+        error != null && unsaved === undefined && <Failure error={error} />
       )}
+      {unsaved !== undefined && <UnsavedWork verb={unsaved[0]} end={unsaved[1]} />}
     </>
+  )
+}
+
+type MayDiscard = { discard: boolean } | void
+type End = Pick<Sending<MayDiscard>, 'error' | 'isPending' | 'mutate' | 'reset'>
+
+const isUnsaved = (error: unknown) => error instanceof ApiError && error.code === 'work_not_saved'
+
+/** The session still runs, because its end would lose work. */
+function UnsavedWork({ verb, end }: { verb: string; end: End }) {
+  return (
+    <ConfirmDialog
+      open
+      onOpenChange={(isOpen) => isOpen || end.reset()}
+      title={`${verb} the session and lose its newest work?`}
+      verb={`${verb} anyway`}
+      busy={end.isPending}
+      onConfirm={() => end.mutate({ discard: true })}
+    >
+      {end.error?.message}
+      <span className="mt-2 block">Push the work, or try again once it can be saved.</span>
+    </ConfirmDialog>
   )
 }
 

@@ -1,3 +1,5 @@
+import pg from 'pg'
+
 /** Why the embedded PostgreSQL did not start. One line each: the operator reads nothing else. */
 export type EmbeddedRefusal =
   | 'disk-full'
@@ -48,6 +50,8 @@ export function inUse(dir: string, pid: number | null): EmbeddedPostgresError {
 
 /** PostgreSQL's. */
 export const diskFullCode = '53100'
+
+export const isDatabaseFull = (error: unknown) => error instanceof pg.DatabaseError && error.code === diskFullCode
 
 function diskFull(dir: string, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(

@@ -150,7 +150,8 @@ test('a prompt that waits for the save of the turn before goes to the next sandb
   const sent = prompted(sessionId, 'Second')
   const waiting = () => app.request<{ prompts: Prompt[] }>('GET', app.path(sessionId, 'prompts?status=accepted'))
   await until('it waits', async () => (await waiting()).body.prompts.length === 1)
-  const stopped = app.request('POST', app.path(sessionId, 'stop'))
+  // Otherwise the stop waits for the save, too.
+  const stopped = app.request('POST', `${app.path(sessionId, 'stop')}?discard=true`)
   await until('the session ends', () => app.deps.sessions.daemonOf(sessionId) === null)
   await sent
   saved.resolve()

@@ -28,13 +28,23 @@ interface OnSession {
   caller: Caller
 }
 
-export async function stopSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
+interface OnItsSandbox extends OnSession {
+  /** Whether work that cannot be saved may be lost. */
+  discard: boolean
+}
+
+export async function stopSession(
+  deps: StopDeps,
+  { session, caller, discard }: OnItsSandbox,
+): Promise<SessionWithSandbox> {
+  if (!discard) await requireSavedWork(deps, session)
   await endSession(deps, { session, caller, action: 'stop' })
   return (await getSessionById(deps.db, session.session_id)) ?? Promise.reject(notFound('session'))
 }
 
 /** Deletes the session, but not its branch and change requests. */
-export async function deleteSession(deps: StopDeps, { session, caller }: OnSession): Promise<void> {
+export async function deleteSession(deps: StopDeps, { session, caller, discard }: OnItsSandbox): Promise<void> {
+  if (!discard) await requireSavedWork(deps, session)
   await endSession(deps, { session, caller, action: null })
   await failpoint('session.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
@@ -47,7 +57,7 @@ export async function deleteSession(deps: StopDeps, { session, caller }: OnSessi
 /** Starts a new generation from the current branch. `agent` selects another agent; null is the default agent. */
 export async function restartSession(
   deps: RestartDeps,
-  { session, caller, agent }: OnSession & { agent?: string | null | undefined },
+  { session, caller, agent, discard }: OnItsSandbox & { agent?: string | null | undefined },
 ): Promise<SessionWithSandbox> {
   const from: readonly SessionStatus[] = sessionMoves.restart.from
   if (!from.includes(session.status))
@@ -56,6 +66,7 @@ export async function restartSession(
     })
   const agentName = agent === undefined ? session.agent_name : agentNamed(agent)
   await requireAgentToStart(deps, session, agentName)
+  if (!discard) await requireSavedWork(deps, session)
   await failpoint('session.restart.before_row')
   const isOther = agentName !== session.agent_name
   const change = isOther ? { before: { agent: session.agent_name }, after: { agent: agentName } } : {}
@@ -88,6 +99,18 @@ export async function startAgain(
     await beginGeneration(trx, session.session_id, caller.actor)
     await alongside(trx)
     return true
+  })
+}
+
+/** Before anything is changed, so that a refusal leaves the session as it is. */
+async function requireSavedWork(
+  { sessions }: Pick<Deps, 'sessions'>,
+  { session_id: sessionId }: Pick<SessionWithSandbox, 'session_id'>,
+): Promise<void> {
+  const why = (await sessions.wipOf(sessionId)?.saveBeforeEnd()) ?? null
+  if (why === null) return
+  throw new ServiceError('work_not_saved', `The session still runs, because its newest work cannot be saved. ${why}`, {
+    hint: 'Push the work, or try again once it can be saved. With `discard=true` the session ends, and the work is lost.',
   })
 }
 

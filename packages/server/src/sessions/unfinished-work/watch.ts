@@ -1,8 +1,9 @@
 /** Saves the unfinished work of one running sandbox: at the end of every turn, soon after the agent used a tool, every minute, and before the sandbox ends. */
 import { ServiceError } from '@svc/contract'
-import { GitError } from '@svc/git'
+import { GitError, isDiskFull } from '@svc/git'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
+import { isDatabaseFull } from '../../db/embedded/error.ts'
 import type { Deps } from '../../deps.ts'
 import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { withDeadline } from '../../deadline.ts'
@@ -38,10 +39,10 @@ interface WatchEvents {
 
 /** For people. The log has the error itself. */
 function reasonOf(error: unknown, limitMs: number): string {
-  const { name, code } = error as { name?: string; code?: string }
+  const { name } = error as { name?: string }
   if (name === 'TimeoutError' || name === 'AbortError')
     return `Saving took longer than ${limitMs / 1000} seconds and was stopped. Large files outside .gitignore make it slow.`
-  if (code === 'ENOSPC' || code === 'EDQUOT') return "The server's disk is full. Its operator must free space."
+  if (isDiskFull(error) || isDatabaseFull(error)) return "The server's disk is full. Its operator must free space."
   if (error instanceof GitError)
     return "git on the server couldn't store the changes. The server log says why, under this session's id."
   return "The server couldn't store the changes. Its log says why, under this session's id."
@@ -63,6 +64,8 @@ export class WipWatch {
   #tools = new Map<string, number>()
   readonly #rest = new RestBetweenTurns()
   #ended = false
+  /** Calls of `saveBeforeEnd` that have not ended. */
+  #leaving = 0
   readonly #hurried = Promise.withResolvers<void>()
   #hadSpace = true
   readonly #on: WatchEvents
@@ -122,7 +125,7 @@ export class WipWatch {
     this.#savedAt = null
     this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), {
       isLast,
-      mayLag: () => this.#ended,
+      mayLag: () => this.#ended || this.#leaving > 0,
       rest: this.#rest,
     }).catch((error: unknown): SaveOutcome => {
       if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
@@ -161,6 +164,26 @@ export class WipWatch {
     setTimeout(() => this.#hurried.resolve(), hurriedSaveMs).unref()
   }
 
+  /**
+   * Saves while the sandbox can still stay. Returns why the work would be lost if it ended now, or null. A sandbox that does
+   * not answer can save nothing, so it is no reason to keep it.
+   */
+  async saveBeforeEnd(): Promise<string | null> {
+    if (this.#ended || !(await this.#answers())) return null
+    this.#leaving++
+    try {
+      const outcome = await this.#saveLast()
+      if (outcome.kind !== 'failed' && outcome.kind !== 'no-space') return null
+      return (await this.#answers()) ? outcome.reason : null
+    } finally {
+      this.#leaving--
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    return (await readHealth(this.#daemon.socket)).kind === 'ok'
+  }
+
   /** Runs the last save. */
   async end(): Promise<void> {
     if (this.#ended) return
@@ -180,7 +203,7 @@ export class WipWatch {
     const inTime = Promise.race([save, this.#hurried.promise.then(() => late)])
     const outcome = await withDeadline(inTime, hurriedSaveMs, () => null)
     if (outcome !== null) return outcome
-    const health = readHealth(this.#daemon.socket).then(({ kind }) => (kind === 'ok' ? inTime : late))
+    const health = this.#answers().then((isThere) => (isThere ? inTime : late))
     return withDeadline(Promise.race([inTime, health]), lastSaveMs - hurriedSaveMs, () => late)
   }
 

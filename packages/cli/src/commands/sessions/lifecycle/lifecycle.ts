@@ -9,14 +9,20 @@ import { sessionAt } from '../find.ts'
 import { sessionArg, shortId, unfinishedLabel } from '../labels.ts'
 import type { SessionClient } from '../../../requests.ts'
 
+const discard = {
+  discard: { kind: 'switch', summary: 'Even if its newest work cannot be saved, and lose that work' },
+} as const
+const queryOf = (flags: { discard: boolean }) => ({ discard: flags.discard ? ('true' as const) : undefined })
+
 export const stop = command({
   summary: 'Stop a session and keep its branch',
   scope: 'project',
   args: { id: sessionArg },
+  flags: discard,
   examples: ['svc sessions stop 8f3a1c20', 'svc sessions stop 8f3a1c20 --json'],
-  async run(ctx, { args }) {
+  async run(ctx, { args, flags }) {
     const at = await sessionAt(ctx, args.id)
-    const session = await at.post('/stop')
+    const session = await at.post('/stop', { query: queryOf(flags) })
     const { out } = ctx
     if (out.json) return out.document(session)
     const id = shortId(session.session_id, out.terminal)
@@ -33,12 +39,16 @@ export const restart = command({
     agent: { kind: 'text', summary: 'Agent to use from now on (default: the same)', value: 'name' },
     wait: { kind: 'switch', summary: 'Wait until it runs (default on a terminal)' },
     'no-wait': { kind: 'switch', summary: 'Do not wait' },
+    ...discard,
   },
   examples: ['svc sessions restart 8f3a1c20', 'svc sessions restart 8f3a1c20 --agent plan --wait'],
   async run(ctx, { args, flags }) {
     if (flags.wait && flags['no-wait']) throw new UsageError("--wait and --no-wait can't be combined")
     const at = await sessionAt(ctx, args.id)
-    let session = await at.post('/restart', { body: flags.agent === undefined ? undefined : { agent: flags.agent } })
+    let session = await at.post('/restart', {
+      query: queryOf(flags),
+      body: flags.agent === undefined ? undefined : { agent: flags.agent },
+    })
     const { out } = ctx
     const { branch_deleted_at: deletedAt, base_ref: base } = session
     if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, at)
@@ -104,7 +114,7 @@ export const rm = command({
   summary: 'Stop and delete a session; its branch and its change requests stay',
   scope: 'project',
   args: { id: sessionArg },
-  flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
+  flags: { yes: { kind: 'switch', summary: 'Do not ask' }, ...discard },
   examples: ['svc sessions rm 8f3a1c20', 'svc sessions rm 8f3a1c20 --yes'],
   async run(ctx, { args, flags }) {
     const at = await sessionAt(ctx, args.id)
@@ -115,9 +125,9 @@ export const rm = command({
     await confirm(ctx, {
       question: `Delete the session ${session.name} (${shortId(at.id, true)})? ${lost}`,
       yes: flags.yes,
-      corrected: `svc sessions rm ${at.id} --yes`,
+      corrected: `svc sessions rm ${at.id}${flags.discard ? ' --discard' : ''} --yes`,
     })
-    await at.delete('')
+    await at.delete('', { query: queryOf(flags) })
     ctx.out.done({ session_id: at.id, removed: true }, 'Deleted ', bold(session.name))
     if (session.branch_deleted_at == null) ctx.out.note(`The branch ${session.branch_name} stays.`)
   },
