@@ -26,7 +26,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
-import { refuseEmptyDatabase } from './startup/other-database.ts'
+import { refuseEmptyDatabase, refuseLackingDatabaseUrl } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
 import { readPressure } from './sandboxes/pressure.ts'
@@ -54,6 +54,7 @@ export async function buildDeps(
   { log, redaction, tracing = noTracing, folderId, makeDriver }: Start,
 ): Promise<Built> {
   refuseUnfinishedRestore(config)
+  refuseLackingDatabaseUrl(config)
   const runDir = await makeRunDir(config)
   const embedded =
     config.databaseUrl === null

@@ -8,7 +8,7 @@ import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
 import { parseConfig } from '../config.ts'
 import { endSandboxes } from './end-sandboxes.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { bootServer } from './testing-server.ts'
+import { type BootedServer, bootServer } from './testing-server.ts'
 
 test('a data folder with a database of its own is refused beside an empty one, which stays empty', async () => {
   const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
@@ -33,6 +33,36 @@ test('a data folder with a database of its own is refused beside an empty one, w
     await rm(dir, { recursive: true, force: true })
   }
 }, 60_000)
+
+test('a server whose database is a PostgreSQL of the operator is not started without it', async () => {
+  const database = await createTestDatabase({ name: 'external', prepare: async () => {} })
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const token = makeToken((count) => randomBytes(count))
+  const start = (databaseUrl: string) => bootServer({ dir, databaseUrl, token }, () => {})
+  const end = async ({ child }: BootedServer) => {
+    child.kill('SIGTERM')
+    await child.exited
+  }
+  try {
+    const first = await start(database.url)
+    expect(first.url).not.toBeNull()
+    await end(first)
+    const before = (await readdir(join(dir, 'data'))).toSorted()
+
+    const without = await start('')
+    if (without.url !== null) await end(without)
+    expect(without.url).toBeNull()
+    expect(await without.errors()).toContain('uses a PostgreSQL of yours, and DATABASE_URL is not set')
+    expect((await readdir(join(dir, 'data'))).toSorted()).toEqual(before)
+
+    const again = await start(database.url)
+    expect(again.url).not.toBeNull()
+    await end(again)
+  } finally {
+    await database.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
 
 test('the sandboxes of a server with another database are not ended without it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-other-'))

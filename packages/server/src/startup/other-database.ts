@@ -3,7 +3,20 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { handledElsewhere } from '../deadline.ts'
+import { keptServerName } from '../fleet/server-name.ts'
+import { lacksDatabaseUrl } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
+
+/**
+ * Without its database, a server would begin anew in a folder with the repositories of another one. A server keeps its
+ * name in the folder once it has reached its database, so a first start that failed before may be repeated with either.
+ */
+export function refuseLackingDatabaseUrl(config: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
+  if (!lacksDatabaseUrl(config) || keptServerName(config.dataDir) === null) return
+  throw new StartupError(
+    `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server. To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
+  )
+}
 
 /** With another database that is empty, a server would begin anew in a folder with repositories, which then look orphaned. */
 export async function refuseEmptyDatabase({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>) {
