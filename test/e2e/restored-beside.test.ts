@@ -38,7 +38,7 @@ async function works(command: string): Promise<{ stdout: string; stderr: string 
 /** The printed command that ends in these words, with all that is before it. */
 function printed(text: string, words: string): string {
   const [, command] =
-    new RegExp(`(?:^|: | · |, then )((?:[A-Z_]+=(?:'[^']*'|\\S+) )*svc ${words})(?: ·|,|$)`, 'm').exec(text) ?? []
+    new RegExp(`(?:^|: | · |, then )((?:[A-Z_]+=(?:'[^']*'|\\S*) )*svc ${words})(?: ·|,|$)`, 'm').exec(text) ?? []
   if (command === undefined) throw new Error(`No "svc ${words}" in:\n${text}`)
   return command
 }
@@ -57,12 +57,12 @@ async function hostOfClient(): Promise<string> {
 const answers = async (url: string) => (await fetch(`${url}/v1/ready`)).json() as Promise<{ held: object | null }>
 
 test('a copy restored beside its running original is found by the printed commands and takes nothing over', async () => {
-  await works(`svc self-host env set SVC_PORT=${port}`)
+  await works(`svc self-host env set SVC_PORT=${port} SVC_PUBLIC_URL=http://localhost:${port}`)
   await works('svc self-host start')
   await works('svc projects create --name kept')
   const original = await statusOf('svc self-host status')
   const client = await hostOfClient()
-  expect(client).toBe(`selfhost http://127.0.0.1:${port}`)
+  expect(client).toBe(`selfhost http://localhost:${port}`)
   const config = await readFile(join(dir, '.config/svc/config.json'), 'utf8')
   await works('svc self-host backup backups')
 
@@ -70,9 +70,14 @@ test('a copy restored beside its running original is found by the printed comman
   await works(printed(restored.stderr, 'self-host check'))
   const start = printed(restored.stderr, 'self-host start')
   // The original has the port of the settings.
-  expect(start).toMatch(/SVC_PORT=\d+ /)
+  expect(start).toMatch(/SVC_PORT=\d+ SVC_PUBLIC_URL= /)
+  expect(restored.stderr).toContain('The saved settings in ')
   const started = await works(start)
   expect(started.stderr).toContain('it answers reads only, and nothing acts')
+  // Each print of a command is the same one.
+  expect(printed(started.stderr, 'self-host start')).toBe(start)
+  const resume = printed(restored.stderr, 'self-host resume')
+  expect(printed(started.stderr, 'self-host resume')).toBe(resume)
   await works(printed(started.stderr, 'self-host check'))
   expect((await works(printed(started.stderr, 'self-host owner-link'))).stdout).toMatch(/\/sign-in#/)
 
@@ -95,7 +100,8 @@ test('a copy restored beside its running original is found by the printed comman
   // The original is turned off, and the copy takes its place.
   await works(start)
   await works('svc self-host stop')
-  await works(printed(started.stderr, 'self-host resume'))
+  const lifted = await works(resume)
+  expect(printed(lifted.stderr, 'self-host start')).toBe(start)
   const resumed = await works(start)
   expect(resumed.stdout).toContain('already running')
   expect(resumed.stderr).toContain('svc login --host selfhost')

@@ -7,6 +7,10 @@ test('a suggested command has the settings of the shell that lead to its server'
     `SVC_DATA_DIR='/srv/the copy' SVC_MASTER_KEY_FILE=/srv/key svc self-host check`,
   )
   expect(withSettings('svc self-host start', copy)).toContain(' SVC_PORT=8421 svc self-host start')
+  // A resume prints the next start.
+  expect(withSettings('svc self-host resume', { ...copy, SVC_CONFIG_FILE: '/srv/copy.json', SVC_PUBLIC_URL: '' })).toBe(
+    `SVC_CONFIG_FILE=/srv/copy.json SVC_DATA_DIR='/srv/the copy' SVC_MASTER_KEY_FILE=/srv/key SVC_PORT=8421 SVC_PUBLIC_URL= svc self-host resume`,
+  )
   // Its value has a password.
   expect(withSettings('svc self-host stop --sessions', { DATABASE_URL: 'postgres://a:b@c/d' })).toBe(
     'DATABASE_URL="$DATABASE_URL" svc self-host stop --sessions',

@@ -17,18 +17,23 @@ const ofThisServer =
   /^svc self-host (start|stop|status|logs|owner-link|backup|restore|check|resume|doctor|rotate-key|move-database|upgrade)( |$)/
 
 /** Settings that lead to a server, and so have to be where its next command is pasted. */
-const leading = ['SVC_DATA_DIR', 'SVC_MASTER_KEY_FILE', 'DATABASE_URL'] as const
+const leading = ['SVC_CONFIG_FILE', 'SVC_DATA_DIR', 'SVC_MASTER_KEY_FILE', 'DATABASE_URL'] as const
 
-type Env = Readonly<Record<string, string | undefined>>
+/** An empty one in the shell keeps that of the saved settings from a copy beside its original. */
+export const addresses = ['SVC_PUBLIC_URL', 'SVC_PEER_URL', 'SVC_PEER_LISTEN', 'SVC_REPLICA'] as const
+
+export type Env = Readonly<Record<string, string | undefined>>
 
 /** Puts the settings of this shell before a suggested command that would otherwise act on another server. */
 export function withSettings(command: string, env: Env): string {
   if (!ofThisServer.test(command)) return command
-  const port = command.startsWith('svc self-host start') && env.SVC_DATA_DIR ? ['SVC_PORT'] : []
-  const words = [...leading, ...port].flatMap((name) => {
+  // A resume prints the next start.
+  const starts = /^svc self-host (start|resume)( |$)/.test(command) && Boolean(env.SVC_DATA_DIR)
+  const words = [...leading, ...(starts ? ['SVC_PORT'] : [])].flatMap((name) => {
     if (!env[name]) return []
     // It has a password.
     return [name === 'DATABASE_URL' ? 'DATABASE_URL="$DATABASE_URL"' : `${name}=${quote(env[name])}`]
   })
-  return [...words, command].join(' ')
+  const cleared = starts ? addresses.filter((name) => env[name] === '').map((name) => `${name}=`) : []
+  return [...words, ...cleared, command].join(' ')
 }

@@ -3,13 +3,16 @@ import { resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
+import { addresses, type Env, withSettings } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { sleep } from '../../io.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
-import { serverEnvironment } from '../../self-host/environment.ts'
+import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
+import { selfHostFile } from '../../self-host/self-host-file.ts'
+import { readSettings } from '../../self-host/settings.ts'
 import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
@@ -251,10 +254,14 @@ export const restore = command({
     if (out.json) return out.document(done)
     showRestored(ctx, done)
     out.note('The server is held: it answers reads only, and nothing acts.')
-    const { next } = ctx
-    out.note(`Next: ${next('svc self-host check')}`)
-    out.note(`Then: ${await startCommand(ctx)}`)
-    out.note(`Once its original is off: ${next('svc self-host resume')}`)
+    if ((await settingsOfAnother(ctx, await serverEnvironment(ctx))) !== null)
+      out.note(
+        `The saved settings in ${selfHostFile(ctx, 'env')} apply to it, too. To give it its own, put SVC_CONFIG_FILE=<file> in front of these commands.`,
+      )
+    const env = await settingsOfCopy(ctx)
+    out.note(`Next: ${ctx.next('svc self-host check')}`)
+    out.note(`Then: ${withSettings('svc self-host start', env)}`)
+    out.note(`Once its original is off: ${withSettings('svc self-host resume', env)}`)
   },
 })
 
@@ -292,18 +299,29 @@ function showRestored({ out }: Context, done: Restored): void {
     out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
 }
 
-const addresses = ['SVC_PUBLIC_URL', 'SVC_PEER_URL', 'SVC_PEER_LISTEN', 'SVC_REPLICA']
-
-/** The original may run beside it and have the port. */
-async function startCommand(ctx: Context): Promise<string> {
-  const command = ctx.next('svc self-host start')
+/** What a shell needs to start the copy: the original may run beside it, and have the port and the addresses. */
+async function settingsOfCopy(ctx: Context): Promise<Env> {
+  const { env } = ctx.io
   const environment = await serverEnvironment(ctx)
   const { SVC_PORT: port = '8420', SVC_HOST: host = '127.0.0.1' } = environment
   const free = await freePortFrom(Number(port), host)
-  if (free === Number(port)) return command
-  // They are those of the original, whose addresses are taken.
-  const alone = addresses.flatMap((name) => (environment[name] ? [`${name}= `] : [])).join('')
-  return `SVC_PORT=${free} ${alone}${command.replace(/SVC_PORT=\S+ /, '')}`
+  const isTaken = free !== Number(port)
+  const saved = await settingsOfAnother(ctx, environment)
+  const cleared = addresses.filter((name) => environment[name] && (isTaken || (saved?.[name] && !env[name])))
+  if (!isTaken && cleared.length === 0) return env
+  return {
+    ...{ ...env, SVC_DATA_DIR: dataDirOf(environment) },
+    ...(isTaken ? { SVC_PORT: String(free) } : {}),
+    ...Object.fromEntries(cleared.map((name) => [name, ''])),
+  }
+}
+
+/** The saved settings, where they are those of another data folder. With SVC_CONFIG_FILE, someone chose them. */
+async function settingsOfAnother({ configPath, io }: Context, environment: Record<string, string>) {
+  const saved = await readSettings({ configPath })
+  if (saved === null || Object.keys(saved).length === 0 || io.env.SVC_CONFIG_FILE) return null
+  const own = dataDirOf({ ...(io.env.HOME ? { HOME: io.env.HOME } : {}), ...saved })
+  return own === dataDirOf(environment) ? null : saved
 }
 
 interface Resumed {
@@ -333,9 +351,18 @@ export const resume = command({
       out.note(
         `If ${place} has the backups of its original, go on there: svc self-host backup ${placeOf(place)}${key ? ` --encrypt ${key}` : ''} --claim`,
       )
-    out.note(`To make it the host selfhost of this client: ${ctx.next('svc self-host start')}`)
+    const start = withSettings('svc self-host start', await withItsPort(ctx))
+    out.note(`To make it the host selfhost of this client: ${start}`)
   },
 })
+
+/** A shell in which the copy was not started need not have its port. */
+async function withItsPort(ctx: Context): Promise<Env> {
+  const url = (await askServer(ctx))?.own_url ?? null
+  const port = url === null ? '' : new URL(url).port
+  const { SVC_PORT: next = '8420' } = await serverEnvironment(ctx)
+  return port === '' || port === next ? ctx.io.env : { ...ctx.io.env, SVC_PORT: port }
+}
 
 const liftedMsMax = 10_000
 const lookEveryMs = 200
