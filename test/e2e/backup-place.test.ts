@@ -106,8 +106,9 @@ test('a restored copy that was resumed does not write to the place of its origin
     await document(selfHost(['backup', place, '--claim', '--json'], env))
     expect(await listed()).toHaveLength(before.length + 1)
     await until('the original to be refused', async () => {
-      const { state, mend } = backupsIn(await server.send('GET', '/v1/doctor'))
-      return state === 'missing' && mend?.includes('has the backups of')
+      const { state, says, mend } = backupsIn(await server.send('GET', '/v1/doctor'))
+      const isOfCopy = says.startsWith(`${place} has the backups of another server, of the data folder ${home}`)
+      return isOfCopy && state === 'missing' && mend?.includes('has the backups of')
     })
     expect(await metric('svc_backup_failed')).toBe(1)
   } finally {

@@ -87,6 +87,8 @@ test('a copy restored beside its running original is found by the printed comman
   expect((await answers(beside.server!.url)).held).not.toBeNull()
   expect((await answers(original.server!.url)).held).toBeNull()
   expect((await statusOf('svc self-host status')).server!.pid).toBe(original.server!.pid)
+  const doctor = await paste(`SVC_BACKUP_DIR='${join(dir, 'backups')}' SVC_DATA_DIR='${copy}' svc self-host doctor`)
+  expect(doctor.stdout).toContain('! backups: this server makes none while it is held')
   // A second start changes nothing.
   await works(start)
   expect([await hostOfClient(), await readFile(join(dir, '.config/svc/config.json'), 'utf8')]).toEqual([client, config])

@@ -13,6 +13,7 @@ import { listBackups, readHeader } from './catalog.ts'
 import { lackingIn, type Newest, newestAmong } from './complete.ts'
 import { forgetFailure, recordFailure, rememberBackup } from './known-places.ts'
 import { openPlace } from './place/open.ts'
+import type { Place } from './place/place.ts'
 import { readCredentials } from './place/s3/open-bucket.ts'
 import { timeOf } from './retention.ts'
 
@@ -114,13 +115,18 @@ export async function newestBackup(
 ): Promise<Newest | null> {
   if (config.backups === null) return null
   const place = await openPlace(config.backups.place, config, { isHasty: true })
-  const writer = (await readHeader(place))?.writer ?? null
-  if (writer !== null && writer.folder_id !== (readFolderId(config.dataDir) ?? writer.folder_id)) return null
+  if ((await otherWriter(place, config)) !== null) return null
   const ids = await listBackups(place)
   return newestAmong(
     place,
     ids.filter((id) => timeOf(id) <= now + aheadMsMax),
   )
+}
+
+/** The other server, by its data folder, whose backups the place has. Null: they are of this data folder, or there are none. */
+export async function otherWriter(place: Place, { dataDir }: Pick<Config, 'dataDir'>) {
+  const writer = (await readHeader(place))?.writer ?? null
+  return writer === null || writer.folder_id === (readFolderId(dataDir) ?? writer.folder_id) ? null : writer
 }
 
 /** The file of the credentials may have others than at the start of the server. */

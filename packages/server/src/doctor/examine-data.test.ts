@@ -25,7 +25,7 @@ async function examine(name: string, made: Record<string, Missing>, env: Record<
     const manifest = { ...empty, backup_id, missing }
     await writeFile(join(dir, name, `backups/${backup_id}.json`), JSON.stringify(manifest))
   }
-  return examineBackups(parseConfig({ SVC_BACKUP_DIR: join(dir, name), ...env }), now)
+  return examineBackups(parseConfig({ SVC_BACKUP_DIR: join(dir, name), ...env }), now, null)
 }
 
 const file = { name: 'data', bytes: 0, sha256: '' }

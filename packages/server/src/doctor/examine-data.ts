@@ -4,7 +4,8 @@ import type { Newest } from '../backup/complete.ts'
 import { readHeld } from '../backup/hold/store.ts'
 import { type BackupFailure, knownBackup, readFailure } from '../backup/known-places.ts'
 import { timeOf } from '../backup/retention.ts'
-import { newestBackup } from '../backup/schedule.ts'
+import { openPlace } from '../backup/place/open.ts'
+import { newestBackup, otherWriter } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { listOf } from './lost-repositories.ts'
@@ -13,7 +14,8 @@ import { listOf } from './lost-repositories.ts'
 const lateFactor = 2
 const hourMs = 3_600_000
 
-export async function examineBackups(config: Config, now: Date): Promise<Finding> {
+/** `db` is null where no database answers. */
+export async function examineBackups(config: Config, now: Date, db: DbOrTransaction | null): Promise<Finding> {
   const name = 'backups'
   const { backups } = config
   if (backups === null)
@@ -22,19 +24,19 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
       'this server makes none by itself',
       'Set SVC_BACKUP_DIR, or schedule: svc self-host backup <place>',
     )
+  if (db !== null && (await readHeld(db)) !== null)
+    return weak(
+      name,
+      'this server makes none while it is held',
+      `After svc self-host resume it backs up to ${backups.place}. If that place has the backups of its original, claim it then: svc self-host backup ${backups.place} --claim`,
+    )
   const newest = await newestBackup(config, now.getTime()).catch((error: Error) => error)
   if (newest instanceof Error)
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
   const encrypt = backups.keyFile === null ? '' : ` --encrypt ${backups.keyFile}`
   const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}${encrypt}`
   const failed = await failureSince(config, newest)
-  if (newest === null) {
-    const known = await knownBackup(config, backups.place)
-    const gone = `those in ${backups.place} are gone; the last one known is ${known}`
-    const says = known === null ? `there is none of this server in ${backups.place} yet` : gone
-    const remedy = 'Mount the disk of that folder again, or bring back its files, and the next backup goes on.'
-    return { name, state: 'missing', says, mend: failed?.reason ?? (known === null ? mend : remedy) }
-  }
+  if (newest === null) return withoutBackup(config, backups.place, { failed, mend })
   const age = ageOf(newest.backup_id, now)
   const isLate = newest.complete === null || now.getTime() - timeOf(newest.complete) > backups.everyMs * lateFactor
   const others = newest.elsewhere.length === 0 ? '' : `. ${elsewhereText(newest.elsewhere)}`
@@ -49,6 +51,25 @@ export async function examineBackups(config: Config, now: Date): Promise<Finding
   const says = `the last one in ${backups.place} is ${age} old${others}`
   if (failed !== null) return { name, state: 'missing', says: `the last try failed, and ${says}`, mend: failed.reason }
   return isLate ? { name, state: 'missing', says, mend } : { name, state: 'good', says, mend: null }
+}
+
+async function withoutBackup(
+  config: Config,
+  address: string,
+  { failed, mend }: { failed: BackupFailure | null; mend: string },
+): Promise<Finding> {
+  const finding = { name: 'backups', state: 'missing' } as const
+  const writer = await otherWriter(await openPlace(address, config, { isHasty: true }), config)
+  if (writer !== null) {
+    const says = `${address} has the backups of another server, of the data folder ${writer.data_dir} on ${writer.host}`
+    const remedy = 'Set SVC_BACKUP_DIR to another place. If that server replaced this one, stop this one.'
+    return { ...finding, says, mend: failed?.reason ?? remedy }
+  }
+  const known = await knownBackup(config, address)
+  const gone = `those in ${address} are gone; the last one known is ${known}`
+  const says = known === null ? `there is none of this server in ${address} yet` : gone
+  const remedy = 'Mount the disk of that folder again, or bring back its files, and the next backup goes on.'
+  return { ...finding, says, mend: failed?.reason ?? (known === null ? mend : remedy) }
 }
 
 /** One that was made since, by whatever program, mends it. */

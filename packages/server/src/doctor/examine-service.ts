@@ -36,7 +36,7 @@ export async function examineService({
       db === null ? [] : [examineFleet(config, db), examineCopies(config, db), examineRepositories(config, db)],
     ),
     group('data', [
-      examineBackups(config, new Date()),
+      examineBackups(config, new Date(), db),
       examineKey(config, db),
       ...(db === null ? [] : [examineHold(db)]),
     ]),
