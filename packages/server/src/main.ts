@@ -63,10 +63,16 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     process.stdout.write(`${JSON.stringify(await command(config, args.slice(1)))}\n`)
   } catch (error) {
     const line = startupLine(error, config)
+    // Of a command, its caller shows the last such line. The trace of what nobody foresaw follows.
+    if (line === null && command !== undefined) process.stderr.write(`svc server: ${messageOf(error)}\n`)
     if (line === null) throw error
     process.stderr.write(`svc server: ${line}\n`)
     process.exitCode = 1
   }
+}
+
+function messageOf(error: unknown): string {
+  return String((error as Error | null)?.message || error).replaceAll(/\s*\n\s*/g, ' ')
 }
 
 async function serve(config: Config, hooks: StartupHooks): Promise<void> {

@@ -2,7 +2,10 @@
  * `svc server --backup`: writes one backup of the running or stopped server to a folder, a bucket or one file. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
+import { existsSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -101,6 +104,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   if (input.keep !== null && keep === null)
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
   const place = await openPlace(input.place, source.config)
+  requireOutside(source.config.dataDir, input.place)
   if (place.isOneFile) await requireNewFile(place, keep)
   const key = input.keyFile === null ? null : await readOrMakeKey(input.keyFile)
   const wanted = {
@@ -144,6 +148,21 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
 function writerOf({ dataDir }: Config): Writer | null {
   const folder_id = readFolderId(dataDir)
   return folder_id === null ? null : { folder_id, server: keptServerName(dataDir), host: hostname(), data_dir: dataDir }
+}
+
+/** A loss of the data folder would take the backups with it, and the server removes what it does not know there. */
+function requireOutside(dataDir: string, place: string): void {
+  if (isS3Address(place)) return
+  const [folder, at] = [realPathOf(dataDir), realPathOf(resolve(place))]
+  if (at !== folder && !at.startsWith(`${folder}/`)) return
+  throw new StartupError(
+    `${resolve(place)} is inside the data folder ${dataDir}, and would be lost with it. Choose a folder on another disk. Nothing was changed.`,
+  )
+}
+
+/** Also of a path that does not exist yet. */
+function realPathOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path))
 }
 
 async function requireNewFile(place: Place, keep: Keep | null): Promise<void> {

@@ -139,7 +139,8 @@ async function verify({ place, manifest, repositories }: Part, onProgress: OnPro
 }
 
 const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs']
-const besideData = ['server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
+/** A file system has `lost+found` for its own repair. */
+const besideData = ['lost+found', 'server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
 
 /** Files and folders get their names once they are whole. A kill leaves those before. */
 const finalName = (name: string) => name.replace(/\.(new-[\w-]+|partial)$/, '')
@@ -189,9 +190,12 @@ async function restoreRepositories(
 
 /** Null: the place or this machine failed, as opposed to what was backed up. */
 function whyLost(error: Error): string | null {
-  if (error instanceof PlaceError || isDiskFull(error)) return null
+  if (error instanceof PlaceError || isDiskFull(error) || isOfThisMachine(error)) return null
   return /[.!]$/.test(error.message) ? error.message : `${error.message}.`
 }
+
+/** As a file that cannot be opened. The code of a `GitError` is the exit code of git. */
+const isOfThisMachine = (error: NodeJS.ErrnoException) => error.syscall !== undefined
 
 async function* copiesIn({
   place,

@@ -7,6 +7,10 @@ import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, 
 import { partialSuffix, writeFileWhole } from './write-file.ts'
 
 const lockName = 'backup.lock'
+/** A new file system has it, for its own repair. */
+const repairFolder = 'lost+found'
+/** What a backup consists of is below them, but for its header. */
+const folders = ['backups', 'data', 'packs']
 
 export class FolderPlace implements Place {
   readonly isOneFile = false
@@ -18,7 +22,7 @@ export class FolderPlace implements Place {
 
   async isEmpty(): Promise<boolean> {
     const names = (await readdir(this.address).catch(absent).catch(this.#unreadable)) ?? []
-    return names.every((name) => name === lockName)
+    return names.every((name) => name === lockName || name === repairFolder)
   }
 
   async list(folder: string): Promise<ListedFile[]> {
@@ -32,8 +36,8 @@ export class FolderPlace implements Place {
     try {
       yield* createReadStream(join(this.address, name)) as AsyncIterable<Buffer>
     } catch (error) {
-      absent(error as NodeJS.ErrnoException)
-      throw new AbsentFileError(name)
+      if (isAbsence(error as NodeJS.ErrnoException)) throw new AbsentFileError(name)
+      this.#unreadable(error as NodeJS.ErrnoException)
     }
   }
 
@@ -48,8 +52,11 @@ export class FolderPlace implements Place {
   }
 
   async removeUnfinished(): Promise<void> {
-    const partial = (await this.#files('')).filter((path) => path.endsWith(partialSuffix))
-    await this.remove(partial.map((path) => relative(this.address, path)))
+    const files = (await Promise.all(folders.map((folder) => this.#files(folder)))).flat()
+    const names = files.map((path) => relative(this.address, path))
+    const entries = await readdir(this.address, { withFileTypes: true }).catch(this.#unreadable)
+    const beside = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+    await this.remove([...beside, ...names].filter((name) => name.endsWith(partialSuffix)))
   }
 
   async lock(): Promise<PlaceLock | null> {
@@ -98,7 +105,9 @@ export class FolderPlace implements Place {
   }
 }
 
+const isAbsence = ({ code }: NodeJS.ErrnoException) => code === 'ENOENT' || code === 'ENOTDIR'
+
 function absent(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+  if (isAbsence(error)) return null
   throw error
 }

@@ -39,7 +39,11 @@ export class TarPlace implements Place {
     const entry = (await this.#read()).get(name)
     if (entry === undefined) throw new AbsentFileError(name)
     if (entry.bytes === 0) return
-    yield* createReadStream(this.address, { start: entry.start, end: entry.start + entry.bytes - 1 }) as Chunks
+    try {
+      yield* createReadStream(this.address, { start: entry.start, end: entry.start + entry.bytes - 1 }) as Chunks
+    } catch (error) {
+      this.#unreadable(error as NodeJS.ErrnoException)
+    }
   }
 
   async write(name: string, chunks: Chunks): Promise<void> {
