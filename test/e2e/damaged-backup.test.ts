@@ -1,7 +1,7 @@
 /** Backups that a disk or a copy has damaged, and places that are no good ones: the operator reads what is wrong. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { document } from './document.ts'
@@ -14,6 +14,7 @@ let dir: string
 let project: string
 /** A backup that no test changes. */
 let whole: string
+let backupId: string
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-damaged-'))
@@ -26,7 +27,7 @@ beforeAll(async () => {
     const secret = { name: `KEY_${count}`, value: randomBytes(45_000).toString('base64') }
     await server.send('POST', `/v1/projects/${project}/secrets`, secret)
   }
-  await backUp(whole)
+  backupId = (await backUp(whole)).backup_id
 })
 afterAll(async () => {
   await server?.end()
@@ -36,6 +37,7 @@ afterAll(async () => {
 interface BackedUp {
   backup_id: string
   backups: number
+  damaged: { backup_id: string; says: string }[]
 }
 
 const selfHost = (args: string[], env: Record<string, string> = server.env) =>
@@ -64,12 +66,85 @@ async function targetFor(name: string): Promise<Record<string, string>> {
   }
 }
 
+const manifestOf = (place: string) => join(place, 'backups', `${backupId}.json`)
+
+async function edit(file: string, change: (text: string) => string): Promise<void> {
+  const before = await readFile(file, 'utf8')
+  const after = change(before)
+  expect(after === before).toBe(false)
+  await writeFile(file, after)
+}
+
+async function flipAtThird(file: string): Promise<void> {
+  const handle = await open(file, 'r+')
+  const at = Math.floor((await handle.stat()).size / 3)
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, at)
+  buffer[0]! ^= 1
+  await handle.write(buffer, 0, 1, at)
+  await handle.close()
+}
+
 async function packIn(place: string): Promise<string> {
   const folder = join(place, 'packs', project)
   const packs = (await readdir(folder)).filter((name) => name.includes('.pack'))
   const sizes = await Promise.all(packs.map(async (name) => (await stat(join(folder, name))).size))
   return join(folder, packs[sizes.indexOf(Math.max(...sizes))]!)
 }
+
+test('a manifest with a changed character is refused, and one without a checksum, of an earlier version, is not', async () => {
+  const place = await copyOf(whole, 'changed')
+  const [, ...rest] = project
+  await edit(manifestOf(place), (text) =>
+    text.replace(`"project_id": "${project}"`, `"project_id": "g${rest.join('')}"`),
+  )
+  const env = await targetFor('changed')
+  expect(await refused(['restore', place], env)).toContain(
+    `${manifestOf(place)} is damaged: it differs from its checksum.`,
+  )
+  const withoutChecksum = (text: string) => text.replace(/,\s*"sha256": "[0-9a-f]{64}"\s*}\s*$/, '}')
+  await edit(manifestOf(place), withoutChecksum)
+  expect(await refused(['restore', place], env)).toContain('The refs and the manifest of the backup')
+  const earlier = await copyOf(whole, 'earlier')
+  await edit(manifestOf(earlier), withoutChecksum)
+  const low = /("name": "root_keys_position_seq",\s*"last": "1",\s*"isCalled": )true/
+  await edit(manifestOf(earlier), (text) => text.replace(low, '$1false'))
+  await rm(env.SVC_DATA_DIR!, { recursive: true, force: true })
+  expect(await document(selfHost(['restore', earlier, '--json'], env))).toMatchObject({ repositories: 1 })
+  const checked = await selfHost(['check'], env)
+  expect([checked.code, checked.stdout]).toEqual([
+    1,
+    expect.stringMatching(/The sequence root_keys_position_seq is at 1, and a row has 1/),
+  ])
+})
+
+test('a damaged file is named at the restore, wherever its damage is', async () => {
+  const sealed = join(dir, 'sealed')
+  await backUp(sealed, '--encrypt', 'sealed.key')
+  for (const [name, from, ...flags] of [
+    ['plain', whole],
+    ['encrypted', sealed, '--key', 'sealed.key'],
+  ] as [string, string, ...string[]][]) {
+    const env = await targetFor(name)
+    const table = await copyOf(from, `${name}-table`)
+    const [id] = await readdir(join(table, 'data'))
+    const file = `data/${id}/tables/secrets.gz${name === 'plain' ? '' : '.age'}`
+    await flipAtThird(join(table, file))
+    expect(await refused(['restore', table, ...flags], env)).toContain(
+      `The file ${file} of the backup is damaged: it differs from its checksum.`,
+    )
+    const refs = await copyOf(from, `${name}-refs`)
+    const refsFile = file.replace('tables/secrets', 'refs')
+    await flipAtThird(join(refs, refsFile))
+    expect(await refused(['restore', refs, ...flags], env)).toContain(`The file ${refsFile} of the backup is damaged`)
+    const packed = await copyOf(from, `${name}-pack`)
+    const pack = await packIn(packed)
+    await flipAtThird(pack)
+    const says = `The file ${pack.slice(packed.length + 1)} of the backup is damaged: it differs from its checksum.`
+    expect(await refused(['restore', packed, ...flags], env)).toContain(says)
+    const partly = await document(selfHost(['restore', packed, ...flags, '--accept-loss', '--json'], env))
+    expect(partly).toMatchObject({ repositories: 0, missing: [{ reason: expect.stringContaining(says) }] })
+  }
+})
 
 test('a file that this machine cannot read is no loss of a repository', async () => {
   const place = await copyOf(whole, 'unreadable')
@@ -79,6 +154,22 @@ test('a file that this machine cannot read is no loss of a repository', async ()
   await symlink('/proc/self/mem', pack)
   const says = await refused(['restore', place, '--accept-loss'], await targetFor('unreadable'))
   expect(says).toContain(`The backup folder ${place} cannot be read: EIO`)
+})
+
+test('a damaged manifest fails no later backup: the backup and the list name it', async () => {
+  const place = await copyOf(whole, 'cut')
+  await truncate(manifestOf(place), 5_000)
+  const damaged = [{ backup_id: backupId, says: expect.stringContaining('is not the manifest of a backup') }]
+  const made = await backUp(place)
+  expect(made).toMatchObject({ backups: 1, damaged })
+  expect(await readdir(join(place, 'data'))).toContain(backupId)
+  const shown = await selfHost(['backups', place])
+  expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining(`${made.backup_id} `)])
+  expect(shown.stdout).toContain(`${backupId}: ${manifestOf(place)} is not the manifest of a backup`)
+  const listed = await document(selfHost(['backups', place, '--json']))
+  expect(listed).toMatchObject({ backups: [{ backup_id: made.backup_id }], damaged })
+  const again = await selfHost(['backup', place])
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining(`${backupId} is damaged`)])
 })
 
 test('a fresh disk with lost+found is a place for backups, and for a restore', async () => {

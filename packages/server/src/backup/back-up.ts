@@ -23,7 +23,15 @@ import { readFolderId } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
-import { listBackups, openForWriting, removeUnused, type WritablePlace, type Writer, writeManifest } from './catalog.ts'
+import {
+  type DamagedBackup,
+  listBackups,
+  openForWriting,
+  removeUnused,
+  type WritablePlace,
+  type Writer,
+  writeManifest,
+} from './catalog.ts'
 import { type Keep, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { knownBackup, rememberBackup } from './known-places.ts'
@@ -60,6 +68,8 @@ export interface BackupReport {
   missing: Manifest['missing']
   removed: string[]
   backups: number
+  /** Backups of the place whose manifests cannot be used. */
+  damaged: DamagedBackup[]
 }
 
 export interface BackupProgress {
@@ -132,12 +142,13 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
       keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
     await to.lock.requireHeld()
     // A new file has nothing of earlier backups.
-    if (!place.isOneFile) await removeUnused(place)
+    const damaged = place.isOneFile ? [] : await removeUnused(place)
     return {
       ...reportOf(manifest, place),
       made_key: key !== null && key.identity !== null && (isFirst || key.save !== null),
       removed,
-      backups: (await listBackups(place)).length,
+      backups: (await listBackups(place)).length - damaged.length,
+      damaged,
     }
   } finally {
     await to.lock.release()

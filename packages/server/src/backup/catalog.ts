@@ -3,7 +3,7 @@ import { parseJson } from '@svc/contract/json'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
-import { backupFormat, backupIdPattern, type Manifest, parseManifest } from './manifest.ts'
+import { backupFormat, backupIdPattern, type Manifest, manifestText, parseManifest } from './manifest.ts'
 import { type Place, PlaceError, type PlaceLock, readText, writeText } from './place/place.ts'
 
 const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
@@ -162,12 +162,36 @@ export async function readBackup(place: Place, backupId: string): Promise<Manife
   return parseManifest(text, `${place.address}/${name}`)
 }
 
-export async function readBackups(place: Place, ids: readonly string[]): Promise<Manifest[]> {
-  return pLimit(manifestsAtOnce).map(ids, (id) => readBackup(place, id))
+/** A backup whose manifest cannot be used, with the reason. */
+export interface DamagedBackup {
+  backup_id: string
+  says: string
+}
+
+export async function readBackups(
+  place: Place,
+  ids: readonly string[],
+): Promise<{ manifests: Manifest[]; damaged: DamagedBackup[] }> {
+  const damaged: DamagedBackup[] = []
+  const read = await pLimit(manifestsAtOnce).map(ids, async (id) => {
+    try {
+      return await readBackup(place, id)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      damaged.push({ backup_id: id, says: error.message })
+      return null
+    }
+  })
+  return { manifests: read.filter((each) => each !== null), damaged }
+}
+
+/** As opposed to a place that cannot be read, which says nothing about a backup. */
+export function isDamage(error: unknown): error is StartupError {
+  return error instanceof StartupError && !(error instanceof PlaceError)
 }
 
 export async function writeManifest(place: Place, manifest: Manifest): Promise<void> {
-  await writeText(place, manifestName(manifest.backup_id), `${JSON.stringify(manifest, null, 1)}\n`)
+  await writeText(place, manifestName(manifest.backup_id), manifestText(manifest))
 }
 
 export async function removeManifests(place: Place, ids: readonly string[]): Promise<void> {
@@ -192,18 +216,21 @@ export async function writeState(place: Place, projectId: string, state: PackedS
   await writeText(place, stateName(projectId), `${JSON.stringify(state)}\n`)
 }
 
-/** Removes what no kept backup uses: of deleted backups, and of those that were interrupted. */
-export async function removeUnused(place: Place): Promise<void> {
+/** Removes what no kept backup uses: of deleted backups, and of those that were interrupted. Returns what is damaged. */
+export async function removeUnused(place: Place): Promise<DamagedBackup[]> {
   const ids = await listBackups(place)
   const used = new Set<string>()
-  for (const { repositories } of await readBackups(place, ids))
+  const { manifests, damaged } = await readBackups(place, ids)
+  for (const { repositories } of manifests)
     for (const { project_id, packs } of repositories)
       for (const name of [stateName(project_id), ...packs.map((pack) => pack.name)]) used.add(name)
   const data = await place.list('data/')
   const unusedData = data.filter(({ name }) => !ids.includes(name.split('/')[1] ?? ''))
   await place.remove(unusedData.map(({ name }) => name))
-  await place.remove(await unusedPacks(place, used))
+  // A damaged one may use any of them, and may be whole in another copy.
+  if (damaged.length === 0) await place.remove(await unusedPacks(place, used))
   await place.removeUnfinished()
+  return damaged
 }
 
 /** The next backup of a repository builds on the packs of its state, also where no kept backup has them. */

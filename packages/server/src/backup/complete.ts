@@ -2,10 +2,9 @@
  * Which backups are complete: with every repository of the server that made them. Of several servers, each can have
  * only its own, so what is at home on another one does not count.
  */
-import { StartupError } from '../startup/startup-error.ts'
-import { readBackup } from './catalog.ts'
+import { isDamage, readBackup } from './catalog.ts'
 import type { Manifest } from './manifest.ts'
-import { type Place, PlaceError } from './place/place.ts'
+import type { Place } from './place/place.ts'
 
 /** Repositories at home on the server that made the backup, which could not read them. */
 export function lackingIn(missing: Manifest['missing']): Manifest['missing'] {
@@ -46,8 +45,8 @@ async function contentOf(place: Place, backupId: string): Promise<Pick<Newest, '
     )
     return { lacking, elsewhere }
   } catch (error) {
-    // A damaged manifest is no backup. A place that cannot be read says nothing about it.
-    if (error instanceof PlaceError || !(error instanceof StartupError)) throw error
+    // A damaged manifest is no backup.
+    if (!isDamage(error)) throw error
     return { lacking: [error.message], elsewhere: [] }
   }
 }

@@ -1,5 +1,5 @@
 /** What a backup consists of. A backup exists once its manifest has its name. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { parseJson } from '@svc/contract/json'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
@@ -67,14 +67,25 @@ const manifest = z.object({
 })
 export type Manifest = z.infer<typeof manifest>
 
+/** With the checksum of everything else in it, as the last field. */
+export function manifestText(content: Manifest): string {
+  return `${JSON.stringify({ ...content, sha256: checksumOf(content) }, null, 1)}\n`
+}
+
+const checksumOf = (content: object) => createHash('sha256').update(JSON.stringify(content)).digest('hex')
+
 export function parseManifest(text: string, path: string): Manifest {
   const value = parseJson(text)
-  const { format } = (value ?? {}) as { format?: unknown }
+  // Manifests of earlier versions have no checksum.
+  const { sha256, ...content } = (value ?? {}) as { format?: unknown; sha256?: unknown }
+  if (sha256 !== undefined && sha256 !== checksumOf(content))
+    throw new StartupError(`${path} is damaged: it differs from its checksum. Use another backup.`)
+  const { format } = content
   if (typeof format === 'number' && format > backupFormat)
     throw new StartupError(
-      `${path} was written by a newer svc (format ${format}, this program supports ${backupFormat}). Use that version. Nothing was changed.`,
+      `${path} was written by a newer svc (format ${format}, this program supports ${backupFormat}). Use that version.`,
     )
   const parsed = manifest.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new StartupError(`${path} is not the manifest of a backup, or it is damaged. Nothing was changed.`)
+  throw new StartupError(`${path} is not the manifest of a backup, or it is damaged. Use another backup.`)
 }

@@ -21,7 +21,7 @@ import { PlaceError } from './place/place.ts'
 import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
 import { interruptedRestore, hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
 import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
-import { readStored, verifyStored } from './stored-files.ts'
+import { damageOr, readStored, verifyStored } from './stored-files.ts'
 
 export interface RestoreReport {
   backup_id: string
@@ -74,16 +74,18 @@ export async function restore(
     for (const name of await readdir(dataDir))
       if (isMadeByRestore(name)) await rm(join(dataDir, name), { recursive: true, force: true })
     const lost: Manifest['missing'] = []
-    for (const part of parts)
-      lost.push(...(await restoreRepositories(config, { part, acceptLoss: input.acceptLoss }, onProgress)))
+    const restored: Part[] = []
+    for (const part of parts) {
+      const of = await restoreRepositories(config, { part, acceptLoss: input.acceptLoss }, onProgress)
+      lost.push(...of.lost)
+      restored.push({ ...part, repositories: of.restored })
+    }
     await failpoint('restore.after_repositories')
-    const gone = new Set(lost.map(({ project_id }) => project_id))
-    const restored = parts.map((part) => ({
-      ...part,
-      repositories: part.repositories.filter(({ project_id }) => !gone.has(project_id)),
-    }))
     const rest = restored.slice(1)
-    const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress)
+    const tableFiles = manifest.tables.map(({ file }) => file)
+    const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress).catch(
+      async (error: Error) => Promise.reject(await damageOr(error, first.place, tableFiles)),
+    )
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
@@ -155,15 +157,15 @@ async function requireEmptyFolder(dataDir: string): Promise<void> {
   )
 }
 
-/** Returns what could not be restored. */
 async function restoreRepositories(
   { dataDir }: Config,
   { part, acceptLoss }: { part: Part; acceptLoss: boolean },
   onProgress: OnProgress,
-): Promise<Manifest['missing']> {
+): Promise<{ restored: Part['repositories']; lost: Manifest['missing'] }> {
   const { place, identity } = part
   const all = new Map(part.repositories.map((one) => [one.project_id, one]))
   const lost: Manifest['missing'] = []
+  const restored: Part['repositories'] = []
   let done = 0
   for await (const { project_id, copy } of copiesIn(part)) {
     const wanted = all.get(project_id)
@@ -174,8 +176,10 @@ async function restoreRepositories(
     const open = packs.map((pack) => () => readStored(place, pack, { identity, isCompressed: false }))
     try {
       await restoreCopy(dir, copy, open)
-    } catch (error) {
-      const reason = whyLost(error as Error)
+      restored.push(wanted)
+    } catch (caught) {
+      const error = await damageOr(caught as Error, place, packs)
+      const reason = whyLost(error)
       if (reason === null) throw error
       if (!acceptLoss)
         throw new StartupError(
@@ -185,7 +189,7 @@ async function restoreRepositories(
       lost.push({ project_id, reason })
     }
   }
-  return lost
+  return { restored, lost }
 }
 
 /** Null: the place or this machine failed, as opposed to what was backed up. */
@@ -197,17 +201,33 @@ function whyLost(error: Error): string | null {
 /** As a file that cannot be opened. The code of a `GitError` is the exit code of git. */
 const isOfThisMachine = (error: NodeJS.ErrnoException) => error.syscall !== undefined
 
-async function* copiesIn({
-  place,
-  manifest,
-  identity,
-}: Opened): AsyncIterable<{ project_id: string; copy: CopyManifest }> {
-  const text = Readable.from(readStored(place, manifest.refs, { identity, isCompressed: true }), { objectMode: false })
-  for await (const line of createInterface({ input: text, crlfDelay: Infinity })) {
-    const { project_id, copy } = JSON.parse(line) as { project_id: string; copy: unknown }
-    const parsed = parseCopyManifest(copy)
-    if (parsed === null)
-      throw new StartupError(`The refs of ${project_id} in the backup are damaged. Use another backup.`)
-    yield { project_id, copy: parsed }
+interface RepositoryCopy {
+  project_id: string
+  copy: CopyManifest
+}
+
+/** Of each repository in the manifest, and of no other. */
+async function* copiesIn({ place, manifest, identity }: Opened): AsyncIterable<RepositoryCopy> {
+  const { refs, repositories } = manifest
+  const expected = new Set(repositories.map(({ project_id }) => project_id))
+  const text = Readable.from(readStored(place, refs, { identity, isCompressed: true }), { objectMode: false })
+  try {
+    for await (const line of createInterface({ input: text, crlfDelay: Infinity })) {
+      const { project_id, copy } = JSON.parse(line) as { project_id: string; copy: unknown }
+      const parsed = parseCopyManifest(copy)
+      if (parsed === null)
+        throw new StartupError(`The refs of ${project_id} in the backup are damaged. Use another backup.`)
+      if (!expected.delete(project_id)) throw unequal(project_id)
+      yield { project_id, copy: parsed }
+    }
+  } catch (error) {
+    throw await damageOr(error as Error, place, [refs])
   }
+  for (const projectId of expected) throw unequal(projectId)
+}
+
+function unequal(projectId: string): StartupError {
+  return new StartupError(
+    `The refs and the manifest of the backup differ: only one of them has the repository ${projectId}. Use another backup.`,
+  )
 }

@@ -49,6 +49,20 @@ export async function verifyStored(place: Place, file: StoredFile): Promise<void
   for await (const chunk of checkedChunks(place, file)) void chunk
 }
 
+/**
+ * Why a file could not be used. Damage makes what reads a file fail before its end, where the checksum is known, so an
+ * error that nobody explained gives way to that of the first damaged file.
+ */
+export async function damageOr(error: Error, place: Place, files: readonly StoredFile[]): Promise<Error> {
+  if (error instanceof StartupError) return error
+  try {
+    for (const file of files) await verifyStored(place, file)
+    return error
+  } catch (damage) {
+    return damage as Error
+  }
+}
+
 async function* checkedChunks(place: Place, { name, bytes, sha256 }: StoredFile): Chunks {
   const hash = createHash('sha256')
   let found = 0

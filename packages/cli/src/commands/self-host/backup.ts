@@ -37,6 +37,13 @@ interface BackedUp {
   missing: Missing[]
   removed: string[]
   backups: number
+  damaged: Damaged[]
+}
+
+/** A backup whose manifest cannot be used. */
+interface Damaged {
+  backup_id: string
+  says: string
 }
 
 export const backup = command({
@@ -106,6 +113,8 @@ export const backup = command({
       ])
       if (done.made_key)
         out.warn(`${input.keyFile} opens these backups. Keep a copy of it apart from them: without it they are lost.`)
+      for (const { backup_id, says } of done.damaged)
+        out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
       out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
     }
     refuseMissing(ctx, done.missing)
@@ -155,6 +164,7 @@ interface Listed {
     missing: number
     master_key_ids: string[]
   }[]
+  damaged: Damaged[]
 }
 
 export const backups = command({
@@ -170,7 +180,8 @@ export const backups = command({
       otherwise: 'The backups could not be listed.',
     })
     if (out.json) return out.document(listed)
-    if (listed.backups.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
+    if (listed.backups.length + listed.damaged.length === 0)
+      return out.note(`No complete backup in ${listed.place} yet.`)
     for (const each of listed.backups)
       out.line(
         bold(each.backup_id),
@@ -180,6 +191,7 @@ export const backups = command({
         each.missing > 0 ? yellow(`, without ${count(each.missing, 'repository')}`) : '',
         dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
       )
+    for (const { backup_id, says } of listed.damaged) out.line(red('✗ '), bold(backup_id), `: ${says}`)
   },
 })
 

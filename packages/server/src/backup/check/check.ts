@@ -15,7 +15,7 @@ import { purgedAmong } from '../../projects/store.ts'
 import { reachData } from '../reach-data.ts'
 import { checkKeys } from './keys.ts'
 import { checkRepository } from './repository.ts'
-import { checkedProjects, damagedAttachments } from './store.ts'
+import { checkedProjects, damagedAttachments, lowSequences } from './store.ts'
 
 export interface Disagreement {
   /** A word for programs. */
@@ -61,6 +61,7 @@ async function checkAll(config: Config, db: Db, onProgress: OnProgress): Promise
   const disagreements = [
     ...(await checkKeys(config, db)),
     ...(await checkAttachments(db)),
+    ...(await checkSequences(db)),
     ...(await checkFolders(config, db)),
   ]
   const serverName = readServerName(config, '')
@@ -84,6 +85,14 @@ async function checkAttachments(db: Db): Promise<Disagreement[]> {
     kind: 'damaged_attachment',
     project_id: null,
     says: `The attachment ${attachment_id} of session ${session_id} is not as long as it was.`,
+  }))
+}
+
+async function checkSequences(db: Db): Promise<Disagreement[]> {
+  return (await lowSequences(db)).map(({ sequence, last, highest }) => ({
+    kind: 'low_sequence',
+    project_id: null,
+    says: `The sequence ${sequence} is at ${last}, and a row has ${highest} already, so that new rows fail.`,
   }))
 }
 

@@ -64,6 +64,33 @@ export function rootKeys(db: DbOrTransaction): Promise<Row<'root_keys'>[]> {
   return listRows(db, 'root_keys', {}, 'position')
 }
 
+export interface LowSequence {
+  sequence: string
+  last: string
+  highest: string
+}
+
+/** Sequences whose next value a row already has, so that each insert fails. */
+export async function lowSequences(db: DbOrTransaction): Promise<LowSequence[]> {
+  const { rows: owned } = await sql<{ sequence: string; table: string; column: string }>`
+    select s.relname as sequence, t.relname as table, a.attname as column
+    from pg_class s
+    join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = s.oid and d.deptype in ('a', 'i')
+    join pg_class t on t.oid = d.refobjid
+    join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
+    where s.relkind = 'S' and s.relnamespace = current_schema()::regnamespace order by s.relname`.execute(db)
+  const low: LowSequence[] = []
+  for (const { sequence, table, column } of owned) {
+    // The rows are those of the statement's begin, and the sequence is read after it, so that it is never behind.
+    const { rows } = await sql<LowSequence>`
+      select ${sequence} as sequence, s.last_value as last, highest
+      from ${sql.table(sequence)} s, (select max(${sql.ref(column)}) as highest from ${sql.table(table)}) rows
+      where highest > s.last_value or (highest = s.last_value and not s.is_called)`.execute(db)
+    low.push(...rows)
+  }
+  return low
+}
+
 /** Merges that were begun long ago and neither landed nor were given up. */
 export async function openMerges(db: DbOrTransaction, projectId: string): Promise<number> {
   const created_at = sql`< now() - interval '1 hour'`
