@@ -172,6 +172,21 @@ test('a damaged manifest fails no later backup: the backup and the list name it'
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining(`${backupId} is damaged`)])
 })
 
+test('--verify reads every file and names the damaged ones, without a key', async () => {
+  const place = await copyOf(whole, 'rotten')
+  const sound = await selfHost(['backups', place, '--verify'])
+  expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining('Every file is as it was written')])
+  const pack = await packIn(place)
+  await flipAtThird(pack)
+  expect((await selfHost(['backups', place])).code).toBe(0)
+  const found = await selfHost(['backups', place, '--verify'])
+  expect([found.code, found.stdout]).toEqual([
+    1,
+    expect.stringContaining(`The file ${pack.slice(place.length + 1)} of`),
+  ])
+  expect(found.stderr).toContain(`1 backup in ${place} cannot be restored as a whole`)
+})
+
 test('a fresh disk with lost+found is a place for backups, and for a restore', async () => {
   const disk = join(dir, 'disk')
   await mkdir(join(disk, 'lost+found'), { recursive: true })

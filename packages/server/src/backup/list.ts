@@ -1,8 +1,11 @@
-/** The backups of a place, newest first. Needs no key: their manifests are not encrypted. */
+/** The backups of a place, newest first. Needs no key: their manifests are not encrypted, and checksums are of what is stored. */
 import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { type DamagedBackup, listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
+import { type DamagedBackup, isDamage, listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
+import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
+import type { Place } from './place/place.ts'
+import { verifyStored } from './stored-files.ts'
 
 export interface BackupSummary {
   backup_id: string
@@ -16,9 +19,19 @@ export interface BackupSummary {
   master_key_ids: string[]
 }
 
+interface VerifyProgress {
+  phase: 'verifying'
+  name: string
+  done: number
+  of: number
+}
+
+type OnProgress = (progress: VerifyProgress) => void
+
 export async function describeBackups(
   config: Pick<Config, 'objectStore'>,
-  { place: address }: { place: string },
+  { place: address, verify = false }: { place: string; verify?: boolean },
+  onProgress: OnProgress,
 ): Promise<{ place: string; backups: BackupSummary[]; damaged: DamagedBackup[] }> {
   const place = await openPlace(address, config)
   const header = await readHeader(place)
@@ -33,5 +46,34 @@ export async function describeBackups(
     ...{ encrypted: recipient !== null, missing: missing.length },
     master_key_ids: wrapped_keys.map(({ master_key_id }) => master_key_id),
   }))
+  if (verify) damaged.push(...(await damagedFiles(place, manifests, onProgress)))
   return { place: place.address, backups, damaged }
+}
+
+/** Reads each file once, also one that many backups share. */
+async function damagedFiles(
+  place: Place,
+  manifests: readonly Manifest[],
+  onProgress: OnProgress,
+): Promise<DamagedBackup[]> {
+  const users = manifests.flatMap(({ backup_id, refs, tables, repositories }) =>
+    [refs, ...tables.map(({ file }) => file), ...repositories.flatMap(({ packs }) => packs)].map((file) => ({
+      backup_id,
+      file,
+    })),
+  )
+  const files = Map.groupBy(users, ({ file }) => `${file.name} ${file.sha256}`)
+  const damaged: DamagedBackup[] = []
+  let done = 0
+  for (const using of files.values()) {
+    const { file } = using[0]!
+    onProgress({ phase: 'verifying', name: file.name, done: done++, of: files.size })
+    try {
+      await verifyStored(place, file)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      damaged.push(...using.map(({ backup_id }) => ({ backup_id, says: error.message })))
+    }
+  }
+  return damaged
 }

@@ -27,7 +27,7 @@ export const commands: Record<string, Command> = {
     (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
   '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
   '--list-backups': async (config) =>
-    (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await input())),
+    (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await input()), progress),
   '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
 }
 

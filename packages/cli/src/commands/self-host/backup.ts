@@ -171,29 +171,48 @@ export const backups = command({
   summary: 'List the backups in a folder, an S3 bucket or a file',
   scope: 'nothing',
   args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
-  examples: ['svc self-host backups /mnt/backups', 'svc self-host backups s3://backups/svc --json'],
-  async run(ctx, { args }) {
+  flags: {
+    verify: {
+      kind: 'switch',
+      summary: 'Read all files of these backups, and exit with 1 if one differs from its checksum. Needs no key',
+    },
+  },
+  examples: [
+    'svc self-host backups /mnt/backups',
+    'svc self-host backups s3://backups/svc --json',
+    'svc self-host backups /mnt/backups --verify',
+  ],
+  async run(ctx, { args, flags }) {
     const { out } = ctx
-    const listed = await askServerProgram<Listed>(ctx, '--list-backups', {
-      ms: 0,
-      input: JSON.stringify({ place: placeOf(args.place) }),
+    const listed = await askWithProgress<Listed>(ctx, '--list-backups', {
+      input: { place: placeOf(args.place), verify: flags.verify },
       otherwise: 'The backups could not be listed.',
     })
-    if (out.json) return out.document(listed)
-    if (listed.backups.length + listed.damaged.length === 0)
-      return out.note(`No complete backup in ${listed.place} yet.`)
-    for (const each of listed.backups)
-      out.line(
-        bold(each.backup_id),
-        dim(`  ${out.time(each.created_at)}`),
-        `  ${count(each.rows, 'row')}, ${count(each.repositories, 'repository')}, ${sizeText(each.added_bytes)} added`,
-        each.encrypted ? dim(', encrypted') : '',
-        each.missing > 0 ? yellow(`, without ${count(each.missing, 'repository')}`) : '',
-        dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
+    if (out.json) out.document(listed)
+    else showBackups(ctx, listed)
+    if (!flags.verify) return
+    if (listed.damaged.length > 0)
+      throw new Refusal(
+        'not_available',
+        `${count(new Set(listed.damaged.map(({ backup_id }) => backup_id)).size, 'backup')} in ${listed.place} cannot be restored as a whole`,
       )
-    for (const { backup_id, says } of listed.damaged) out.line(red('✗ '), bold(backup_id), `: ${says}`)
+    if (!out.json) out.line(green('✓ '), 'Every file is as it was written')
   },
 })
+
+function showBackups({ out }: Context, listed: Listed): void {
+  if (listed.backups.length + listed.damaged.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
+  for (const each of listed.backups)
+    out.line(
+      bold(each.backup_id),
+      dim(`  ${out.time(each.created_at)}`),
+      `  ${count(each.rows, 'row')}, ${count(each.repositories, 'repository')}, ${sizeText(each.added_bytes)} added`,
+      each.encrypted ? dim(', encrypted') : '',
+      each.missing > 0 ? yellow(`, without ${count(each.missing, 'repository')}`) : '',
+      dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
+    )
+  for (const { backup_id, says } of listed.damaged) out.line(red('✗ '), bold(backup_id), `: ${says}`)
+}
 
 interface Restored {
   backup_id: string
@@ -437,7 +456,7 @@ function placeOf(text: string): string {
 
 async function askWithProgress<T>(
   ctx: Context,
-  flag: '--backup' | '--restore' | '--check',
+  flag: '--backup' | '--restore' | '--check' | '--list-backups',
   { input, otherwise }: { input: object; otherwise: string },
 ): Promise<T> {
   const { out } = ctx
