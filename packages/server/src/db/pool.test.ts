@@ -1,24 +1,40 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import pino from 'pino'
+import { connect } from './move/connect.ts'
 import { openDatabase } from './pool.ts'
 import { createTestDatabase, withClient } from './testing-cluster.ts'
 
-test('values are read alike whatever forms the database has by default', async () => {
-  const { url, drop } = await createTestDatabase({ name: 'forms', prepare: async () => {} })
+test('reads times and bytes of a database that has other formats by default', async () => {
+  const { url, drop } = await createTestDatabase({ name: 'pool_test', prepare: async () => {} })
   await withClient(url, async (client) => {
-    const name = client.escapeIdentifier(client.database!)
-    await client.query(`alter database ${name} set datestyle = 'SQL, DMY'`)
-    await client.query(`alter database ${name} set bytea_output = 'escape'`)
-    await client.query(`alter database ${name} set timezone = 'Asia/Kolkata'`)
+    const { rows } = await client.query<{ name: string }>('select current_database() as name')
+    for (const setting of ["datestyle = 'SQL, DMY'", "intervalstyle = 'iso_8601'", "bytea_output = 'escape'"])
+      await client.query(`alter database "${rows[0]!.name}" set ${setting}`)
   })
   const database = openDatabase(url, pino({ level: 'silent' }))
-  try {
-    const values = sql`select timestamptz '2026-02-01 03:04:05Z' as at, '\\x00ff'::bytea as bytes`
-    const { rows } = await values.execute(database.db)
-    expect(rows).toEqual([{ at: '2026-02-01T03:04:05.000Z', bytes: Buffer.from([0, 255]) }])
-  } finally {
-    await database.close()
-    await drop()
-  }
-}, 60_000)
+  const { rows } = await sql`select '2026-11-03 10:00:00+00'::timestamptz as at, '\\x00ff'::bytea as bytes`.execute(
+    database.db,
+  )
+  expect(rows).toEqual([{ at: '2026-11-03T10:00:00.000Z', bytes: Buffer.from([0, 255]) }])
+  await database.close()
+  await drop()
+})
+
+test('no timeout of the database ends a transaction of a move', async () => {
+  const { url, drop } = await createTestDatabase({ name: 'pool_test', prepare: async () => {} })
+  await withClient(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      "select current_database() as name from pg_settings where name = 'transaction_timeout'",
+    )
+    // PostgreSQL has it since version 17.
+    if (rows[0] !== undefined) await client.query(`alter database "${rows[0].name}" set transaction_timeout = '1min'`)
+  })
+  const end = await connect(url)
+  const { rows } = await end.client.query<{ limit: string }>(
+    "select coalesce(current_setting('transaction_timeout', true), '0') as limit",
+  )
+  expect(rows).toEqual([{ limit: '0' }])
+  await end.close()
+  await drop()
+})

@@ -5,9 +5,14 @@ import type { Logger } from 'pino'
 import { limitAnswers } from './limit-answers.ts'
 import { watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
+import { valueFormat } from './value-format.ts'
 
 const timestamptz = 1184
 const int8 = 20
+
+const format = Object.entries(valueFormat)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ')
 
 const types = new pg.TypeOverrides()
 types.setTypeParser(timestamptz, isoTime)
@@ -65,7 +70,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
       types,
       connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
-      options: `${forms} ${limits} -c idle_in_transaction_session_timeout=30000`,
+      options: `${format} ${limits} -c idle_in_transaction_session_timeout=30000`,
       // The types of the pool lack this option.
       ...({ verify } as object),
     })
@@ -101,9 +106,6 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     },
   }
 }
-
-/** Whatever a role or a database has by default: the texts of values are read in these forms. */
-const forms = '-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex'
 
 /** Throws when the database does not answer. */
 export async function pingDatabase(db: Db): Promise<void> {

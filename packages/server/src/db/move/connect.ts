@@ -2,21 +2,24 @@
 import pg from 'pg'
 import { StartupError } from '../../startup/startup-error.ts'
 import { moverName } from '../migrate.ts'
+import { valueFormat } from '../value-format.ts'
 
 const connectMsMax = 20_000
 
-/** So that a value has the same text in both databases, whatever their defaults are, and no limit ends a long statement. */
+/**
+ * So that a value has the same text in both databases, whatever their defaults are, and no limit ends a long statement.
+ * PostgreSQL has `transaction_timeout` since version 17.
+ */
 const settings = `
   set application_name = '${moverName}';
   set client_encoding = 'UTF8';
-  set timezone = 'UTC';
-  set datestyle = 'ISO';
-  set intervalstyle = 'postgres';
-  set bytea_output = 'hex';
-  set extra_float_digits = 1;
+  ${Object.entries(valueFormat)
+    .map(([name, value]) => `set ${name} = '${value}';`)
+    .join(' ')}
   set statement_timeout = 0;
   set idle_in_transaction_session_timeout = 0;
-  set lock_timeout = '10s'`
+  set lock_timeout = '10s';
+  select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`
 
 export interface End {
   client: pg.Client
