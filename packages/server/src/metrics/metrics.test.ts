@@ -146,3 +146,11 @@ test('answers while the database is down', async () => {
   expect(valueOf(await response.text(), 'svc_database_up')).toBe('0')
   await close()
 })
+
+test('a gauge without a value is absent, with labels and without', async () => {
+  let values: [Record<string, string>, number][] = [[{}, 7]]
+  app.deps.metrics.gauge('svc_sometimes', 'A gauge that has a value at times.', [], () => values)
+  expect(valueOf((await scrape({ authorization: `Bearer ${metricsToken}` })).text, 'svc_sometimes')).toBe('7')
+  values = []
+  expect(valueOf((await scrape({ authorization: `Bearer ${metricsToken}` })).text, 'svc_sometimes')).toBe(null)
+})

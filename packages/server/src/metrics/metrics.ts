@@ -107,6 +107,8 @@ export class Metrics {
         registers: [],
         collect() {
           this.reset()
+          // The reset of a gauge without labels sets 0, and one that has no value is absent.
+          if (labelNames.length === 0) this.remove()
           for (const [labels, value] of read()) this.set(labels, value)
         },
       }),
