@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -60,29 +59,6 @@ test('a program that a killed server started does not hold its lock', async () =
     process.kill(left, 'SIGKILL')
   }
 }, 60_000)
-
-test.skipIf(Bun.which('flock') === null)(
-  'a program that a killed server was starting holds its lock only until it runs',
-  async () => {
-    const folder = await mkdtemp(join(servers.dir, 'forked-'))
-    const { lockDataFolder } = await import('./folder-lock.ts')
-    const path = join(folder, 'server.lock')
-    const gone = Bun.spawn(['true'])
-    await gone.exited
-    await writeFile(path, `${gone.pid} ${randomUUID()}\n`)
-    // As between the fork and the exec: the lock has a holder that the file does not name.
-    const script = 'exec 3<>"$0"; flock 3; echo locked; sleep 0.5; exec 3>&-; exec sleep 600'
-    const held = Bun.spawn(['sh', '-c', script, path], { stdout: 'pipe' })
-    try {
-      await held.stdout.getReader().read()
-      lockDataFolder(folder, () => randomUUID()).release()
-      process.kill(held.pid, 0)
-    } finally {
-      held.kill('SIGKILL')
-    }
-  },
-  60_000,
-)
 
 const flockCalls: Partial<Record<NodeJS.Architecture, number>> = { x64: 73, arm64: 32 }
 

@@ -23,7 +23,7 @@ export interface FolderLock {
 /** Locks the data folder for this server. Throws when another server holds the lock, with the reason of `whenHeld`. */
 export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: WhenHeld = inUse): FolderLock {
   const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
-  const outcome = lockAfterDeath(file)
+  const outcome = tryLock(file)
   const found = read(file)
   if (outcome !== 'locked') closeSync(file)
   if (outcome === 'held') throw new StartupError(whenHeld(dataDir, found === null ? '' : ` (process ${found.pid})`))
@@ -35,32 +35,6 @@ export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: W
   ftruncateSync(file)
   writeSync(file, `${process.pid} ${folderId}\n`, 0)
   return { folderId, release: () => closeSync(file) }
-}
-
-/** How long a program of a killed server can take to begin, on a very busy machine. */
-const forkedMsMax = 5_000
-
-/**
- * A server that was killed while it started a program leaves the lock with that program until its first instruction. A
- * holder that is gone is therefore no reason to refuse yet.
- */
-function lockAfterDeath(file: number): ReturnType<typeof tryLock> {
-  const deadline = performance.now() + forkedMsMax
-  for (;;) {
-    const outcome = tryLock(file)
-    const holder = outcome === 'held' ? read(file) : null
-    if (holder === null || isAlive(holder.pid) || performance.now() > deadline) return outcome
-    Bun.sleepSync(20)
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
 }
 
 type WhenHeld = (dataDir: string, holder: string) => string
