@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { keys, Screen } from '../../packages/cli/src/testing/screen.ts'
@@ -181,12 +181,17 @@ test('the systemd service runs the same program with the same settings', async (
   expect(stderr).toContain('systemctl --user enable --now svc')
   expect(stdout).toContain(`ExecStart="${program}" "server"`)
   expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
-  const ofSystem = await svc('self-host', 'unit', '--system')
+  // The user is that of the process, whatever the environment says.
+  const ofSystem = await run([program, 'self-host', 'unit', '--system'], {
+    env: { ...env, USER: 'another' },
+    cwd: home,
+  })
+  const name = (await run(['id', '-un'], { env, cwd: home })).stdout.trim()
   expect(ofSystem.stderr).toContain('sudo systemctl enable --now svc')
   const lines = (text: string) => text.split('\n')
   // The same service, with the user it runs as, and protected.
   expect(lines(stdout).filter((line) => !lines(ofSystem.stdout).includes(line))).toEqual(['WantedBy=default.target'])
-  expect(ofSystem.stdout).toContain(`\nUser=${userInfo().username}\nExecStart="${program}"`)
+  expect(ofSystem.stdout).toContain(`\nUser=${name}\nExecStart="${program}"`)
   expect(ofSystem.stdout).toContain('\nProtectSystem=full\n')
 })
 

@@ -1,6 +1,5 @@
 /** Maps a sandbox's uids to host uids. */
 import { readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
 
 import { idsPerSandbox } from '../layout.ts'
 
@@ -54,13 +53,9 @@ export function createSlots(): { take(): number; reserve(slot: number): void; gi
   }
 }
 
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // Without a passwd entry the file can name this user only by number.
-    return ''
-  }
+/** Bun's `userInfo` believes $USER. Empty without a passwd entry: then files can name this user only by number. */
+export function userName(): string {
+  return Bun.spawnSync(['id', '-un'], { stderr: 'ignore' }).stdout.toString().trim()
 }
 
 function subordinateRange(file: string, names: string[]): Range | null {

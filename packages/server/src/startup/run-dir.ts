@@ -1,9 +1,10 @@
 /** The folder of the server's sockets and sandboxes, private to its user. */
 import { constants, existsSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { userName } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -96,7 +97,7 @@ async function makeInRuntimeDir({
 /** systemd removes the runtime folder at the user's last logout, even below a running server, unless the user lingers. */
 function endsWithLogin(runtimeDir: string): boolean {
   if (runtimeDir !== `/run/user/${ownUid()}`) return false
-  return !existsSync(join('/var/lib/systemd/linger', userInfo().username))
+  return !existsSync(join('/var/lib/systemd/linger', userName()))
 }
 
 /** Where all users may write, only the sticky bit keeps them from moving our folder. */

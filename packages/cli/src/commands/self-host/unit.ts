@@ -1,5 +1,5 @@
 /** `svc self-host unit`: the server as a systemd service, of a user or of the system. */
-import { userInfo } from 'node:os'
+import { execFileSync } from 'node:child_process'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { serverCommand } from '../../self-host/launch.ts'
@@ -43,6 +43,9 @@ const protectedSystem = `# The server and its sandboxes cannot write to /usr, /b
 ProtectSystem=full
 `
 
+/** `userInfo` of the runtime believes $USER. */
+const userName = () => execFileSync('id', ['-un'], { encoding: 'utf8' }).trim()
+
 function unitText(ctx: Context, isOfSystem: boolean): string {
   const words = serverCommand().map((word) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`)
   const env = selfHostFile(ctx, 'env').replaceAll('%', '%%')
@@ -51,7 +54,7 @@ Description=svc server
 After=network-online.target
 ${isOfSystem ? 'Wants=network-online.target\n' : ''}
 [Service]
-${isOfSystem ? `User=${userInfo().username}\n` : ''}ExecStart=${words.join(' ')}
+${isOfSystem ? `User=${userName()}\n` : ''}ExecStart=${words.join(' ')}
 EnvironmentFile=-${env}
 Environment=SVC_LOG=json
 Restart=on-failure
