@@ -1,5 +1,6 @@
 /** Answers that are given before their request was read whole. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isBodyAwaited } from './continue-when-read.ts'
 
 /** How long, and how much, is read and dropped of a body behind its refusal. */
 const lingerMsMax = 10_000
@@ -15,7 +16,8 @@ export function lingerUntilRead(request: IncomingMessage, response: ServerRespon
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse
   response.end = ((...args: unknown[]) => {
     response.end = end as ServerResponse['end']
-    if (request.complete || request.readableEnded || request.destroyed || response.destroyed) return end(...args)
+    const isRead = request.complete || request.readableEnded
+    if (isRead || isBodyAwaited(request) || request.destroyed || response.destroyed) return end(...args)
     const [last] = args
     if (last !== undefined && last !== null && typeof last !== 'function') response.write(last)
     let bytes = 0
