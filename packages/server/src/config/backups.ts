@@ -43,7 +43,7 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
   const keep = settings.text('SVC_BACKUP_KEEP')
   const keyFile = settings.text('SVC_BACKUP_KEY_FILE')
   const everyMs = parseDuration(every ?? '24h')
-  if (everyMs === null) settings.refuse('SVC_BACKUP_EVERY', 'must be a duration such as 6h or 1d')
+  if (everyMs === null) settings.refuse('SVC_BACKUP_EVERY', 'must be a duration of at least a minute, such as 6h or 1d')
   if (keep !== null && parseKeep(keep) === null)
     settings.refuse('SVC_BACKUP_KEEP', 'must be a count of backups such as 30, or an age such as 14d')
   if (dir === null && (every ?? keep ?? keyFile) !== null)

@@ -30,7 +30,7 @@ export function refuseWhileHeld(
     if (held === null || isOpen) return next()
     const error = new ServiceError('unavailable', 'This server was restored from a backup and is held.', {
       hint: 'It answers reads only, so that it does nothing beside its original. Its operator lets it act: svc self-host resume',
-      detail: { held: true, backup_id: held.backup_id },
+      detail: { held: true, backup_id: held.backup_id, waiting_for: 'operator' },
     })
     const answer = replyError(error, { id: c.get('requestId'), method, path }, deps)
     return isGitClient(c.req.header('user-agent')) ? inLines(answer) : answer
