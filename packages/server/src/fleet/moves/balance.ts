@@ -48,6 +48,9 @@ export function chooseBalance(servers: ServerLoad[]): Choice | null {
   const [emptiest] = takers(open)
   const fullest = open.findLast((each) => each !== emptiest)
   if (!settled || emptiest === undefined || fullest === undefined) return null
+  // A take-over may have left projects there, and each of their sessions would fail.
+  const unable = open.find(({ has_sandboxes, projects }) => !has_sandboxes && projects > 0)
+  if (emptiest.has_sandboxes && unable !== undefined) return { from: unable.server_name, to: emptiest.server_name }
   const difference = fullest.projects - emptiest.projects
   const isUnequal = difference >= differenceMin && difference >= fullest.projects * partMin
   return isUnequal ? { from: fullest.server_name, to: emptiest.server_name } : null

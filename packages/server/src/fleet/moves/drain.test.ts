@@ -108,4 +108,7 @@ test('projects move only between settled servers that keep clearly unequal numbe
   const broken = server('bob', 0, { has_sandboxes: false })
   expect(chooseBalance([server('ada', 10), broken])).toBeNull()
   expect(chooseBalance([server('ada', 10), broken, server('cyd', 1)])).toEqual({ from: 'ada', to: 'cyd' })
+  const left = server('bob', 1, { has_sandboxes: false })
+  expect(chooseBalance([server('ada', 3), left])).toEqual({ from: 'bob', to: 'ada' })
+  expect(chooseBalance([server('ada', 3, { has_sandboxes: false }), left])).toBeNull()
 })
