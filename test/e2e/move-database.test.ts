@@ -205,7 +205,8 @@ test('the data move back into the embedded database, and the settings follow', a
   {
     await using screen = await Screen.run([program, 'self-host', 'move-database', 'embedded'], {
       env: shell,
-      columns: 160,
+      // The printed command is one word after the other, and none of them is broken.
+      columns: 400,
     })
     expect(await screen.exited()).toBe(0)
     expect(screen.raw).toMatch(/Reading \w+ \(\d+ of \d+ tables\)[^]*Copying \w+ \(\d+ of \d+ rows\)[^]*Comparing/)
