@@ -368,7 +368,7 @@ test('refuses the newest turn while its work is not saved, and continues from th
   expect(await workOf((await branch(session, second)).body.session_id)).toMatchObject({ commit: afterSecond })
   await has(session, null)
   await say(session, 'three')
-  await app.request('POST', app.path(session.session_id, 'stop'))
+  expect((await app.request('POST', `${app.path(session.session_id, 'stop')}?discard=true`)).status).toBe(200)
   const last = (await messagesOf(session.session_id)).at(-1)!.message_id
   expect(refusalOf(await branch(session, last))).toEqual([422, 'unprocessable'])
   delete app.driver.options.around
