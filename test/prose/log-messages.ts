@@ -14,29 +14,42 @@ interface Message {
 }
 
 function messagesIn(path: string): Message[] {
-  const found: Message[] = []
+  const nodes: Node[] = []
   const visit = (node: Node) => {
-    const message = messageOf(node)
-    if (message !== null) found.push(message)
-    for (const child of childrenOf(node)) visit(child)
+    nodes.push(node)
+    childrenOf(node).forEach(visit)
   }
   visit(readSource(path).program as unknown as Node)
-  return found
+  const constants = new Map(nodes.flatMap(constantOf))
+  return nodes.flatMap((node) => messagesOf(node, constants))
 }
 
-/** A call of `log.warn({ field }, 'a message')`, also of a logger that something has. */
-function messageOf(node: Node): Message | null {
-  if (node.type !== 'CallExpression') return null
-  const { object, property } = node.callee as Node & { object?: Node; property?: Node }
-  const level = String(property?.name)
-  const logger = String((object?.property as Node | undefined)?.name ?? object?.name)
-  if (!/^#?log$/.test(logger) || !/^(debug|info|warn|error|fatal)$/.test(level)) return null
+function constantOf(node: Node): [string, Node][] {
+  const { id, init } = node as Node & { id?: Node; init?: Node }
+  return node.type === 'VariableDeclarator' && init?.type === 'Literal' ? [[String(id?.name), init]] : []
+}
+
+/** A call of `log.warn({ field }, 'a message')`, also of a logger that something has or a function returns. */
+function messagesOf(node: Node, constants: Map<string, Node>): Message[] {
+  if (node.type !== 'CallExpression') return []
+  const { object, property, computed } = node.callee as Node & { object?: Node; property?: Node; computed?: boolean }
+  const logger = (object?.type === 'CallExpression' ? object.callee : object) as Node | undefined
+  if (!/^#?log$/.test(String((logger?.property as Node | undefined)?.name ?? logger?.name))) return []
+  const named = computed === true ? textsOf(property, constants) : [String(property?.name)]
   const args = node.arguments as Node[]
-  const text = args.at(-1)
-  if (text?.type !== 'Literal' || typeof text.value !== 'string') return null
   const facts = args.length > 1 && args[0]?.type === 'ObjectExpression' ? (args[0].properties as Node[]) : []
   const fields = facts.flatMap(({ key }) => String((key as Node | undefined)?.name ?? '') || [])
-  return { level, text: text.value, fields }
+  return named
+    .filter((level) => levels.includes(level))
+    .flatMap((level) => textsOf(args.at(-1), constants).map((text) => ({ level, text, fields })))
+}
+
+/** What an expression can be, where that can be read: a text, a constant of the file, or one of two. */
+function textsOf(node: Node | undefined, constants: Map<string, Node>): string[] {
+  if (node?.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap((each) => textsOf(each as Node, constants))
+  const found = node?.type === 'Identifier' ? constants.get(String(node.name)) : node
+  return found?.type === 'Literal' && typeof found.value === 'string' ? [found.value] : []
 }
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug']
