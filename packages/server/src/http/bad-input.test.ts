@@ -277,13 +277,12 @@ const needed: Record<string, string> = {
   ...{ searchFiles: '&text=a', searchEverything: '&text=a', compareRefs: '&head=work' },
 }
 
-/** This session's upstream has no work to return. */
-const answerOf = (route: Route) =>
-  ['bundleUnfinishedWork', 'getAttachment', 'getChangeRequestOrigins', 'readAppLogs', 'readCheckLog'].includes(
-    route.name,
-  )
-    ? 404
-    : 200
+/** This session's upstream has no work to return. A session that starts already is not restarted again. */
+const answersOf = (route: Route) => {
+  const empty = ['bundleUnfinishedWork', 'getAttachment', 'getChangeRequestOrigins', 'readAppLogs', 'readCheckLog']
+  if (empty.includes(route.name)) return [404]
+  return route.name === 'restartSession' ? [202, 409] : [200]
+}
 
 describe('invalid queries', () => {
   test.each(byName(withQuery))('%s refuses an invalid query', async (_, route) => {
@@ -291,8 +290,9 @@ describe('invalid queries', () => {
       // A stream that is not refused does not end.
       if (route.stream && !Object.keys(route.query.shape).includes(name)) continue
       const reply = await send(route, {}, { query: `${name}=${value}${needed[route.name] ?? ''}` })
-      const wanted = Object.keys(route.query.shape).includes(name) ? 400 : answerOf(route)
-      expect([name, value, reply.status, flawOf(reply)]).toEqual([name, value, wanted, null])
+      const wanted = Object.keys(route.query.shape).includes(name) ? [400] : answersOf(route)
+      expect([name, value, flawOf(reply)]).toEqual([name, value, null])
+      expect(wanted).toContain(reply.status)
     }
   })
 
@@ -309,10 +309,9 @@ describe('invalid queries', () => {
         'a[b]=1',
         'x'.repeat(8_000),
       ])
-        expect([
-          query.slice(0, 30),
+        expect(answersOf(route)).toContain(
           (await send(route, {}, { query: query + (needed[route.name] ?? '') })).status,
-        ]).toEqual([query.slice(0, 30), answerOf(route)])
+        )
     },
   )
 
