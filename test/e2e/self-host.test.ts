@@ -117,7 +117,9 @@ test('saves only settings that the server accepts, and says what to set instead'
   const one = await svc('self-host', 'env', 'set', 'SVC_BACKUP_DIR=/mnt/backups', 'SVC_BACKUP_EVERY=often')
   expect([one.code, one.stderr]).toEqual([
     2,
-    expect.stringContaining('SVC_BACKUP_EVERY must be a duration of at least a minute, such as 6h or 1d, but is "often".'),
+    expect.stringContaining(
+      'SVC_BACKUP_EVERY must be a duration of at least a minute, such as 6h or 1d, but is "often".',
+    ),
   ])
   expect(one.stderr).toContain('Nothing was saved.')
   expect(one.stderr).toContain('svc self-host env set SVC_BACKUP_DIR=/mnt/backups SVC_BACKUP_EVERY=24h')
