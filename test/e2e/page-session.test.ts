@@ -12,7 +12,7 @@ const slow = { timeout: 120_000 }
 
 let story: PageStory
 let project: { project_id: string; slug: string }
-/** Of the project, at the server. */
+/** The folder of the project's repository, at the server. */
 let repository: string
 const inProject = () => ['--project', project.project_id]
 

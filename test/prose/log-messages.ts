@@ -44,7 +44,7 @@ function messagesOf(node: Node, constants: Map<string, Node>): Message[] {
     .flatMap((level) => textsOf(args.at(-1), constants).map((text) => ({ level, text, fields })))
 }
 
-/** What an expression can be, where that can be read: a text, a constant of the file, or one of two. */
+/** The texts that an expression can have: a literal, a constant of the file, or one of two. None where it cannot be read. */
 function textsOf(node: Node | undefined, constants: Map<string, Node>): string[] {
   if (node?.type === 'ConditionalExpression')
     return [node.consequent, node.alternate].flatMap((each) => textsOf(each as Node, constants))

@@ -63,7 +63,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     process.stdout.write(`${JSON.stringify(await command(config, args.slice(1)))}\n`)
   } catch (error) {
     const line = startupLine(error, config)
-    // Of a command, its caller shows the last such line. The trace of what nobody foresaw follows.
+    // The caller of a command shows the last such line. An unforeseen error has its trace behind it.
     if (line === null && command !== undefined) process.stderr.write(`svc server: ${messageOf(error)}\n`)
     if (line === null) throw error
     process.stderr.write(`svc server: ${line}\n`)

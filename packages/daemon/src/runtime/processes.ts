@@ -5,7 +5,7 @@ export interface SandboxProcess {
   pid: number
   parent: number
   group: number
-  /** The process whose terminal it has: a shell's jobs have groups of their own. */
+  /** The process that leads its session, such as the shell of a terminal, whose jobs have groups of their own. */
   session: number
 }
 

@@ -206,7 +206,7 @@ interface RepositoryCopy {
   copy: CopyManifest
 }
 
-/** Of each repository in the manifest, and of no other. */
+/** Yields the copy of each repository in the manifest. Throws when the refs have another one, or lack one. */
 async function* copiesIn({ place, manifest, identity }: Opened): AsyncIterable<RepositoryCopy> {
   const { refs, repositories } = manifest
   const expected = new Set(repositories.map(({ project_id }) => project_id))

@@ -330,7 +330,7 @@ function showRestored({ out }: Context, done: Restored): void {
     out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
 }
 
-/** What a shell needs to start the copy: the original may run beside it, and have the port and the addresses. */
+/** The settings that a shell needs to start the copy. The original may run beside it and have the port and the addresses. */
 async function settingsOfCopy(ctx: Context): Promise<Env> {
   const { env } = ctx.io
   const environment = await serverEnvironment(ctx)

@@ -9,7 +9,7 @@ import { partialSuffix, writeFileWhole } from './write-file.ts'
 const lockName = 'backup.lock'
 /** A new file system has it, for its own repair. */
 const repairFolder = 'lost+found'
-/** What a backup consists of is below them, but for its header. */
+/** They hold all files of the backups. The header of the place stands beside them. */
 const folders = ['backups', 'data', 'packs']
 
 export class FolderPlace implements Place {
