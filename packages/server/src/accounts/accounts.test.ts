@@ -83,7 +83,7 @@ describe('owner links', () => {
     expect((await signIn(code)).status).toBe(401)
   })
 
-  test('refuses an expired link', async () => {
+  test('refuses an expired link, and forgets it', async () => {
     const code = await newCode()
     await app.deps.db
       .updateTable('owner_links')
@@ -91,6 +91,10 @@ describe('owner links', () => {
       .where('sha256', '=', sha256(code))
       .execute()
     expect((await signIn(code)).status).toBe(401)
+    // The next link removes it.
+    await newCode()
+    const rows = await app.deps.db.selectFrom('owner_links').select('sha256').execute()
+    expect(rows.some((row) => row.sha256.equals(sha256(code)))).toBeFalse()
   })
 
   test('a page of another site does not use up the link', async () => {

@@ -19,8 +19,9 @@ interface OwnerLink {
 /** A link that signs its first visitor in as `userId`. The code is in the fragment, so no server or proxy logs it. */
 export async function makeOwnerLink(deps: LinkDeps, userId: string): Promise<OwnerLink> {
   const code = base62(32, deps.randomBytes)
-  const expiresAt = new Date(deps.now().getTime() + linkHours * 3_600_000)
-  await insertOwnerLink(deps.db, { sha256: sha256(code), user_id: userId, expires_at: expiresAt })
+  const now = deps.now()
+  const expiresAt = new Date(now.getTime() + linkHours * 3_600_000)
+  await insertOwnerLink(deps.db, { sha256: sha256(code), user_id: userId, expires_at: expiresAt, now })
   return { url: signInUrl(deps, code), expires_at: expiresAt.toISOString() }
 }
 

@@ -2,10 +2,12 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { deleteRows, findRow, insertRow, updateRow, updateRows } from '../../db/rows.ts'
 
-export function insertOwnerLink(
+/** Removes expired links, too: used or not, they say nothing any more. */
+export async function insertOwnerLink(
   db: DbOrTransaction,
-  link: { sha256: Buffer; user_id: string; expires_at: Date },
+  { now, ...link }: { sha256: Buffer; user_id: string; expires_at: Date; now: Date },
 ): Promise<void> {
+  await deleteRows(db, 'owner_links', { expires_at: sql`< ${now}` })
   return insertRow(db, 'owner_links', { ...link, used_at: null })
 }
 
