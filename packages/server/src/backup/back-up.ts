@@ -37,7 +37,7 @@ import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { knownBackup, rememberBackup } from './known-places.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { openPlace } from './place/open.ts'
-import { type Place, PlaceError } from './place/place.ts'
+import { type Chunks, type Place, PlaceError } from './place/place.ts'
 import { findRepository, type FoundRepository, homeElsewhere, packRepository } from './repositories.ts'
 import { reachData } from './reach-data.ts'
 import { removeOldBackups } from './retention.ts'
@@ -106,7 +106,7 @@ interface Source {
   end: End
 }
 
-async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProgress): Promise<BackupReport> {
+async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgress): Promise<BackupReport> {
   const { client } = source.end
   await requireDataHere(client)
   await requireKnownTables(client)
@@ -114,6 +114,7 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   if (input.keep !== null && keep === null)
     throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
   const place = await openPlace(input.place, source.config)
+  const onProgress = repeating(place, onPhase)
   requireOutside(source.config.dataDir, input.place)
   if (place.isOneFile) await requireNewFile(place, keep)
   const key = input.keyFile === null ? null : await readOrMakeKey(input.keyFile)
@@ -153,6 +154,26 @@ async function backUpFrom(source: Source, input: BackupInput, onProgress: OnProg
   } finally {
     await to.lock.release()
   }
+}
+
+const repeatMs = 30_000
+
+/** Reports a long phase again while bytes go to the place, so that whoever waits can tell it from one that hangs. */
+function repeating(place: Place, report: OnProgress): OnProgress {
+  let last: { progress: BackupProgress; at: number } | null = null
+  const onProgress = (progress: BackupProgress) => {
+    last = { progress, at: performance.now() }
+    report(progress)
+  }
+  async function* watched(chunks: Chunks): Chunks {
+    for await (const chunk of chunks) {
+      if (last !== null && performance.now() > last.at + repeatMs) onProgress(last.progress)
+      yield chunk
+    }
+  }
+  const write = place.write.bind(place)
+  place.write = (name, chunks) => write(name, watched(chunks))
+  return onProgress
 }
 
 /** Null: no server has used the data folder. */

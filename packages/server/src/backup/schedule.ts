@@ -1,11 +1,12 @@
 /** The job that backs up to SVC_BACKUP_DIR. The backup runs in a process of its own. */
 import { spawn } from 'node:child_process'
 import { basename, resolve } from 'node:path'
+import { parseJson } from '@svc/contract/json'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Config } from '../config.ts'
 import type { BackupSettings } from '../config/backups.ts'
 import type { Deps } from '../deps.ts'
-import type { BackupReport } from './back-up.ts'
+import type { BackupProgress, BackupReport } from './back-up.ts'
 import { handledElsewhere } from '../deadline.ts'
 import { whileStdinIsOpen } from '../startup/commands.ts'
 import { readFolderId } from '../startup/folder-lock.ts'
@@ -21,18 +22,22 @@ type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now' | 'redaction
 
 /** So that a place that cannot be written is not tried every minute. */
 const retryMs = 600_000
+/** A backup without progress for so long hangs. Git can be silent for long while it packs a large repository. */
+const stallMs = 2 * 3_600_000
 /** Someone else may add or remove backups. A store charges for each list. */
 const lookMs = 600_000
 
 export class ScheduledBackups {
   readonly #deps: ScheduleDeps
+  readonly #stallMs: number
   #notBefore = 0
   #lookedAt = Number.NEGATIVE_INFINITY
   #newest: Newest | null = null
   #hasFailed = false
 
-  constructor(deps: ScheduleDeps) {
+  constructor(deps: ScheduleDeps, stallAfterMs = stallMs) {
     this.#deps = deps
+    this.#stallMs = stallAfterMs
     if (deps.config.backups === null) return
     deps.metrics.gauge(
       'svc_backup_last_timestamp_seconds',
@@ -86,7 +91,7 @@ export class ScheduledBackups {
     const { config, now, log, redaction } = this.#deps
     redaction.learnOperator(await secretsOf(config))
     const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
-    const { backup_id, added_bytes, missing, damaged, made_key } = await runBackup(JSON.stringify(input), signal)
+    const { backup_id, added_bytes, missing, damaged, made_key } = await this.#runBackup(JSON.stringify(input), signal)
     await this.#look(now().getTime())
     const lacking = lackingIn(missing)
     log.info({ backup_id, added_bytes, elsewhere: missing.length - lacking.length }, 'backed up')
@@ -95,6 +100,36 @@ export class ScheduledBackups {
       log.error({ damaged, place: backups.place }, 'earlier backups are damaged, so no unused packs were removed')
     if (lacking.length > 0)
       log.error({ missing: lacking }, 'repositories could not be read, so the backup is without them')
+  }
+
+  /**
+   * The end of the server ends it, also by SIGKILL: left alone, it would start the database of the stopped server and hold
+   * its data folder. The next backup goes on.
+   */
+  async #runBackup(input: string, signal: AbortSignal): Promise<BackupReport> {
+    const [command, ...args] = program()
+    const child = spawn(command, [...args, 'server', '--backup', whileStdinIsOpen], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const end = () => child.kill('SIGKILL')
+    signal.addEventListener('abort', end, { once: true })
+    let isStalled = false
+    const stall = setTimeout(() => {
+      isStalled = true
+      end()
+    }, this.#stallMs)
+    // Each line is progress.
+    child.stderr.on('data', () => stall.refresh())
+    try {
+      const ended = new Promise<number | null>((done, failed) => child.once('close', done).once('error', failed))
+      // Its end says why.
+      child.stdin.on('error', handledElsewhere)
+      child.stdin.write(`${input}\n`)
+      const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
+      if (code === 0) return JSON.parse(printed) as BackupReport
+      throw new Error(`The backup failed: ${isStalled ? stalledAt(said, this.#stallMs) : reasonIn(said, code)}`)
+    } finally {
+      clearTimeout(stall)
+      signal.removeEventListener('abort', end)
+    }
   }
 
   async #look(at: number): Promise<void> {
@@ -147,29 +182,16 @@ function program(): [string, ...string[]] {
 /** Of the line in which the program says why it failed. */
 const errorStart = 'svc server: '
 
-/**
- * The end of the server ends it, also by SIGKILL: left alone, it would start the database of the stopped server and hold
- * its data folder. The next backup goes on.
- */
-async function runBackup(input: string, signal: AbortSignal): Promise<BackupReport> {
-  const [command, ...args] = program()
-  const child = spawn(command, [...args, 'server', '--backup', whileStdinIsOpen], { stdio: ['pipe', 'pipe', 'pipe'] })
-  const end = () => child.kill('SIGKILL')
-  signal.addEventListener('abort', end, { once: true })
-  try {
-    const ended = new Promise<number | null>((done, failed) => child.once('close', done).once('error', failed))
-    // Its end says why.
-    child.stdin.on('error', handledElsewhere)
-    child.stdin.write(`${input}\n`)
-    const [printed, said, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended])
-    if (code === 0) return JSON.parse(printed) as BackupReport
-    const reason = said.split('\n').findLast((line) => line.startsWith(errorStart))
-    throw new Error(
-      `The backup failed: ${reason?.slice(errorStart.length) ?? `its process ended with ${code ?? 'a signal'}`}`,
-    )
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
+function reasonIn(said: string, code: number | null): string {
+  const reason = said.split('\n').findLast((line) => line.startsWith(errorStart))
+  return reason?.slice(errorStart.length) ?? `its process ended with ${code ?? 'a signal'}`
+}
+
+function stalledAt(said: string, afterMs: number): string {
+  const last = said.trimEnd().split('\n').at(-1) ?? ''
+  const { phase, name } = (parseJson(last) ?? {}) as Partial<BackupProgress>
+  const where = phase === undefined ? 'at its start' : `at "${name}" (${phase})`
+  return `it made no progress for ${Math.round(afterMs / 60_000)} minutes ${where}, and was ended. The next one goes on. Look whether the disk or the store of the backups answers.`
 }
 
 async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {

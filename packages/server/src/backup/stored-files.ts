@@ -77,7 +77,9 @@ async function* checkedChunks(place: Place, { name, bytes, sha256 }: StoredFile)
     }
   } catch (error) {
     if (!(error instanceof AbsentFileError)) throw error
-    throw new StartupError(`The backup lacks the file ${name}. Use another backup, or another copy of this one.`)
+    throw new StartupError(
+      `The backup lacks the file ${name}, which is lost, or was removed with an older backup meanwhile (--keep). Use another backup, or another copy of this one.`,
+    )
   }
   if (found !== bytes || hash.digest('hex') !== sha256)
     throw new StartupError(
