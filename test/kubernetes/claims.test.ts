@@ -15,7 +15,12 @@ import {
 } from '../../packages/sandbox/src/conformance/testing-sandboxes.ts'
 import { writeImageArchive } from '../../packages/sandbox/src/container/image-archive.ts'
 import type { Sandbox, SandboxDriver } from '../../packages/sandbox/src/driver.ts'
+import { serverIdentity } from '@svc/link'
+import { openCluster } from '../../packages/sandbox/src/kubernetes/cluster.ts'
 import { createKubernetesDriver } from '../../packages/sandbox/src/kubernetes/driver.ts'
+import { linksOf } from '../../packages/sandbox/src/kubernetes/links.ts'
+import { isBlank } from '../../packages/sandbox/src/kubernetes/pod.ts'
+import { followPods } from '../../packages/sandbox/src/kubernetes/pods.ts'
 import { startTestCluster } from './cluster.ts'
 import { stubImage, writeStubImage } from './stub-image.ts'
 
@@ -133,6 +138,44 @@ describe.skipIf(isMissing)('with agent-sandbox', () => {
     expect(pools.length).toBeGreaterThan(0)
     await makeDriver('claims').sweep()
     expect(await names('sandboxwarmpools')).toEqual(pools)
+  })
+
+  test('a pod that was booted for a claim of a killed server is removed, and no sandbox gets its identity', async () => {
+    const driver = makeDriver('killed')
+    const create = (sandboxId: string) =>
+      driver.create({ sandboxId, env: { WHO: sandboxId }, limits: testLimits, relaySocket }, never)
+    const first = await create('first')
+    const prefix = first.externalId.slice(0, 'svc-01234567-'.length)
+    const access = { kubeconfig, service: null }
+    const open = await openCluster({ access, namespace: null })
+    const path = '/api/v1/namespaces/default/pods'
+    const pods = followPods(open.client, `${path}?limit=500`, () => {})
+    await pods.start()
+    const links = linksOf({
+      ...{ cluster: open, path, pods, image: stubImage, log: () => {} },
+      identity: serverIdentity(Buffer.alloc(32, 5)),
+    })
+    const blank = () => [...pods.pods.values()].find((each) => each.metadata.name.startsWith(prefix) && isBlank(each))
+    await until('the pool to have a pod again', () => blank()?.status?.phase === 'Running')
+    const pod = blank()!
+    const link = await links.to(pod, never)
+    // The server is killed here: the pod has an identity, and no claim was made.
+    expect(await link.boot({ env: { WHO: 'nobody' }, args: [], relays: [] }, 30_000)).toBeTrue()
+    await link.close()
+
+    const next = makeDriver('killed')
+    await next.adopt()
+    const spec = { sandboxId: 'second', env: { WHO: 'second' }, limits: testLimits, relaySocket }
+    const second = await next.create(spec, never).catch(async (error: Error) => {
+      // The claim got that pod before the server looked into it.
+      expect(error.message).toContain('booted for another sandbox')
+      return next.create({ ...spec, sandboxId: 'third', env: { WHO: 'second' } }, never)
+    })
+    const env = (await (await fetch('http://daemon/env', { unix: second.daemonSocket })).json()) as { WHO: string }
+    expect(env.WHO).toBe('second')
+    await until('the booted pod to go', async () => pods.pods.get(pod.metadata.name)?.metadata.uid !== pod.metadata.uid)
+    for (const id of ['first', second.sandboxId]) await next.stop(id)
+    expect(await names('sandboxclaims')).toEqual([])
   })
 
   test('another server ends what a lost one has in the cluster, and nothing else', async () => {

@@ -13,10 +13,11 @@ async function oneSandbox(machine: { remove(): Promise<void>; details(): Promise
   let entry: Entry | null = null
   const lifecycle = createLifecycle<object>({
     ...{ runRoot, bootMs: 10_000, pollMs: 20, leaseSeconds: 0, log: () => {}, blank: () => ({}) },
-    async start(made, { sandboxId }) {
+    async start(made, { sandboxId }, { untilAnswers }) {
       entry = made
       await mkdir(join(runRoot, sandboxId))
       await new Promise<void>((resolve) => daemon.listen(socketIn(runRoot, sandboxId), resolve))
+      await untilAnswers()
     },
     ...{ started() {}, watch() {}, leftBehind: async () => [], endedEarly: () => new Error('early') },
     explain: (error) => error as never,

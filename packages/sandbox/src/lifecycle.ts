@@ -17,8 +17,8 @@ interface Machine<Own> {
   leaseSeconds: number
   log: (message: string, facts?: Record<string, unknown>) => void
   blank(spec: SandboxSpec): Own
-  /** Starts the first process. */
-  start(entry: Entry & Own, spec: SandboxSpec, signal: AbortSignal): Promise<void>
+  /** Starts the first process, and ends with `untilAnswers`, which waits for the daemon. */
+  start(entry: Entry & Own, spec: SandboxSpec, how: StartOptions): Promise<void>
   /** Called once the daemon answers. */
   started(entry: Entry & Own): void
   /** The live sandboxes of an earlier server. */
@@ -39,6 +39,11 @@ interface Machine<Own> {
   remove(entry: Entry & Own): Promise<void>
   /** Removes what a killed server left behind, except for the folders. */
   sweep(isLive: (sandboxId: string) => boolean): Promise<void>
+}
+
+export interface StartOptions {
+  signal: AbortSignal
+  untilAnswers(): Promise<void>
 }
 
 type Held = Pick<SandboxSpec, 'sandboxId' | 'limits'>
@@ -99,8 +104,7 @@ export function createLifecycle<Own extends object>(
     signal.addEventListener('abort', onAbort)
     try {
       throwIfStopped()
-      await machine.start(entry, spec, signal)
-      await untilDaemonAnswers(entry, throwIfStopped)
+      await machine.start(entry, spec, { signal, untilAnswers: () => untilDaemonAnswers(entry, throwIfStopped) })
       entry.running = true
       machine.started(entry)
       renewLeases()

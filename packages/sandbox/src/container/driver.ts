@@ -13,7 +13,7 @@ import {
 } from '../driver.ts'
 import { type Finding, good, missing, weak } from '../finding.ts'
 import { memorySentence } from '../layout.ts'
-import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
+import { createLifecycle, type Entry, socketIn, type StartOptions } from '../lifecycle.ts'
 import { plainLines } from '../output-tail.ts'
 import { aborted, noIsolation } from '../spec.ts'
 import { containerConfig } from './arrangement.ts'
@@ -188,7 +188,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     return ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
   }
 
-  async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+  async function start(entry: Live, spec: SandboxSpec, { signal, untilAnswers }: StartOptions): Promise<void> {
     const { sandboxId } = spec
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
@@ -219,6 +219,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     if (leaseSeconds === 0) entry.input = await engine.holdInput(made.Id)
     await (await engine.request('POST', `/containers/${made.Id}/start`)).arrayBuffer()
     void follow(engine, entry, made.Id)
+    await untilAnswers()
   }
 
   function prepareFolder(sandboxId: string): string {

@@ -96,6 +96,8 @@ export function poolsOf(client: Client, namespace: string, prefix: string, label
       waiting.set(name, (waiting.get(name) ?? 0) + 1)
       return name
     },
+    /** Whether a single start waits for a pod of the pool. */
+    isAlone: (name: string) => waiting.get(name) === 1,
     /** A start waits for a pod of the pool no longer. */
     async left(name: string): Promise<void> {
       const left = (waiting.get(name) ?? 1) - 1

@@ -7,22 +7,22 @@ import { type Link, serverIdentity } from '@svc/link'
 
 import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxLimits, type SandboxSpec } from '../driver.ts'
 import { type Finding, missing } from '../finding.ts'
-import { baseEnvironment, entrypointArguments, isLoaderName, memorySentence } from '../layout.ts'
-import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
-import { seccompFilter } from '../local/seccomp.ts'
+import { memorySentence } from '../layout.ts'
+import { createLifecycle, type Entry, socketIn, type StartOptions } from '../lifecycle.ts'
 import { plainLines } from '../output-tail.ts'
 import { aborted, noIsolation } from '../spec.ts'
 import type { AccessOptions } from './access.ts'
 import { poolsOf } from './claims.ts'
 import { type Cluster, openCluster, ProblemError, testCluster, warningsOf } from './cluster.ts'
+import { type Early, earlyBoots } from './early.ts'
 import { endOwned } from './end-owned.ts'
 import { examineCluster } from './examine.ts'
+import { bootMessage } from './identity.ts'
 import { adoptLate } from './late.ts'
 import { linksOf } from './links.ts'
 import {
   annotations,
   containerName,
-  folderModes,
   hopeless,
   howEnded,
   isBlank,
@@ -69,6 +69,12 @@ interface Own {
   memoryKills: number
 }
 type Live = Entry & Own
+
+interface Taking {
+  signal: AbortSignal
+  throwIfStopped: () => void
+  boot: (link: Link) => Promise<void>
+}
 
 /** Includes the fetch of an image by a node that has none. */
 const startMs = 300_000
@@ -125,7 +131,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     pods.onChange((pod, isGone) => void onPod(pod, isGone))
     const pools = cluster.hasClaims ? poolsOf(client, namespace, prefix, ownLabels) : null
     const links = linksOf({ cluster, path, pods, identity, image: settings.image, log: options.log })
-    return { cluster, path, pods, pools, links, settings }
+    const early = earlyBoots({ cluster, path, pools, links, log: options.log })
+    return { cluster, path, pods, pools, links, early, settings }
   }
 
   /** Before the first start of a sandbox. Those of an earlier server go on without it. */
@@ -167,7 +174,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     return examineCluster(cluster, { settings, walls: await walls() })
   }
 
-  async function start(entry: Live, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+  async function start(entry: Live, spec: SandboxSpec, { signal, untilAnswers }: StartOptions): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
     const { pods, links, settings } = await parts()
@@ -181,39 +188,39 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     throwIfStopped()
     prepareFolder(spec.sandboxId)
     live.set(spec.sandboxId, entry)
-    const pod = await take(entry, spec, signal, throwIfStopped)
+    const boot = async (link: Link) => {
+      await link.serve({
+        socketPath: socketIn(runRoot, spec.sandboxId),
+        relaySocket: spec.relaySocket,
+        egressSocket: spec.egressSocket ?? null,
+      })
+      throwIfStopped()
+      await link.boot(bootMessage(spec, { lease, walls: await walls() }), bootMessageMs)
+      await untilAnswers()
+    }
+    const { pod, booted } = await take(entry, spec, { signal, throwIfStopped, boot })
     throwIfStopped()
-    entry.link = await links.to(pod, signal)
+    entry.link = await (entry.claim === null ? links.to(pod, signal) : links.toBlank(pod, signal))
     // `remove` did not see it.
     if (isStopped()) await entry.link.close()
     throwIfStopped()
-    await entry.link.serve({
-      socketPath: socketIn(runRoot, spec.sandboxId),
-      relaySocket: spec.relaySocket,
-      egressSocket: spec.egressSocket ?? null,
-    })
-    throwIfStopped()
-    await entry.link.boot(
-      {
-        env: { ...baseEnvironment, ...withoutLoaderNames(spec.env) },
-        args: entrypointArguments({ limits: processesOf(spec, await walls()) }, lease),
-        modes: folderModes(spec.limits),
-        filters: systemCallFilters,
-        relays: [
-          ...(spec.relaySocket === null ? [] : ['relay' as const]),
-          ...(spec.egressSocket ? ['egress' as const] : []),
-        ],
-      },
-      bootMessageMs,
-    )
+    await (booted ?? boot(entry.link))
   }
 
-  async function take(entry: Live, spec: SandboxSpec, signal: AbortSignal, throwIfStopped: () => void): Promise<Pod> {
+  /** `booted`: null when the boot has not begun. */
+  async function take(entry: Live, spec: SandboxSpec, { signal, throwIfStopped, boot }: Taking) {
+    let early: Early | null = null
+    let pod: Pod | null = null
     try {
-      await request(entry, spec)
+      const { pool, ask } = await request(entry, spec)
+      early = pool === null ? null : await (await parts()).early.begin(pool, boot)
       throwIfStopped()
-      return await running(entry, spec.sandboxId, signal)
+      await ask()
+      throwIfStopped()
+      pod = await running(entry, spec.sandboxId, signal)
+      return { pod, booted: early?.bootOf(pod) ?? null }
     } finally {
+      await early?.end(pod)
       if (entry.pool !== null) void leavePool(entry.pool)
       entry.pool = null
     }
@@ -232,8 +239,8 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     mkdirSync(join(runRoot, sandboxId), { mode: 0o700 })
   }
 
-  /** Asks the cluster for a pod. */
-  async function request(entry: Live, spec: SandboxSpec): Promise<void> {
+  /** What asks the cluster for a pod, and the pool that gives it. */
+  async function request(entry: Live, spec: SandboxSpec): Promise<{ pool: string | null; ask(): Promise<unknown> }> {
     const { cluster, path, pools, settings } = await parts()
     const name = `${prefix}${hashOf(spec.sandboxId, 12)}-${randomBytes(3).toString('hex')}`
     const metadata = {
@@ -251,16 +258,22 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     if (pools !== null) {
       const pool = await pools.ensure(podSpec(spec.limits, { settings, image, serverKey, blankSeconds: 0 }), podLabels)
       entry.pool = pool
-      entry.claim = name
-      return pools.claim(name, pool, metadata)
+      const ask = () => {
+        entry.claim = name
+        return pools.claim(name, pool, metadata)
+      }
+      return { pool, ask }
     }
-    entry.pod = name
     const body = {
       ...{ apiVersion: 'v1', kind: 'Pod' },
       metadata: { ...metadata, name, labels: { ...metadata.labels, ...podLabels } },
       spec: podSpec(spec.limits, { settings, image, serverKey, blankSeconds: lease }),
     }
-    await cluster.client.json('POST', path, { body })
+    const ask = () => {
+      entry.pod = name
+      return cluster.client.json('POST', path, { body })
+    }
+    return { pool: null, ask }
   }
 
   /** The pod of the sandbox, once it runs. */
@@ -466,22 +479,9 @@ interface Parts {
   pods: ReturnType<typeof followPods>
   pools: ReturnType<typeof poolsOf> | null
   links: ReturnType<typeof linksOf>
+  early: ReturnType<typeof earlyBoots>
   settings: PodSettings
 }
-
-/**
- * The kernel counts the processes of a user on its node, and without user namespaces the agents of all pods are one user:
- * with the limit of one sandbox, a full node would start no process. The limit of one pod is the kubelet's.
- */
-const processesOf = ({ limits: { processesMax } }: SandboxSpec, walls: Walls) => ({
-  processesMax: walls.hasOwnUsers ? processesMax : processesMax * sharedBy,
-})
-const sharedBy = 8
-
-/** The server does not know what its nodes are made of. */
-const systemCallFilters = Object.fromEntries(
-  (['x64', 'arm64'] as const).map((name) => [name, Buffer.from(seccompFilter(name)).toString('base64')]),
-)
 
 const hashOf = (text: string, length: number) => createHash('sha256').update(text).digest('hex').slice(0, length)
 
@@ -489,10 +489,6 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 /** The sandbox has ended, or its link is down; what it said before counts. */
 function isGone(): undefined {}
-
-function withoutLoaderNames(env: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isLoaderName(name)))
-}
 
 function explain(error: unknown): SandboxError {
   if (error instanceof SandboxError) return error

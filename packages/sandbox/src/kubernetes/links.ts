@@ -26,7 +26,9 @@ interface LinksOptions {
 interface Ahead {
   ending: AbortController
   /** Null when it could not be opened, which is logged. */
-  link: Promise<Link | null>
+  link: Promise<Link | 'booted' | null>
+  /** Once it stands. */
+  standing: Link | null
 }
 
 const keyMs = 60_000
@@ -51,6 +53,23 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
         log('the link to a sandbox was lost', { pod: name, sandbox_id: sandboxId, reason: error.message })
       },
     })
+  }
+
+  /**
+   * A pod that was booted for a claim is nobody's when its server was killed before the cluster had the claim, or when
+   * the claim got another one.
+   */
+  async function openBlank(pod: Pod, signal: AbortSignal): Promise<Link | 'booted'> {
+    const link = await open(pod, signal)
+    const status = await link.status().catch(async (error: unknown) => {
+      await link.close()
+      throw error
+    })
+    if (!status.isBooted) return link
+    await link.close()
+    await cluster.client.remove(`${path}/${pod.metadata.name}`)
+    log('a pod that was booted for no sandbox was removed', { pod: pod.metadata.name })
+    return 'booted'
   }
 
   /** PID 1 prints it first. */
@@ -78,19 +97,21 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
     if (isGone || pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== 'Running') return drop(uid)
     if (!isAhead || !isBlank(pod) || !pod.status.podIP || ahead.has(uid)) return
     const ending = new AbortController()
-    const link = open(pod, ending.signal).catch((error: unknown) => {
+    const link = openBlank(pod, ending.signal).catch((error: unknown) => {
       if (!ending.signal.aborted)
         log('a blank pod cannot be reached yet', { pod: pod.metadata.name, error: String(error) })
       return null
     })
-    ahead.set(uid, { ending, link })
+    const one: Ahead = { ending, link, standing: null }
+    ahead.set(uid, one)
+    void link.then((opened) => (one.standing = opened === 'booted' ? null : opened))
   }
 
   function drop(uid: string): void {
     const one = ahead.get(uid)
     ahead.delete(uid)
     one?.ending.abort()
-    void one?.link.then((link) => link?.close())
+    void one?.link.then((link) => (link === 'booted' ? null : link?.close()))
   }
 
   pods.onChange(onPod)
@@ -102,13 +123,30 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
       isAhead = true
       for (const pod of pods.pods.values()) onPod(pod, false)
     },
-    /** The link to a running pod. It belongs to the caller, who closes it. */
-    async to(pod: Pod, signal: AbortSignal): Promise<Link> {
+    /** The blank pod of the pool, if there is one, and its link stands. It stays here until `to` or its end. */
+    onlyBlank(pool: string): { pod: Pod; link: Link } | null {
+      const [pod, ...others] = [...pods.pods.values()].filter(
+        (each) =>
+          isBlank(each) && each.metadata.name.startsWith(`${pool}-`) && each.metadata.deletionTimestamp === undefined,
+      )
+      const link = ahead.get(pod?.metadata.uid ?? '')?.standing ?? null
+      return pod === undefined || link === null || others.length > 0 ? null : { pod, link }
+    },
+    /** The link to a running pod that is booted next. It belongs to the caller, who closes it. */
+    async toBlank(pod: Pod, signal: AbortSignal): Promise<Link> {
       const uid = pod.metadata.uid!
       const one = ahead.get(uid)
       ahead.delete(uid)
-      return (await one?.link) ?? open(pod, signal)
+      const link = (await one?.link) ?? (await openBlank(pod, signal))
+      if (link === 'booted')
+        throw new SandboxError(
+          'boot-failed',
+          'The cluster gave a pod that was booted for another sandbox. It was removed.',
+        )
+      return link
     },
+    /** The link to the pod of a sandbox that goes on. */
+    to: open,
   }
 }
 

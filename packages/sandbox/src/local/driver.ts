@@ -9,7 +9,7 @@ import { readdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
 import { type ProbeOutcome, type SandboxDriver, SandboxError, type SandboxSpec } from '../driver.ts'
-import { createLifecycle, type Entry, socketIn } from '../lifecycle.ts'
+import { createLifecycle, type Entry, socketIn, type StartOptions } from '../lifecycle.ts'
 import { etcFiles, memorySentence, sharedMemorySentence } from '../layout.ts'
 import { emptyName, fds, type Sources } from './arrangement.ts'
 import { killProcess, openCgroups } from './cgroups.ts'
@@ -105,7 +105,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     return outcome
   }
 
-  async function start(entry: Live, spec: SandboxSpec): Promise<void> {
+  async function start(entry: Live, spec: SandboxSpec, { untilAnswers }: StartOptions): Promise<void> {
     const outcome = await probe()
     if (outcome.kind === 'missing') throw noIsolation(outcome)
     mkdirSync(runRoot, { recursive: true, mode: 0o700 })
@@ -162,6 +162,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     entry.inner = { pid: running.innerPid, started }
     entry.release = running.release
     writeRecord(runRoot, spec.sandboxId, { ...entry.inner, slot: entry.slot, limits: spec.limits })
+    await untilAnswers()
   }
 
   /** Sandboxes of this folder whose process runs, whichever server started them. */
