@@ -133,7 +133,7 @@ function targetLine(part: ToolPart, width: number): string {
   return cut(safe(line), Math.max(20, width - part.tool.length - 8))
 }
 
-function runningLine(part: ToolPart, width: number): string {
+export function runningLine(part: ToolPart, width: number): string {
   return `  ${toolOutcome(part).mark} ${part.tool}  ${targetLine(part, width)}`
 }
 

@@ -147,6 +147,19 @@ describe('svc sessions', () => {
     })
   })
 
+  test('info says whether the agent works right now', async () => {
+    const shown = async (changes: Parameters<typeof aSession>[0]) => {
+      await using service = startService({ getSession: () => aSession(changes) })
+      const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+      expect(service.of('getSession')[0]!.query).toEqual({ include: 'activity' })
+      return /^activity: +(.*)$/m.exec(stdout)?.[1] ?? null
+    }
+    expect(await shown({ is_busy: true })).toBe('the agent works on a prompt')
+    expect(await shown({ is_busy: false })).toBe('the agent is idle and waits for a prompt')
+    expect(await shown({ is_busy: true, waiting_for: 'person' })).toBeNull()
+    expect(await shown({ status: 'stopped', is_busy: false })).toBeNull()
+  })
+
   test('info in a sandbox says which sessions an agent controls when it asks for another', async () => {
     const hint = 'An agent controls its own session and those it started: `svc sessions new`.'
     await using service = startService({

@@ -62,7 +62,11 @@ export const info = command({
   async run(ctx, { args, flags }) {
     const at = await sessionAt(ctx, args.id)
     if (flags.web) return openPage(ctx, projectPage(await ctx.projectId(), 'sessions', at.id))
-    const [session, phases, unfinished] = await Promise.all([at.get(''), getPhases(at), at.get('/wip')])
+    const [session, phases, unfinished] = await Promise.all([
+      at.get('', { query: { include: 'activity' } }),
+      getPhases(at),
+      at.get('/wip'),
+    ])
     if (ctx.out.json) return ctx.out.document({ session, phases, unfinished_work: unfinished })
     printSession(ctx, session)
     if (session.waiting_for === 'person')
@@ -76,12 +80,7 @@ export function printSession({ out }: Context, session: Session): void {
   out.line(bold(session.name))
   out.fields([
     ['status', sessionPiece(session)],
-    [
-      'idle',
-      session.asleep_since == null
-        ? null
-        : `the agent fell asleep ${out.terminal ? '' : 'at '}${out.time(session.asleep_since)}; the next prompt wakes it`,
-    ],
+    ['activity', activityWords(out, session)],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     // A session that ended in a turn has the reason as its own error already.
     [
@@ -116,6 +115,14 @@ export function printSession({ out }: Context, session: Session): void {
     ['active', out.time(session.last_active_at)],
     ['id', session.session_id],
   ])
+}
+
+function activityWords(out: Context['out'], session: Session) {
+  if (session.asleep_since != null)
+    return `the agent fell asleep ${out.terminal ? '' : 'at '}${out.time(session.asleep_since)}; the next prompt wakes it`
+  // The answer to a new session omits it.
+  if (session.status !== 'running' || session.waiting_for !== null || session.is_busy === undefined) return null
+  return session.is_busy ? 'the agent works on a prompt' : 'the agent is idle and waits for a prompt'
 }
 
 function refreshWords({ refresh }: Session) {

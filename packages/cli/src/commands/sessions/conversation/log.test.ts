@@ -110,6 +110,18 @@ describe('svc sessions log', () => {
     expect(stdout).toEndWith(`**Failed:** ${reason}\n`)
   })
 
+  test('shows the call that runs right now, and that the agent works', async () => {
+    const runs = { ...tool, id: 'y', status: 'running' as const, title: '', output: '' }
+    await using service = startService({
+      ...{ listPrompts: () => ({ prompts: [] }), listQuestions: () => ({ questions: [] }) },
+      getTranscript: () => ({ messages: [message('msg_2', 2, { role: 'assistant', parts: [tool, runs] })] }),
+      getSession: () => aSession({ is_busy: true }),
+    })
+    const { stdout, stderr } = await log(service)
+    expect(stdout).toBe(['  ✓ bash  npm publish', '  … bash  npm publish  running', ''].join('\n'))
+    expect(stderr).toContain('The agent works on a prompt. To follow it: svc sessions watch 44444444')
+  })
+
   test('says whether a trigger or another session began it, and needs no names', async () => {
     const noMembers = () => {
       throw new ServiceError('forbidden', 'Not with this token.')

@@ -2,7 +2,8 @@ import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { MessageChanges, type ToolPart } from '../../../conversation/message-changes.ts'
-import { printConversation } from '../../../conversation/print.ts'
+import { printConversation, runningLine } from '../../../conversation/print.ts'
+import { dim } from '../../../terminal/output.ts'
 import { sessionAt } from '../find.ts'
 import { readTranscript, type Transcript } from './transcript.ts'
 import { transcriptMarkdown } from './transcript-markdown.ts'
@@ -11,7 +12,7 @@ import { sessionArg, shortId } from '../labels.ts'
 export const log = command({
   summary: 'Print the conversation of a session, also after it stopped',
   about: [
-    'Prints prompts with their authors, answers, tool calls, questions and errors, oldest first. --markdown prints a document, including the input and output of tools.',
+    'Prints prompts with their authors, answers, tool calls, questions and errors, oldest first. A call that runs right now is the last one, with … --markdown prints a document, including the input and output of tools.',
   ],
   scope: 'project',
   args: { id: sessionArg },
@@ -42,14 +43,19 @@ export const log = command({
     if (entries.length === 0) return out.note(`No messages yet: ${ctx.next(`svc sessions chat ${id}`)}`)
     if (isCut) out.note(`Earlier messages: ${ctx.next(`svc sessions log ${id}`)}`)
     printTranscript(ctx, transcript)
+    if (transcript.session.status === 'running' && transcript.session.is_busy === true)
+      out.note(`The agent works on a prompt. To follow it: ${ctx.next(`svc sessions watch ${id}`)}`)
   },
 })
 
 function printTranscript(ctx: Context, { session, entries }: Pick<Transcript, 'session' | 'entries'>): void {
   const printer = printConversation(ctx, { whole: true, sessionId: session.session_id })
   let isOver = false
-  // A call that was cut off is printed like one that ended.
-  const toolRunning = (part: ToolPart) => (isOver ? printer.tool?.(part) : printer.toolRunning?.(part))
+  // A call that was cut off is printed like one that ended. One that runs stays on the screen, unlike in a stream.
+  const toolRunning = (part: ToolPart) =>
+    isOver
+      ? printer.tool?.(part)
+      : ctx.out.line(runningLine(part, ctx.out.terminal ? ctx.out.width - 9 : Infinity), dim('  running'))
   const changes = new MessageChanges({ ...printer, toolRunning })
   for (const entry of entries) {
     changes.endText()
