@@ -29,7 +29,7 @@ import { terminalIngress } from './sessions/edge/terminal.ts'
 import { commands, withoutConfig } from './startup/commands.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
 import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
-import { serverInfo } from './startup/server-info.ts'
+import { serverInfoOf } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
 import { startTracing } from './tracing/start.ts'
@@ -122,7 +122,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
     owners = await serveOwnerSocket(deps, {
-      info: () => serverInfo(deps),
+      info: serverInfoOf(deps),
       stopWithSessions: () => shutdown.begin(withSessions),
     })
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]

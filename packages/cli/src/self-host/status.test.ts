@@ -59,6 +59,30 @@ test('self-host status tells a public address without an answer from a server wi
   }
 })
 
+test('self-host status names the database, and says why it cannot be used', async () => {
+  await using service = startService({ getReady: () => new Response('{}', { status: 503 }) })
+  await using folder = await temporaryFolder()
+  const env = { SVC_DATA_DIR: folder.path }
+  const status = async (database: object) => {
+    await using _server = await serverOf(folder.path, service.url, { database })
+    const shown = await svc(['self-host', 'status'], { env })
+    const json = (await svc(['self-host', 'status', '--json'], { env })).json<{ server: { database: unknown } }>()
+    expect(json.server.database).toEqual(database)
+    return shown
+  }
+  const address = 'svc@db.example.com:5432/svc'
+  const away = await status({ kind: 'external', address, problem: 'connect ECONNREFUSED' })
+  expect(away.stdout).toMatch(/server: +running, but its database does not answer\n/)
+  expect(away.stdout).toMatch(/database: +PostgreSQL svc@db.example.com:5432\/svc {2}connect ECONNREFUSED\n/)
+  expect(away.stderr).toContain('refuses requests (503). To examine it: ')
+  const own = await status({ kind: 'embedded', address: null, problem: null })
+  expect(own.stdout).toMatch(/database: +embedded PostgreSQL\n/)
+  expect([own.stdout, own.stderr]).toEqual([
+    expect.stringContaining('not responding'),
+    expect.not.stringContaining('503'),
+  ])
+})
+
 /** A process that is paused. It ends with the test. */
 async function pausedProcess() {
   const child = Bun.spawn(['sleep', '600'])

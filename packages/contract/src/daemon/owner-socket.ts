@@ -24,9 +24,18 @@ export interface ServerInfo {
   program?: string
   /** Its own port, for a client on its machine. Null where a client cannot use it. */
   own_url?: string | null
+  database?: DatabaseInfo
   sandboxes?: RunningSandboxes
   /** After a restore, until `svc self-host resume`. */
   held?: { backup_created_at: string } | null
+}
+
+export interface DatabaseInfo {
+  kind: 'embedded' | 'external'
+  /** Such as `svc@db.example.com:5432/svc`, without a password; null for the embedded one. */
+  address: string | null
+  /** Why it cannot be used; null when it answers. */
+  problem: string | null
 }
 
 /** The sandboxes of a server that a later server can continue. */

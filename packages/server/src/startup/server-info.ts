@@ -1,25 +1,58 @@
 /** What the socket of the data folder tells `svc self-host` about this server. */
-import type { RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import type { DatabaseInfo, RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import pg from 'pg'
 import { adoptableSandboxes as ofApps } from '../apps/store.ts'
 import { isUuid } from '../auth/allow.ts'
 import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
+import { addressOf } from '../db/move/connect.ts'
+import { pingDatabase } from '../db/pool.ts'
+import { withDeadline } from '../deadline.ts'
 import type { Deps } from '../deps.ts'
 import { countOfSessions } from '../sandboxes/store.ts'
 import { version } from '../version.ts'
 
 type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log' | 'hold'>
 
-export async function serverInfo(deps: InfoDeps): Promise<ServerInfo> {
+/** Less than the client waits for an answer. */
+const databaseMs = 2_000
+
+export function serverInfoOf(deps: InfoDeps): () => Promise<ServerInfo> {
+  const { databaseUrl } = deps.config
+  // The URL may name files of certificates. At the start of the server they are there.
+  const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
+  return async () => {
+    const problem = await databaseProblem(deps)
+    return await serverInfo(deps, { kind: address === null ? 'embedded' : 'external', address, problem })
+  }
+}
+
+async function databaseProblem({ db, log }: InfoDeps): Promise<string | null> {
+  try {
+    const late = () => `no answer within ${databaseMs / 1000} s`
+    return await withDeadline(
+      pingDatabase(db).then(() => null),
+      databaseMs,
+      late,
+    )
+  } catch (error) {
+    log.warn({ err: error }, 'the database does not answer')
+    return (error as Error).message
+  }
+}
+
+/** Without its database the server can still be found and stopped. */
+async function serverInfo(deps: InfoDeps, database: DatabaseInfo): Promise<ServerInfo> {
   const { publicUrl, dataDir } = deps.config
   const held = deps.hold.held === null ? null : { backup_created_at: deps.hold.held.backup_created_at }
   const info = {
     ...{ pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held },
     own_url: ownUrl(deps.config),
+    database,
   }
+  if (database.problem !== null) return info
   try {
     return { ...info, sandboxes: await runningSandboxes(deps) }
   } catch (error) {
-    // Without its database the server can still be found and stopped.
     deps.log.warn({ err: error }, 'failed to count what runs in sandboxes')
     return info
   }

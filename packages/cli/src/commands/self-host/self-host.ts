@@ -1,3 +1,4 @@
+import type { DatabaseInfo, ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -12,7 +13,7 @@ import { isPaused, leftServer, runningServer, type ServerState } from '../../sel
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 import { count } from '../../terminal/count.ts'
-import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
+import { bold, dim, green, type Piece, red, type Styled, yellow } from '../../terminal/output.ts'
 
 export const configure = command({
   summary: 'Answer the three questions of the first start again',
@@ -59,20 +60,23 @@ export const status = command({
     const { started, server, silent, changed } = await findServer(ctx)
     if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
-    const atUrl = server === null ? null : await askReady(server)
+    const [atUrl, info] =
+      server === null ? [null, null] : await Promise.all([askReady(server), askServerIn(server.data_dir, silentMs)])
     const paused = server !== null && atUrl === null && (await isPaused(server.pid))
-    const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server)
+    const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server, info)
+    const database = info?.database ?? null
     const ready = atUrl ?? own?.ready ?? null
     if (out.json)
       return out.document({
-        ...{ running: server !== null, ready: atUrl !== null, paused, server, facts: ready },
+        ...{ running: server !== null, ready: atUrl !== null, paused, facts: ready },
+        server: server === null ? null : { ...info, ...server },
         answers_at: own?.url ?? null,
         ...{ started_by_self_host: started !== null, left },
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
       })
     if (server === null) return showStopped(ctx, left)
     out.fields([
-      ['server', own !== null ? unreached : ready === null ? notResponding(paused) : green('running')],
+      ['server', own !== null ? unreached : ready === null ? notResponding(paused, database) : green('running')],
       ['address', server.url],
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
@@ -86,10 +90,15 @@ export const status = command({
       ['apps', ready?.providers.apps ?? null],
       ['connectors', ready?.providers.connectors ?? null],
       ['data', server.data_dir],
+      ['database', database === null ? null : databaseWords(database)],
       ['log', started?.log ?? null],
     ])
     warnOfChanges(ctx, changed)
     if (paused) noteContinue(ctx, server.pid)
+    if (database !== null && database.problem !== null)
+      out.note(
+        `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
+      )
     if (own !== null)
       out.note(
         `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${server.url}, and whether this machine reaches that address.`,
@@ -100,14 +109,26 @@ export const status = command({
 const unreached = yellow('running, but its public address does not answer')
 
 /** Past a balancer or proxy that is not there yet, or is down. */
-async function askAtOwnPort(server: Pick<ServerState, 'data_dir' | 'url'>) {
-  const url = (await askServerIn(server.data_dir, silentMs))?.own_url ?? null
+async function askAtOwnPort(server: Pick<ServerState, 'url'>, info: ServerInfo | null) {
+  const url = info?.own_url ?? null
   if (url === null || url === server.url) return null
   const ready = await askReady({ url })
   return ready === null ? null : { url, ready }
 }
 
-const notResponding = (paused: boolean) => yellow(paused ? 'paused by a signal' : 'running, but not responding')
+function notResponding(paused: boolean, database: DatabaseInfo | null = null): Styled {
+  if (paused) return yellow('paused by a signal')
+  return yellow(
+    database === null || database.problem === null
+      ? 'running, but not responding'
+      : 'running, but its database does not answer',
+  )
+}
+
+function databaseWords({ kind, address, problem }: DatabaseInfo): Piece[] {
+  const name = kind === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${address}`
+  return problem === null ? [name] : [`${name}  `, red(problem)]
+}
 
 function noteContinue({ out }: Context, pid: number): void {
   out.note(`To continue it: kill -CONT ${pid}`)

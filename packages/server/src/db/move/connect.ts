@@ -59,7 +59,8 @@ function makeClient(url: string): pg.Client {
 
 function reportedByQueries(): void {}
 
-function addressOf({ user, host, port, database }: pg.Client): string {
+/** Without a password. */
+export function addressOf({ user, host, port, database }: pg.Client): string {
   return `${user === undefined ? '' : `${user}@`}${host.includes(':') ? `[${host}]` : host}:${port}/${database}`
 }
 

@@ -1,0 +1,96 @@
+/** What the socket of the data folder tells about the database of a server that runs. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { request } from 'node:http'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { ownerSocketName, type ServerInfo, serverInfoPath } from '@svc/contract/daemon/owner-socket'
+import { bootServer, makeTestServers } from './testing-server.ts'
+
+let servers: Awaited<ReturnType<typeof makeTestServers>>
+beforeAll(async () => {
+  servers = await makeTestServers()
+}, 60_000)
+afterAll(() => servers.close(), 60_000)
+
+/** A way to the database that can be closed, or lose everything. */
+async function makeWay(databaseUrl: string) {
+  const given = new URL(databaseUrl)
+  const host = given.searchParams.get('host') ?? given.hostname
+  const port = given.port || '5432'
+  const sockets = new Set<Socket>()
+  let isSilent = false
+  const server = createServer((near) => {
+    const far = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host)
+    near.on('data', (bytes) => isSilent || far.write(bytes))
+    far.on('data', (bytes) => isSilent || near.write(bytes))
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => socket.destroy()))
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+  })
+  const listen = (on: number) => new Promise<void>((resolve) => server.listen(on, '127.0.0.1', resolve))
+  await listen(0)
+  const own = (server.address() as AddressInfo).port
+  const url = new URL(databaseUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String(own)
+  url.search = ''
+  url.password = 'hunter2'
+  const close = async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  return { url, close, open: () => listen(own), beSilent: (silent: boolean) => (isSilent = silent) }
+}
+
+function infoOf(dataDir: string): Promise<ServerInfo> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath: join(dataDir, ownerSocketName), path: serverInfoPath }, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      answer.on('end', () => resolve(JSON.parse(text) as ServerInfo))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+test('names the database without its password, and says when and why it does not answer', async () => {
+  const way = await makeWay(servers.databaseUrl)
+  const started: Bun.Subprocess[] = []
+  try {
+    const server = await bootServer({ ...servers, databaseUrl: way.url.href }, (child) => started.push(child))
+    expect(server.url, server.url === null ? await server.errors() : '').not.toBeNull()
+    const dataDir = join(servers.dir, 'data')
+    const database = {
+      kind: 'external',
+      address: `${way.url.username}@${way.url.host}${way.url.pathname}`,
+      problem: null,
+    }
+    const fine = await infoOf(dataDir)
+    expect(fine.database).toEqual(database as never)
+    expect(fine.sandboxes).toMatchObject({ sessions: 0 })
+    expect(JSON.stringify(fine)).not.toContain('hunter2')
+
+    way.beSilent(true)
+    const began = performance.now()
+    expect((await infoOf(dataDir)).database).toMatchObject({ ...database, problem: 'no answer within 2 s' } as never)
+    // The client waits for three seconds.
+    expect(performance.now() - began).toBeLessThan(2_900)
+
+    await way.close()
+    const away = await infoOf(dataDir)
+    expect(away.database?.problem).toContain('ECONNREFUSED')
+    expect([away.url, away.sandboxes]).toEqual([fine.url, undefined])
+
+    way.beSilent(false)
+    await way.open()
+    const until = Date.now() + 30_000
+    while ((await infoOf(dataDir)).database?.problem !== null)
+      if (Date.now() > until) throw new Error('The database did not come back.')
+  } finally {
+    for (const child of started) child.kill('SIGKILL')
+    await Promise.all(started.map((child) => child.exited))
+    await way.close()
+  }
+}, 90_000)
