@@ -251,7 +251,7 @@ function notReady(_request: IncomingMessage, response: ServerResponse): void {
 function explain(error: NodeJS.ErrnoException, { where, setting }: Place): Error {
   if (error.code === 'EADDRINUSE' && setting === 'SVC_PORT')
     return new StartupError(
-      `${where} is in use by another program, perhaps another svc. Stop it, or choose another port: SVC_PORT=8421 npm start`,
+      `${where} is in use by another program, perhaps another svc. Stop it, or choose another port: put SVC_PORT=8421 before the command that starts this one.`,
     )
   if (error.code === 'EADDRINUSE')
     return new StartupError(`${where} is in use by another program. Choose another address or port with ${setting}.`)

@@ -213,7 +213,9 @@ test('refuses every request with Retry-After until the server is ready', async (
 
 test('reports a port in use in one line with what to do', async () => {
   const second = new Listener({ fromSandbox: false })
-  await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(/in use by another program.*SVC_PORT/)
+  await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(
+    /in use by another program.*SVC_PORT=8421 before the command/,
+  )
 })
 
 test.each([0, 1, 2, 5])(
