@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { keys, Screen } from '../../packages/cli/src/testing/screen.ts'
-import { program, run, until } from './harness.ts'
+import { program, root, run, until } from './harness.ts'
 
 let home: string
 let env: Record<string, string>
@@ -77,6 +77,21 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   process.kill(again.pid, 'SIGKILL')
   await until('its end to be seen', async () => (await svc('self-host', 'status')).stdout.includes('it ended without'))
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
+}, 180_000)
+
+test('a start with another version of the program names both', async () => {
+  const fromSource = [process.execPath, join(root, 'packages/svc/src/main.ts')]
+  const went = async (command: string[]) => {
+    const started = await run([...command, 'self-host', 'start'], { env, cwd: home })
+    expect([started.code, started.stderr]).toEqual([0, expect.any(String)])
+    await svc('self-host', 'stop')
+    return /went from svc (\S+) to (\S+)/.exec(started.stdout)?.slice(1) ?? null
+  }
+  await svc('self-host', 'stop')
+  const [own, sources] = (await went(fromSource)) ?? []
+  expect(sources).toEndWith('-dev')
+  expect(await went([program])).toEqual([sources!, own!])
+  expect(await went([program])).toBeNull()
 }, 180_000)
 
 test('a server beside the one of this client says how to add it as a host, in a command that works', async () => {

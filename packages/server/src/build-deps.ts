@@ -21,6 +21,7 @@ import { Replicas } from './projects/replicas/replicas.ts'
 import { HomeGate } from './fleet/home-gate.ts'
 import { endProcess, guardName } from './fleet/own-name.ts'
 import { registerServer } from './fleet/register.ts'
+import { findServer } from './fleet/store.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
@@ -35,11 +36,13 @@ import { SessionFeed } from './sessions/conversation/feed.ts'
 import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
 import { noTracing } from './tracing/tracing.ts'
 import { WarmPool } from './sessions/warm/pool.ts'
+import { version } from './version.ts'
 
 export interface Built {
   deps: Deps
   /** The folder of its sockets and sandboxes. */
   runDir: string
+  earlierVersion: string | null
   /** Ends the database last, so close everything that uses it before. */
   close(): Promise<void>
 }
@@ -72,6 +75,7 @@ export async function buildDeps(
     await refuseEmptyDatabase(config)
     await migrate(url)
     const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
+    const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const registered = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
@@ -109,6 +113,7 @@ export async function buildDeps(
     return {
       deps,
       runDir,
+      earlierVersion,
       async close() {
         disk.end()
         await egress.end()
@@ -124,6 +129,14 @@ export async function buildDeps(
     await embedded?.stop()
     throw error
   }
+}
+
+/** Null for the same version, and for a folder that no server used before. */
+async function findEarlierVersion({ db, log }: Pick<Deps, 'db' | 'log'>, folderId: string): Promise<string | null> {
+  const before = (await findServer(db, { data_folder: folderId }))?.settings?.['svc_version'] ?? null
+  if (before === version || before === null) return null
+  log.info({ from: before, to: version }, 'another version of svc used this data folder before')
+  return before
 }
 
 type Given = 'config' | 'disk' | 'keyring' | 'redaction' | 'sandboxes' | 'egress' | 'metrics' | 'relaySocket'

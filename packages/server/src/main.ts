@@ -122,7 +122,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
     owners = await serveOwnerSocket(deps, {
-      info: serverInfoOf(deps),
+      info: serverInfoOf(deps, built.earlierVersion),
       stopWithSessions: () => shutdown.begin(withSessions),
     })
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]

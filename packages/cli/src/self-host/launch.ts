@@ -25,6 +25,8 @@ export interface Started {
   ownerLink: string | null
   /** After a restore, until `svc self-host resume`. */
   held: ServerInfo['held']
+  /** Of the program that used the data folder before, if it is another one. */
+  earlierVersion: string | null
 }
 
 /** The program and its first arguments; from source, Bun runs it. */
@@ -58,10 +60,12 @@ export async function startServer(
     started_at: new Date(ctx.io.now()).toISOString(),
     ...(await settingsOf(ctx, env)),
   }
-  const held = (await askServerIn(state.data_dir))?.held ?? null
+  const info = await askServerIn(state.data_dir)
+  const held = info?.held ?? null
   await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
-  return { state, held, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
+  const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
+  return { state, held, ownerLink, earlierVersion: info?.earlier_version ?? null }
 }
 
 async function settingsOf(ctx: Context, env: Record<string, string>) {

@@ -22,6 +22,8 @@ export interface ServerInfo {
   /** Servers of earlier versions send neither this nor what follows. */
   version?: string
   program?: string
+  /** The version that used the data folder before this start. Null: the same, or none. */
+  earlier_version?: string | null
   /** Its own port, for a client on its machine. Null where a client cannot use it. */
   own_url?: string | null
   database?: DatabaseInfo

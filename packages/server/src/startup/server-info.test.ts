@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import pg from 'pg'
 import { ownerSocketName, type ServerInfo, serverInfoPath } from '@svc/contract/daemon/owner-socket'
 import { bootServer, makeTestServers } from './testing-server.ts'
 
@@ -54,6 +55,30 @@ function infoOf(dataDir: string): Promise<ServerInfo> {
     sent.end()
   })
 }
+
+test('says once which version used the data folder before', async () => {
+  const started: Bun.Subprocess[] = []
+  const boot = async () => {
+    const server = await bootServer(servers, (child) => started.push(child))
+    expect(server.url, server.url === null ? await server.errors() : '').not.toBeNull()
+    const { earlier_version: earlier } = await infoOf(join(servers.dir, 'data'))
+    server.child.kill('SIGTERM')
+    await server.child.exited
+    return earlier
+  }
+  try {
+    expect(await boot()).toBeNull()
+    const client = new pg.Client({ connectionString: servers.databaseUrl })
+    await client.connect()
+    await client.query(`update servers set settings = settings || '{"svc_version":"0.6.0"}'`)
+    await client.end()
+    expect(await boot()).toBe('0.6.0')
+    expect(await boot()).toBeNull()
+  } finally {
+    for (const child of started) child.kill('SIGKILL')
+    await Promise.all(started.map((child) => child.exited))
+  }
+}, 90_000)
 
 test('names the database without its password, and says when and why it does not answer', async () => {
   const way = await makeWay(servers.databaseUrl)

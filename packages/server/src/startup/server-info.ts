@@ -16,13 +16,14 @@ type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log' | 'hold'>
 /** Less than the client waits for an answer. */
 const databaseMs = 2_000
 
-export function serverInfoOf(deps: InfoDeps): () => Promise<ServerInfo> {
+export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () => Promise<ServerInfo> {
   const { databaseUrl } = deps.config
   // The URL may name files of certificates. At the start of the server they are there.
   const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
   return async () => {
     const problem = await databaseProblem(deps)
-    return await serverInfo(deps, { kind: address === null ? 'embedded' : 'external', address, problem })
+    const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, problem }
+    return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion }
   }
 }
 

@@ -2,6 +2,7 @@ import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { knownHosts } from '../../config/hosts.ts'
+import { version } from '../../config/build-values.ts'
 import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
 import { askServer, askServerIn } from '../../self-host/ask-owner-link.ts'
@@ -41,13 +42,15 @@ export const start = command({
     await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
-    const { state, ownerLink, held } = await launchServer(ctx).catch(async (error: unknown) => {
+    const { state, ownerLink, held, earlierVersion } = await launchServer(ctx).catch(async (error: unknown) => {
       throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
     })
     const isRegistered = held == null && (await register(ctx, state))
     const unkept = await unkeptSettings(ctx)
-    if (out.json) return out.document({ ...state, started: true, owner_link: ownerLink })
+    if (out.json)
+      return out.document({ ...state, started: true, owner_link: ownerLink, earlier_version: earlierVersion })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
+    if (earlierVersion !== null) out.line(green('✓ '), `The server went from svc ${earlierVersion} to ${version}`)
     if (held != null) return sayHeld(ctx, held)
     if (!isRegistered) sayOtherHost(ctx, state.url)
     if (ownerLink !== null) {
