@@ -252,6 +252,39 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'shows the inbox after Back as it was left: its selected item with the focus, and its place',
+  async () => {
+    // So low that the last item is below the screen.
+    await page.setViewportSize({ width: 1440, height: 240 })
+    await page.goto(server.url)
+    await row(alpha).waitFor()
+    await page.mouse.move(0, 0)
+    const order = await page.getByRole('main').getByRole('listitem').getByRole('link').allTextContents()
+    const last = order.at(-1)!
+    for (const _ of order) await page.keyboard.press('j')
+    expect(await focused()).toBe(last)
+    const scrolled = await page.evaluate(() => Math.round(scrollY))
+    expect(scrolled).toBeGreaterThan(0)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: new RegExp(last) }).waitFor()
+    await page.goBack()
+    await page.getByRole('link', { name: last }).and(page.locator(':focus')).waitFor()
+    await page.waitForFunction((top) => Math.round(scrollY) === top, scrolled)
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(order.at(-2)!)
+    // Another visit begins anew.
+    await page.getByRole('link', { name: 'Projects', exact: true }).first().click()
+    await page.getByRole('heading', { name: 'Projects' }).waitFor()
+    await page.getByRole('link', { name: 'Inbox' }).first().click()
+    await row(alpha).waitFor()
+    await page.keyboard.press('j')
+    expect(await focused()).toBe(order[0]!)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'the projects say what is open and how much needs the person, in one request for all of them',
   async () => {
     // The page before it saves its state when it is left.

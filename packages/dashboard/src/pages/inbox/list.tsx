@@ -1,6 +1,6 @@
 /** The sections of the inbox and its keys: `j` and `k` move the focus, `e` and `h` put the item away, `z` undoes. */
 import { Link } from '@tanstack/react-router'
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { paths } from '../../paths.ts'
 import { Button, buttonClass } from '../../ui/form.tsx'
 import { GroupHeading, Notice } from '../../ui/layout.tsx'
@@ -9,6 +9,7 @@ import type { Project } from '../projects/queries.ts'
 import { type PuttingAway, usePutAway } from './put-away.ts'
 import type { Inbox, InboxGroup, InboxItem, View } from './queries.ts'
 import { InboxRow } from './row.tsx'
+import { useKept } from './use-kept.ts'
 
 const keyNames = [
   ['j', 'Next item'],
@@ -77,9 +78,15 @@ export function InboxList({ view, of, first, onMore }: ListProps) {
 const inOrder = (items: InboxItem[]) => groups.flatMap(([group]) => items.filter((item) => item.group === group))
 
 function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
-  const [selected, setSelected] = useState<string | null>(null)
+  const [selected, setSelected] = useKept<string | null>('selected', null)
   const [snoozing, setSnoozing] = useState<string | null>(null)
   const links = useRef(new Map<string, HTMLAnchorElement>())
+  const [returnsTo] = useState(selected)
+  // The router restores the place on the page.
+  useEffect(() => {
+    if (returnsTo !== null && document.activeElement === document.body)
+      links.current.get(returnsTo)?.focus({ preventScroll: true })
+  }, [returnsTo])
   const ordered = inOrder(items)
   const at = ordered.findIndex(({ key }) => key === selected)
   const current = ordered[at] ?? null

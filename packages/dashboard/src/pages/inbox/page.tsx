@@ -13,6 +13,7 @@ import { findProject } from '../projects/find-project.ts'
 import { type Project, projects } from '../projects/queries.ts'
 import { InboxList } from './list.tsx'
 import { type Inbox, inbox, type View } from './queries.ts'
+import { useKept } from './use-kept.ts'
 
 const FirstVisit = lazy(() => import('./first-visit.tsx'), 'default')
 const route = getRouteApi('/shell/')
@@ -24,7 +25,7 @@ const eachMax = 200
 
 export function InboxPage() {
   const { view = 'open', project: named } = route.useSearch()
-  const [each, setEach] = useState(eachFirst)
+  const [each, setEach] = useKept('each', eachFirst)
   const all = useQuery(projects)
   // Both requests leave at once, unless the filter needs the id of the project.
   const filter = named === undefined ? null : findProject(all.data ?? [], named)
