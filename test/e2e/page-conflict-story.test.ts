@@ -74,6 +74,11 @@ test.skipIf(!browserPath)(
     await push('longer', 'Wait a month')
     await server.json(['cr', 'open', '--title', 'Longer', '--head', 'longer', '--project', project.project_id])
     await server.json(['cr', 'merge', '2', '--project', project.project_id])
+    // The page of the session says what the page of the change request says.
+    await page
+      .getByRole('list', { name: 'Change requests' })
+      .getByText('conflicts', { exact: true })
+      .waitFor({ timeout: slow })
 
     await page.goto(server.url)
     await page.getByText('conflicts', { exact: true }).waitFor({ timeout: slow })

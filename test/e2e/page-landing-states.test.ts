@@ -174,8 +174,14 @@ test.skipIf(!browserPath)(
     await server.json(['cr', 'merge', String(below), '--yes', ...of])
     await page.reload()
     await page.getByRole('heading', { name: 'Its base is already merged' }).waitFor(slow)
-    await page.locator('header p').getByText('not ready', { exact: true }).waitFor(slow)
+    await page.locator('header p').getByText('base merged', { exact: true }).waitFor(slow)
     await expectItLooksRight(story, 'base-merged')
+    for (const list of [address(), `${server.url}/`]) {
+      await page.goto(list)
+      await page.getByText('base merged', { exact: true }).waitFor(slow)
+      await page.getByText('stack-1 was merged without it · touches two.txt').waitFor(slow)
+    }
+    await page.goto(address(number))
     await page.getByRole('link', { name: 'Propose stack-2 for main' }).click()
     await page.getByLabel('Title').fill('Above, again')
     const chosen = page.getByRole('main').getByRole('combobox')

@@ -4218,8 +4218,8 @@ export interface components {
             truncated: boolean;
         };
         ChangeRequestSummary: {
-            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists. */
-            state: ("ready" | "confirm" | "empty" | "checking" | "unreachable" | "failing" | "manifest_invalid" | "conflicts" | "branch_deleted") | null;
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists. */
+            state: ("ready" | "confirm" | "base_merged" | "empty" | "checking" | "unreachable" | "failing" | "manifest_invalid" | "conflicts" | "branch_deleted") | null;
             session: {
                 /** Format: uuid */
                 session_id: string;
@@ -4536,10 +4536,10 @@ export interface components {
              */
             group: "answer" | "review" | "unblock" | "running";
             /**
-             * @description `checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.
+             * @description `checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge. `base_merged`: ready, but its base was merged elsewhere without it.
              * @enum {string}
              */
-            state: "permission" | "question" | "connector" | "ready" | "confirm" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "branch_deleted" | "manifest_invalid" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
+            state: "permission" | "question" | "connector" | "ready" | "confirm" | "base_merged" | "answered" | "collides" | "checking" | "unreachable" | "empty" | "conflicts" | "branch_deleted" | "manifest_invalid" | "failing" | "failed" | "turn_failed" | "starting" | "working" | "idle";
             /** @description Changes when the item needs a new look. Send it back to put the item away. */
             version: string;
             project: {

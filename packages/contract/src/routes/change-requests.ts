@@ -59,6 +59,7 @@ const base = '/v1/projects/:projectId/change-requests'
 export const landingStates = [
   'ready',
   'confirm',
+  'base_merged',
   'empty',
   'checking',
   'unreachable',
@@ -74,7 +75,7 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     .enum(landingStates)
     .nullable()
     .describe(
-      'Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists.',
+      'Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists.',
     ),
   session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
   author: z.string().nullable().describe('The name of the user who opened it.'),

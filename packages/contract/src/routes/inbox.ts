@@ -11,6 +11,7 @@ export const inboxStates = [
   ...questionKinds,
   'ready',
   'confirm',
+  'base_merged',
   'answered',
   'collides',
   'checking',
@@ -36,7 +37,7 @@ export const inboxItem = named('InboxItem', {
   state: z
     .enum(inboxStates)
     .describe(
-      '`checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge.',
+      '`checking`: the server does not know yet whether it merges, or its checks run. `confirm`: ready, except that a person has to confirm effects of the merge. `base_merged`: ready, but its base was merged elsewhere without it.',
     ),
   version: z.string().describe('Changes when the item needs a new look. Send it back to put the item away.'),
   project: z.object({ project_id: uuid, slug: z.string(), name: z.string() }),

@@ -6,6 +6,7 @@ import { Badge, type Tone } from '../ui/text.tsx'
 const landing: Record<StateNow, [word: string, tone: Tone]> = {
   ready: ['ready', 'good'],
   confirm: ['to confirm', 'warn'],
+  base_merged: ['base merged', 'warn'],
   empty: ['nothing to merge', 'neutral'],
   checking: ['checking', 'neutral'],
   unreachable: ['unreachable', 'warn'],
@@ -32,7 +33,7 @@ export function LandingBadge({
 
 const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'neutral' }
 
-export function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metadata'> }) {
+function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metadata'> }) {
   const { status } = cr
   if (status === 'open' && isDraft(cr)) return <Badge tone="neutral">draft</Badge>
   return <Badge tone={changeRequestTones[status] ?? 'neutral'}>{status}</Badge>

@@ -107,6 +107,15 @@ describe('change requests in the inbox', () => {
     expect(states(await checkedInbox(at)).find(([number]) => number === 2)).toEqual([2, 'checking'])
   })
 
+  test('says of one whose base was merged elsewhere without it that it is not ready', async () => {
+    const at = await newProject()
+    const below = await at.open('below', { 'b.txt': 'b\n' })
+    await at.open('above', { 'c.txt': 'c\n' }, { base_ref: 'below' })
+    expect((await at.merge(below.cr_id)).status).toBe(200)
+    expect(await oneItem(at)).toMatchObject({ state: 'base_merged', group: 'review' })
+    expect(await oneItem(at)).toMatchObject({ why: 'below was merged without it · touches c.txt' })
+  })
+
   test('waits for checks, and says which one failed', async () => {
     const at = await newProject({ 'svc.toml': '[[checks]]\nname = "unit"\ncommand = "run"\n' })
     await at.open('work', { 'b.txt': 'b\n' })

@@ -2,6 +2,7 @@
 import type { InboxGroup, InboxState, InboxView, OpenWork } from '@svc/contract'
 import { inboxGroups, openWorkMax } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
+import { isBaseMerged } from '../change-requests/list/list-store.ts'
 import type { Db } from '../db/schema.ts'
 
 export interface FoundItem {
@@ -51,7 +52,7 @@ export interface FoundItems {
 
 /** A viewer may read no change requests, and can answer nothing. */
 const ofUser = ({ userId, accountId, projectId }: Scope) => sql`
-  select p.project_id, p.slug, p.name, p.created_at, m.role <> 'viewer' as may_write,
+  select p.project_id, p.slug, p.name, p.created_at, p.default_branch, m.role <> 'viewer' as may_write,
     coalesce(d.manifest->'checks', '[]'::jsonb) as checks, coalesce(p.settings->>'manifest_gate' = 'on', false) as is_gated
   from account_members m
   join projects p on p.account_id = m.account_id and p.deleted_at is null
@@ -86,7 +87,7 @@ const openChangeRequests = sql`
     coalesce(mine.head_sha <> c.head_commit_sha, false) as is_answered,
     coalesce(mine.head_sha = c.head_commit_sha and mine.session_id is not null
       and s.status in ('provisioning', 'running') and s.is_busy, false) as is_with_agent,
-    x.cr_id is not null as collides,
+    x.cr_id is not null as collides, ${isBaseMerged(sql`u.default_branch`)} as is_base_merged,
     coalesce(h.seen_at, c.created_at) as at
   from of_user u
   join change_requests c on c.project_id = u.project_id and c.status = 'open'
@@ -122,6 +123,7 @@ const ofChangeRequests = sql`
       when is_answered then 'answered'
       when has_checks and (defined is null or passed < defined) then 'checking'
       when confirm_count > 0 then 'confirm'
+      when is_base_merged then 'base_merged'
       when collides then 'collides'
       else 'ready' end as state,
     coalesce(head_commit_sha, '') as version,

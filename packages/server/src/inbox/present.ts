@@ -73,6 +73,8 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
       return ["The repository or one of the branches can't be read"]
     case 'branch_deleted':
       return [found.missing_ref === found.base_ref ? `${found.base_ref} was deleted` : 'Its branch was deleted']
+    case 'base_merged':
+      return [`${found.base_ref} was merged without it`, checksOf(checks), touches(found)]
     case 'empty':
       return [`${found.base_ref} already contains all commits`]
     default:

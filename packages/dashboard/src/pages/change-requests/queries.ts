@@ -42,6 +42,15 @@ export const changeRequestsOfBranch = (projectId: string, branch: string) =>
     { ...live, select: ({ change_requests }) => change_requests },
   )
 
+/** With what a list shows of each. */
+export const summariesOfBranch = (projectId: string, branch: string) =>
+  read(
+    ['project', projectId, 'change-requests', 'of-branch', branch, 'summary'],
+    list,
+    { path: { projectId }, query: { head_ref: branch, include: 'summary' } },
+    { refetchInterval: ({ state }) => summaryMs(state.data) },
+  )
+
 export type ListSort = 'newest' | 'updated' | 'ready'
 
 export interface ListFilter {

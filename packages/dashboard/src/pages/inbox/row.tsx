@@ -18,6 +18,7 @@ const shown: Record<InboxItem['state'], [label: string, tone: Tone, action: stri
   connector: ['approval', 'warn', 'Decide'],
   ready: ['ready', 'good', 'Review'],
   confirm: ['to confirm', 'warn', 'Review'],
+  base_merged: ['base merged', 'warn', 'See why'],
   answered: ['answered', 'merged', 'Review'],
   collides: ['collides', 'warn', 'Review'],
   checking: ['checking', 'neutral', 'Review'],

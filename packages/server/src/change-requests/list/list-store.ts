@@ -25,6 +25,7 @@ const ranks = {
   confirm: 1,
   checking: 2,
   unreachable: 3,
+  base_merged: 4,
   empty: 4,
   failing: 5,
   manifest_invalid: 6,
@@ -32,6 +33,16 @@ const ranks = {
   branch_deleted: 6,
 } satisfies Record<LandingState, number>
 const lastRank = 7
+
+/**
+ * The base of the change request `c` was merged into another branch and has no newer commits, and no open change request
+ * takes it further.
+ */
+export const isBaseMerged = (defaultBranch: RawBuilder<unknown>) => sql<boolean>`(c.base_ref <> ${defaultBranch}
+  and exists (select from change_requests o where o.project_id = c.project_id and o.head_ref = c.base_ref
+    and o.status = 'merged' and o.head_commit_sha = c.base_commit_sha and o.base_ref not in (c.base_ref, c.head_ref))
+  and not exists (select from change_requests o where o.project_id = c.project_id and o.head_ref = c.base_ref
+    and o.status = 'open' and o.base_ref not in (c.base_ref, c.head_ref)))`
 
 /** The state of a change request `c`, beside its joins in `stateJoins`. */
 const stateOf = sql<LandingState | null>`case
@@ -44,6 +55,7 @@ const stateOf = sql<LandingState | null>`case
   when r.failures > 0 then 'failing'
   when d.defined > 0 and (t.cr_id is null or r.passed < d.defined) then 'checking'
   when f.confirm_count > 0 then 'confirm'
+  when ${isBaseMerged(sql`m.default_branch`)} then 'base_merged'
   else 'ready' end`
 
 /** Results of a check count only as svc.toml of the default branch defines it. */
@@ -54,6 +66,7 @@ const stateJoins = sql`
   left join change_request_trees t on t.cr_id = c.cr_id and t.kind = 'tree'
     and t.base_sha = c.base_commit_sha and t.head_sha = c.head_commit_sha
   cross join lateral (select
+      (select p.default_branch from projects p where p.project_id = of.id) as default_branch,
       coalesce((select b.manifest->'checks' from default_branches b where b.project_id = of.id), '[]'::jsonb) as checks,
       exists (select from projects p where p.project_id = of.id and p.settings->>'manifest_gate' = 'on') as is_gated) m
   cross join lateral (select jsonb_array_length(m.checks) as defined) d

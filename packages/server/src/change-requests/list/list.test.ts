@@ -115,6 +115,20 @@ test('is blocked by an invalid svc.toml of its head while the project requires a
   expect(await numbers(at, 'sort=ready')).toEqual([3, 2, 1])
 })
 
+test('is not ready while its base is merged elsewhere without it, until the base has a newer commit', async () => {
+  const at = await newProject()
+  const below = await at.open('below', { 'b.txt': 'b\n' })
+  const above = await at.open('above', { 'c.txt': 'c\n' }, { base_ref: 'below' })
+  await at.open('plain', { 'd.txt': 'd\n' })
+  const states = async () => Object.values(await summaries(at)).map(({ state }) => state)
+  expect(await states()).toEqual(['ready', 'ready', 'ready'])
+  expect((await at.merge(below.cr_id)).status).toBe(200)
+  expect((await summaries(at))[above.number]!.state).toBe('base_merged')
+  expect(await numbers(at, 'sort=ready&status=open')).toEqual([3, 2])
+  await commit(at.repo, 'below', { 'e.txt': 'e\n' })
+  expect((await summaries(at))[above.number]!.state).toBe('ready')
+})
+
 test('names the other open ones of the same two branches, which the service allows', async () => {
   const at = await newProject()
   await at.open('work', { 'b.txt': 'b\n' })

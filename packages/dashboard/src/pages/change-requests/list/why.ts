@@ -28,6 +28,8 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return [invalidText, touches(summary)]
     case 'empty':
       return [`${cr.base_ref} already contains all commits`]
+    case 'base_merged':
+      return [`${cr.base_ref} was merged without it`, checks(summary), touches(summary)]
     case 'branch_deleted':
       return [deletedText(cr)]
     case 'unreachable':

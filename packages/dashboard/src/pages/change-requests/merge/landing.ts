@@ -134,7 +134,7 @@ export function stateNow(
   if (checks === undefined) return meanwhile ?? 'checking'
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'
-  if (refusal === null) return stackedOn?.isMerged === true ? 'blocked' : 'ready'
+  if (refusal === null) return stackedOn?.isMerged === true ? 'base_merged' : 'ready'
   if (refusal.missing === 'answers') return meanwhile ?? 'checking'
   return refusal.missing === 'confirmation' ? 'confirm' : 'blocked'
 }

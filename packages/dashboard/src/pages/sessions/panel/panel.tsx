@@ -8,12 +8,12 @@ import { lazy } from '../../../components/lazy-code.tsx'
 import { planIn, type PlanItem } from '@svc/contract/schemas/tool-outcome'
 import { Check, Circle, CircleDot, X } from 'lucide-react'
 import { useProject } from '../../../components/shell/project-shell.tsx'
-import { ChangeRequestStatus } from '../../../components/status.tsx'
+import { LandingBadge } from '../../../components/status.tsx'
 import { ChangeRequestLink } from '../../../components/links.tsx'
 import { Loading, PanelSection } from '../../../ui/layout.tsx'
 import { TabList } from '../../../ui/tabs.tsx'
 import { Time } from '../../../ui/text.tsx'
-import { changeRequestsOfBranch } from '../../change-requests/queries.ts'
+import { summariesOfBranch } from '../../change-requests/queries.ts'
 import { count, duration } from '../../usage/amounts.ts'
 import { type Message, type Session, usage } from '../queries.ts'
 import { ChangesSection } from './changes.tsx'
@@ -80,14 +80,14 @@ function withPanel<Search extends { panel?: 'preview' }>(before: Search, next: '
 
 function ChangeRequestsSection({ session }: { session: Session }) {
   const { slug } = useProject()
-  const { data: own = [] } = useQuery(changeRequestsOfBranch(session.project_id, session.branch_name))
-  if (own.length === 0) return null
+  const { data } = useQuery(summariesOfBranch(session.project_id, session.branch_name))
+  if (data === undefined || data.change_requests.length === 0) return null
   return (
     <PanelSection title="Change requests">
       <ul aria-label="Change requests" className="flex flex-col gap-1.5">
-        {own.map((cr) => (
+        {data.change_requests.map((cr) => (
           <li key={cr.cr_id} className="flex min-w-0 items-center gap-2">
-            <ChangeRequestStatus cr={cr} />
+            <LandingBadge cr={cr} state={data.summaries?.[cr.cr_id]?.state ?? null} />
             <ChangeRequestLink
               project={slug}
               number={cr.number}
