@@ -158,6 +158,29 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'the branches do not call one merged whose merge had nothing to merge',
+  async () => {
+    const { page, server, complaints } = story
+    const done = await open('done', { 'done.txt': 'x\n' })
+    await git(clone, 'fetch', '--quiet')
+    await git(clone, 'push', '--quiet', 'origin', 'origin/main:refs/heads/same')
+    const of = ['--project', project.project_id]
+    const same = ['--title', 'The same', '--head', 'same', ...of]
+    const { number } = await server.json<{ number: number }>(['cr', 'open', ...same])
+    for (const each of [number, done]) await server.json(['cr', 'merge', String(each), '--yes', ...of])
+    await page.goto(`${server.url}/projects/${project.slug}/branches`)
+    const row = (link: string) =>
+      page.getByRole('list', { name: 'Branches' }).getByRole('listitem').filter({ hasText: link })
+    await row(`in #${done}`).getByText('merged', { exact: true }).waitFor(slow)
+    await row(`in #${number}`).getByText('nothing to merge', { exact: true }).waitFor(slow)
+    expect(await row(`in #${number}`).getByText('merged', { exact: true }).count()).toBe(0)
+    await expectItLooksRight(story, 'branches-merged')
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'a change request into the branch of another says so, and that a base was merged without it',
   async () => {
     const { page, server, complaints } = story

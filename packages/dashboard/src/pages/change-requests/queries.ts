@@ -98,6 +98,10 @@ export const changeRequestAnswer = (projectId: string, number: number) =>
     refetchInterval: ({ state }) => summaryMs(state.data?.answer),
   })
 
+/** The merge did not move the base, which had all commits already. */
+export const addedNothing = ({ merge_commit_sha: merged, base_commit_sha: before }: ChangeRequest) =>
+  merged !== null && merged === before
+
 /** The parameters of the paths of its routes. */
 export const pathOf = ({ project_id: projectId, cr_id: crId }: ChangeRequest) => ({ projectId, crId })
 

@@ -6,7 +6,7 @@ import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from './queries.ts'
-import { type ChangeRequest, changeRequests } from '../change-requests/queries.ts'
+import { addedNothing, type ChangeRequest, changeRequests } from '../change-requests/queries.ts'
 import { type Session, sessions } from '../sessions/queries.ts'
 import { Badge } from '../../ui/text.tsx'
 import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
@@ -77,10 +77,8 @@ function BranchName({ name, session, project }: { name: string; session: Session
 /** The open change request, otherwise the merged one if the branch has no newer commits. */
 function proposalOf({ name, sha }: Branch, all: ChangeRequest[]): ChangeRequest | undefined {
   const own = all.filter(({ head_ref }) => head_ref === name)
-  return (
-    own.find(({ status }) => status === 'open') ??
-    own.find(({ status, head_commit_sha }) => status === 'merged' && head_commit_sha === sha)
-  )
+  const merged = own.filter(({ status, head_commit_sha }) => status === 'merged' && head_commit_sha === sha)
+  return own.find(({ status }) => status === 'open') ?? merged.find((cr) => !addedNothing(cr)) ?? merged[0]
 }
 
 function Proposal({
@@ -106,7 +104,8 @@ function Proposal({
     )
   return (
     <>
-      {of.status === 'merged' && <Badge tone="merged">merged</Badge>}
+      {of.status === 'merged' &&
+        (addedNothing(of) ? <Badge tone="neutral">nothing to merge</Badge> : <Badge tone="merged">merged</Badge>)}
       <ChangeRequestLink project={project} number={of.number} className={linkClass}>
         {of.status === 'merged' ? `in #${of.number}` : `Review #${of.number}`}
       </ChangeRequestLink>

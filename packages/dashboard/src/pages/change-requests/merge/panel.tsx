@@ -11,6 +11,7 @@ import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
 import { paths } from '../../../paths.ts'
 import {
+  addedNothing,
   type ChangeRequest,
   changeRequestAnswer,
   type Effects,
@@ -94,13 +95,12 @@ function Outcome(shown: OfPage) {
 }
 
 function MergedBy({ cr }: { cr: ChangeRequest }) {
-  const { merge_commit_sha: merged, base_commit_sha: before } = cr
+  const { merge_commit_sha: merged } = cr
   const commit = merged !== null && <CommitLink sha={merged} />
   const base = <code className="font-mono">{cr.base_ref}</code>
   const at = cr.merged_at !== null && <Time at={cr.merged_at} />
   const by = <UserName accountId={cr.account_id} userId={cr.merged_by} />
-  // The merge did not move the base, so the commit existed before it.
-  if (merged !== null && merged === before)
+  if (addedNothing(cr))
     return (
       <p>
         {by} marked this as merged {at}. {base} already contained its commits at {commit}, so nothing was added.
