@@ -154,7 +154,12 @@ test.skipIf(!browserPath)('a prompt that is sent while the network is away comes
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('alert').getByText("Can't reach the service.").first().waitFor(slow)
   expect(await field.inputValue()).toBe('Written on a train.')
+  await page.getByText("The service isn't responding").waitFor(slow)
   await page.context().setOffline(false)
+  // What is no longer true goes away by itself.
+  await page.getByText("The service isn't responding").waitFor({ ...slow, state: 'detached' })
+  await page.getByText("Can't reach the service.").waitFor({ ...slow, state: 'detached' })
+  expect(await field.inputValue()).toBe('Written on a train.')
   await page.getByRole('button', { name: 'Send' }).click()
   const prompts = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Written on a train.' })
   await prompts.waitFor(slow)

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
-import { isUnanswered } from '../../api.ts'
+import { useEffect } from 'react'
+import { useUnavailable } from '../../cache/use-unavailable.ts'
 import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
 
@@ -9,17 +9,7 @@ const readyPollMs = 3_000
 /** While the service is unavailable, warns that the page is out of date. Refetches everything once it answers. */
 export function Reconnecting() {
   const queries = useQueryClient()
-  const [since, setSince] = useState<string | null>(null)
-  useEffect(
-    () =>
-      queries.getQueryCache().subscribe((event) => {
-        if (event.type !== 'updated') return
-        if (event.action.type === 'success') setSince(null)
-        if (event.action.type === 'failed' && isUnanswered(event.action.error))
-          setSince((before) => before ?? new Date().toISOString())
-      }),
-    [queries],
-  )
+  const since = useUnavailable()
   const isUnavailable = since !== null
   useEffect(() => {
     if (!isUnavailable) return

@@ -1,4 +1,6 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { isUnanswered } from '../../../api.ts'
+import { useUnavailable } from '../../../cache/use-unavailable.ts'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
@@ -30,6 +32,10 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
     refetch: [promptsKey(session)],
   })
   const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path })
+  useOnceBack(() => {
+    if (isUnanswered(failure)) setFailure(null)
+    if (isUnanswered(abort.error)) abort.reset()
+  })
   const roleRefusal = useWriteRefusal(session.account_id)
   const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => {
@@ -87,6 +93,17 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
       </Form>
     </div>
   )
+}
+
+/** Runs it when the service answers again. */
+function useOnceBack(run: () => void): void {
+  const isAway = useUnavailable() !== null
+  const [wasAway, setWasAway] = useState(isAway)
+  useEffect(() => {
+    if (isAway === wasAway) return
+    setWasAway(isAway)
+    if (!isAway) run()
+  }, [isAway, wasAway, run])
 }
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
