@@ -1,8 +1,10 @@
 /** A browser on a server without a model: what is missing, and the way to set it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { browserPath } from './browser.ts'
-import { makeFirstCommit } from './harness.ts'
-import { axeViolations, beginPageStory, type PageStory } from './page-story.ts'
+import { git, makeFirstCommit } from './harness.ts'
+import { axeViolations, beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
 
 let refusal: string | null = 'No such model: big'
 const upstream = Bun.serve({
@@ -59,6 +61,42 @@ test.skipIf(!browserPath)(
     await page.getByRole('heading', { name: 'Model server' }).waitFor()
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)
     await page.getByText('No model is configured').waitFor()
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
+
+const missing = "This server has no model, so agents can't work. An owner of this server can set one."
+
+test.skipIf(!browserPath)(
+  'what asks an agent says before it is pressed that no model is configured',
+  async () => {
+    const { page, server, complaints } = story
+    const slow = { timeout: 60_000 }
+    const of = ['--project', project.project_id]
+    const { session_id: id } = await server.json<{ session_id: string }>(['sessions', 'new', '--no-wait', ...of])
+    await page.goto(`${server.url}/projects/${project.slug}/sessions/${id}`)
+    await page.getByRole('textbox', { name: /^Prompt/ }).fill('Go on', slow)
+    await page.getByText(missing).waitFor(slow)
+    expect(await page.getByRole('button', { name: 'Send', exact: true }).getAttribute('title')).toBe(missing)
+    await expectItLooksRight(story, 'no-model-session')
+
+    const clone = await mkdtemp(join(server.dir, 'clone-'))
+    await git(clone, 'clone', '--quiet', gatewayOf(server, project), '.')
+    const open = async (branch: string) => {
+      await git(clone, 'checkout', '--quiet', '-B', branch, 'origin/main')
+      await Bun.write(join(clone, 'plan.md'), branch)
+      await git(clone, 'add', '.')
+      await git(clone, 'commit', '--quiet', '-m', branch)
+      await git(clone, 'push', '--quiet', 'origin', branch)
+      return (await server.json<{ number: number }>(['cr', 'open', '--title', branch, '--head', branch, ...of])).number
+    }
+    const number = await open('mine')
+    await server.json(['cr', 'merge', String(await open('theirs')), '--yes', ...of])
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}`)
+    await page.getByRole('button', { name: 'Start an agent to resolve' }).waitFor(slow)
+    await page.getByText(missing).waitFor(slow)
+    await expectItLooksRight(story, 'no-model-conflict')
     expect(complaints).toEqual([])
   },
   180_000,

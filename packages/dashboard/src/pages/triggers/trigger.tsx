@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { NoModelNote } from '../../components/no-model.tsx'
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { NextTimes } from '../../components/next-times.tsx'
@@ -50,6 +51,7 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
       }
     >
       <div className="flex flex-col gap-2 px-4 py-3 text-sm">
+        {each.model === null && <NoModelNote />}
         {error !== null && <Failure error={error} />}
         {fire.data !== undefined && (
           <Notice tone="neutral" title="Session started">

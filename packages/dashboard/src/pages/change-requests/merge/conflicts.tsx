@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { shortBranch } from '../../../components/branch-name.tsx'
+import { NoModelNote, useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { SessionLink } from '../../../components/links.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
@@ -65,7 +66,8 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
   })
   const isWorking = now !== undefined && (now.is_busy === true || now.status === 'provisioning')
   const hasGivenUp = ask.isSuccess && now !== undefined && !isWorking
-  const refusal = ask.isSuccess && !hasGivenUp ? 'The agent is already resolving the conflicts' : null
+  const modelRefusal = useAgentRefusal(projectId, sessionId)
+  const refusal = ask.isSuccess && !hasGivenUp ? 'The agent is already resolving the conflicts' : modelRefusal
   return (
     <>
       <div className="flex flex-wrap items-center gap-3">
@@ -74,7 +76,7 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
         </Button>
         <p role="status" className="text-sm text-dim">
           {!ask.isSuccess ? (
-            'Sends a prompt to the session and restarts it if it stopped.'
+            (modelRefusal ?? 'Sends a prompt to the session and restarts it if it stopped.')
           ) : hasGivenUp ? (
             <>
               The agent's turn ended without a push that resolves them.{' '}
@@ -123,7 +125,9 @@ function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
         </Button>
         <p role="status" className="text-sm text-dim">
           {start.data === undefined ? (
-            `Starts a session from ${shortBranch(cr.head_ref)}.`
+            <>
+              Starts a session from {shortBranch(cr.head_ref)}. <NoModelNote />
+            </>
           ) : (
             <>
               Started.{' '}

@@ -1,6 +1,7 @@
 import { useLocation } from '@tanstack/react-router'
 import { isUnanswered } from '../../../api.ts'
 import { useTyped } from '../../../browser/use-stored.ts'
+import { useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useHeldRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
@@ -29,7 +30,11 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
   })
   const counted = comments.length === 1 ? '1 comment' : `${comments.length} comments`
   const held = useHeldRefusal()
-  const refusal = held ?? (body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null)
+  const modelRefusal = useAgentRefusal(cr.project_id, send ? cr.origin_session_id : null)
+  const refusal =
+    held ??
+    modelRefusal ??
+    (body.trim() === '' && comments.length === 0 ? 'Write a summary or comment on a line' : null)
   // The service took the comments, but its answer was lost. The same request again gets that answer.
   const { variables: lost } = sending
   const isTaken = isUnanswered(sending.error) && comments.length === 0 && lost?.body === body
@@ -55,7 +60,7 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
           </Button>
           <p className="text-sm text-dim">
             {send
-              ? 'Sends all comments to the agent as one prompt. A stopped session restarts.'
+              ? (modelRefusal ?? 'Sends all comments to the agent as one prompt. A stopped session restarts.')
               : cr.status === 'merged'
                 ? 'Saved with the change request. It is merged, so nothing is sent to an agent.'
                 : 'Saved with the change request, because it has no session.'}

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { useTyped } from '../../../browser/use-stored.ts'
 import { Prose } from '../../../components/markdown.tsx'
+import { useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
@@ -157,14 +158,16 @@ function ReplyForm({ cr, of, onDone }: { cr: ChangeRequest; of: Item; onDone: ()
     },
   })
   const canSend = cr.origin_session_id !== null && cr.status !== 'merged'
+  const modelRefusal = useAgentRefusal(cr.project_id, canSend ? cr.origin_session_id : null)
   const refusal = text.trim() === '' ? 'Enter a reply' : null
-  const submit = (send: boolean) => refusal === null && !sending.isPending && sending.mutate({ text, send })
+  const submit = (send: boolean) =>
+    refusal === null && (!send || modelRefusal === null) && !sending.isPending && sending.mutate({ text, send })
   return (
     <Form className="flex flex-col gap-2" onSubmit={() => submit(canSend)}>
       {sending.isError && <Failure error={sending.error} />}
       <TextArea label="Reply" rows={3} value={text} onChange={setText} onSend={() => submit(canSend)} autoFocus />
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" kind="primary" busy={sending.isPending} disabledReason={refusal}>
+        <Button type="submit" kind="primary" busy={sending.isPending} disabledReason={modelRefusal ?? refusal}>
           {canSend ? 'Send to the agent' : 'Reply'}
         </Button>
         {canSend && (
@@ -176,6 +179,7 @@ function ReplyForm({ cr, of, onDone }: { cr: ChangeRequest; of: Item; onDone: ()
           Cancel
         </Button>
       </div>
+      {modelRefusal !== null && <p className="text-sm text-warn">{modelRefusal}</p>}
     </Form>
   )
 }

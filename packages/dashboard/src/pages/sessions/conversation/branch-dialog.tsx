@@ -3,6 +3,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { useState } from 'react'
+import { useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
@@ -38,7 +39,11 @@ export default function BranchDialog({
     refetch: [['project', projectId, 'sessions']],
   })
   const lacksPrompt = chosen.files.length > 0 && prompt.trim() === ''
-  const refusal = chosen.refusal ?? (lacksPrompt ? 'Enter a prompt for the attached files' : null)
+  const modelRefusal = useModelRefusal(model)
+  const refusal =
+    (prompt.trim() === '' ? null : modelRefusal) ??
+    chosen.refusal ??
+    (lacksPrompt ? 'Enter a prompt for the attached files' : null)
   const start = () => refusal === null && !make.isPending && make.mutate(prompt)
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -69,6 +74,7 @@ export default function BranchDialog({
               {...chosen.target}
             />
             <ChosenList chosen={chosen} />
+            {modelRefusal !== null && <p className="text-sm text-warn">{modelRefusal}</p>}
             {make.error !== null && <Failure error={make.error} />}
             <div className="flex flex-wrap items-center justify-end gap-2">
               <span className="mr-auto">

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { isUnanswered } from '../../../api.ts'
 import { useUnavailable } from '../../../cache/use-unavailable.ts'
+import { useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
@@ -37,14 +38,15 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
     if (isUnanswered(abort.error)) abort.reset()
   })
   const roleRefusal = useWriteRefusal(session.account_id)
-  const refusal = roleRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
+  const modelRefusal = useModelRefusal(choice.model === undefined ? session.model : choice.model)
+  const refusal = roleRefusal ?? modelRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => {
     if (refusal !== null) return
     setFailure(null)
     send.mutate(draft.take())
   }
   const effect = effectOf(session)
-  const note = effect === '' || busy ? '' : `A prompt ${effect}.`
+  const note = modelRefusal ?? (effect === '' || busy ? '' : `A prompt ${effect}.`)
   return (
     <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
