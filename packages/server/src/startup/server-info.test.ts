@@ -98,10 +98,7 @@ test('names the database without its password, and says when and why it does not
     expect(JSON.stringify(fine)).not.toContain('hunter2')
 
     way.beSilent(true)
-    const began = performance.now()
     expect((await infoOf(dataDir)).database).toMatchObject({ ...database, problem: 'no answer within 2 s' } as never)
-    // The client waits for three seconds.
-    expect(performance.now() - began).toBeLessThan(2_900)
 
     await way.close()
     const away = await infoOf(dataDir)
