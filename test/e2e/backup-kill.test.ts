@@ -1,7 +1,7 @@
 /** Backups and restores that are killed at each of their steps: what was whole stays whole, and the next one is clean. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readdir } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
@@ -34,14 +34,18 @@ afterAll(async () => {
 const selfHost = (args: string[], env: Record<string, string> = server.env) =>
   run([program, 'self-host', ...args], { env, cwd: dir })
 
-/** The server's program from source, which has failpoints, until it kills itself there. */
-async function killedAt(point: string, flag: string, input: object, env: Record<string, string>): Promise<void> {
-  const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', flag], {
-    env: { ...env, SVC_FAILPOINTS: `${point}=kill` },
+/** The server's program from source, which has failpoints. */
+const fromSource = (failpoint: string, flag: string, input: object, env: Record<string, string>) =>
+  Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', flag], {
+    env: { ...env, SVC_FAILPOINTS: failpoint },
     stdin: new TextEncoder().encode(JSON.stringify(input)),
     stdout: 'ignore',
     stderr: 'ignore',
   })
+
+/** Until it kills itself there. */
+async function killedAt(point: string, flag: string, input: object, env: Record<string, string>): Promise<void> {
+  const killed = fromSource(`${point}=kill`, flag, input, env)
   await killed.exited
   expect([point, killed.signalCode]).toEqual([point, 'SIGKILL'])
 }
@@ -113,6 +117,45 @@ test.each(['backup.after_tables', 'backup.before_manifest'])(
     expect(await branchesIn(later)).toContain(`${name}-after`)
   },
 )
+
+test('a place that interrupted backups filled takes backups again', async () => {
+  await push('interrupted')
+  await killedAt('backup.after_pack', '--backup', { place: backups, keyFile: null, keep: null }, server.env)
+  const packs = join(backups, 'packs', project)
+  const finished = (await readdir(packs)).filter((name) => name.endsWith('.pack')).length
+  // What a kill in the middle of a file leaves.
+  await Bun.write(join(packs, 'cut.pack.partial'), 'half')
+  expect((await leftovers()).length).toBeGreaterThan(1)
+
+  // It ends before its manifest, too.
+  await killedAt('backup.after_tables', '--backup', { place: backups, keyFile: null, keep: null }, server.env)
+  expect((await leftovers()).filter((name) => name.endsWith('.partial'))).toEqual([])
+  expect((await readdir(packs)).filter((name) => name.endsWith('.pack')).length).toBeLessThan(finished)
+  await document(selfHost(['backup', backups, '--json']))
+  expect(await leftovers()).toEqual([])
+})
+
+test('a project that is purged during a backup is left out by the restore, which says so', async () => {
+  const purged = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'purged'])
+  await makeFirstCommit(server, purged.project_id)
+  const reached = join(dir, 'reached')
+  const input = { place: backups, keyFile: null, keep: null }
+  const running = fromSource(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
+  await until('the tables to be stored', () => existsSync(reached))
+  await server.json(['projects', 'rm', purged.project_id, '--purge', '--yes'])
+  await rm(reached)
+  expect(await running.exited).toBe(0)
+
+  const place = await placeFor('purged')
+  const restored = await selfHost(['restore', backups], place)
+  expect([restored.code, restored.stderr]).toEqual([
+    0,
+    expect.stringContaining('purged was purged while the backup was made, and is not restored'),
+  ])
+  expect(await document(selfHost(['check', '--json'], place))).toMatchObject({
+    ...{ projects: 1, repositories: 1, disagreements: [] },
+  })
+})
 
 test.each(['restore.after_repositories', 'restore.before_commit', 'restore.after_rows', 'restore.after_database'])(
   'a restore killed at %s leaves a folder that says so, and can be repeated',

@@ -229,6 +229,7 @@ async function storeAll(source: Source, to: Target): Promise<Manifest> {
     ...{ server_version: version, recipient: to.key?.recipient ?? null },
     ...{ tables: stored.tables, sequences: stored.sequences },
     ...{ refs: repositories.refs, repositories: repositories.packed, missing: repositories.missing },
+    ...(repositories.purged.length === 0 ? {} : { purged: repositories.purged }),
     added_bytes: stored.bytes + repositories.bytes,
   }
 }
@@ -290,18 +291,19 @@ async function storeTables(client: pg.Client, backupId: string, { place, key, on
   return { tables: stored, sequences, bytes: stored.reduce((sum, { file }) => sum + file.bytes, 0) }
 }
 
-type Found = { found: FoundRepository[]; missing: Manifest['missing'] }
+type Unread = Pick<Manifest, 'missing'> & Required<Pick<Manifest, 'purged'>>
+type Found = Unread & { found: FoundRepository[] }
 
 /** Soon after the snapshot, so that little happens in between. */
 async function findRepositories(source: Source, projects: SnapshotProject[]): Promise<Found> {
-  const all: Found = { found: [], missing: [] }
+  const all: Found = { found: [], missing: [], purged: [] }
   const until = performance.now() + makingMsMax
   for (const project of projects) {
     try {
       const repository = await findWhenMade(source, { project, until })
       if (repository !== null) all.found.push(repository)
     } catch (error) {
-      await note(source, all.missing, { project, error: error as Error })
+      await note(source, all, { project, error: error as Error })
     }
   }
   return all
@@ -327,19 +329,19 @@ async function findWhenMade(
 
 async function note(
   { config, db }: Source,
-  missing: Manifest['missing'],
+  unread: Unread,
   { project, error }: { project: SnapshotProject; error: Error },
 ): Promise<void> {
   if (error instanceof PlaceError) throw error
   const { project_id, slug } = project
-  if (await isPurged(db, project_id)) return
+  if (await isPurged(db, project_id)) return void unread.purged.push({ project_id, slug })
   const home = homeElsewhere(config.dataDir, project)
-  missing.push({ project_id, slug, ...(home === null ? {} : { home }), reason: error.message })
+  unread.missing.push({ project_id, slug, ...(home === null ? {} : { home }), reason: error.message })
 }
 
 async function storeRepositories(
   source: Source,
-  { found, missing }: Found,
+  { found, ...unread }: Found,
   { backupId, key, onProgress, ...to }: Target & { backupId: string },
 ) {
   const recipient = key?.recipient ?? null
@@ -355,13 +357,13 @@ async function storeRepositories(
       lines.push(`${JSON.stringify({ project_id: project.project_id, copy })}\n`)
       bytes += addedBytes
     } catch (error) {
-      await note(source, missing, { project, error: error as Error })
+      await note(source, unread, { project, error: error as Error })
     }
   }
   const name = `data/${backupId}/refs.gz${key === null ? '' : '.age'}`
   const how = { recipient, isCompressed: true }
   const refs = await writeStored(to.place, name, bytesOf(lines), how)
-  return { packed, missing, refs, bytes: bytes + refs.bytes }
+  return { packed, ...unread, refs, bytes: bytes + refs.bytes }
 }
 
 async function* bytesOf(lines: string[]): AsyncIterable<Uint8Array> {

@@ -74,6 +74,7 @@ export async function openForWriting(place: Place, wanted: Wanted, { onWait, onN
     if (found === null) await onNew()
     if (found === null || (wanted.writer !== null && found.writer?.folder_id !== wanted.writer.folder_id))
       await writeHeader(place, wanted)
+    if (!place.isOneFile) await removeInterrupted(place)
     const packed = new Map((await place.list('packs/')).map(({ name, bytes }) => [name, bytes]))
     return { place, lock, packed }
   } catch (error) {
@@ -216,25 +217,52 @@ export async function writeState(place: Place, projectId: string, state: PackedS
   await writeText(place, stateName(projectId), `${JSON.stringify(state)}\n`)
 }
 
+/**
+ * Removes what interrupted backups left that no later one uses, so that a place which they filled takes backups again.
+ * What they finished of repositories stays.
+ */
+async function removeInterrupted(place: Place): Promise<void> {
+  await place.removeUnfinished()
+  const ids = await listBackups(place)
+  const left = await unusedData(place, ids)
+  // A backup begins with its data.
+  if (left.length === 0) return
+  const { used, damaged } = await usedPacks(place, ids)
+  if (damaged.length === 0) await place.remove(await unusedPacks(place, used, () => true))
+  await place.remove(left)
+}
+
 /** Removes what no kept backup uses: of deleted backups, and of those that were interrupted. Returns what is damaged. */
 export async function removeUnused(place: Place): Promise<DamagedBackup[]> {
   const ids = await listBackups(place)
+  const { used, damaged } = await usedPacks(place, ids)
+  await place.remove(await unusedData(place, ids))
+  // A damaged one may use any of them, and may be whole in another copy.
+  if (damaged.length === 0) await place.remove(await unusedPacks(place, used, (state) => used.has(state)))
+  await place.removeUnfinished()
+  return damaged
+}
+
+async function usedPacks(place: Place, ids: readonly string[]) {
   const used = new Set<string>()
   const { manifests, damaged } = await readBackups(place, ids)
   for (const { repositories } of manifests)
     for (const { project_id, packs } of repositories)
       for (const name of [stateName(project_id), ...packs.map((pack) => pack.name)]) used.add(name)
+  return { used, damaged }
+}
+
+async function unusedData(place: Place, ids: readonly string[]): Promise<string[]> {
   const data = await place.list('data/')
-  const unusedData = data.filter(({ name }) => !ids.includes(name.split('/')[1] ?? ''))
-  await place.remove(unusedData.map(({ name }) => name))
-  // A damaged one may use any of them, and may be whole in another copy.
-  if (damaged.length === 0) await place.remove(await unusedPacks(place, used))
-  await place.removeUnfinished()
-  return damaged
+  return data.map(({ name }) => name).filter((name) => !ids.includes(name.split('/')[1] ?? ''))
 }
 
 /** The next backup of a repository builds on the packs of its state, also where no kept backup has them. */
-async function unusedPacks(place: Place, used: ReadonlySet<string>): Promise<string[]> {
+async function unusedPacks(
+  place: Place,
+  used: ReadonlySet<string>,
+  isKeptState: (name: string) => boolean,
+): Promise<string[]> {
   const files = await place.list('packs/')
   const packed = new Map(files.map(({ name, bytes }) => [name, bytes]))
   const candidates = Map.groupBy(
@@ -243,9 +271,11 @@ async function unusedPacks(place: Place, used: ReadonlySet<string>): Promise<str
   )
   const unused: string[] = []
   for (const [projectId, names] of candidates) {
-    const isKept = used.has(stateName(projectId))
+    const stateOf = stateName(projectId)
+    const isKept = isKeptState(stateOf)
     const state = isKept ? await readState({ place, packed }, projectId) : emptyState
     const current = new Set(state.packs.map(({ name }) => name))
+    if (isKept && state.packs.length > 0) current.add(stateOf)
     unused.push(...names.filter((name) => !current.has(name)))
   }
   return unused

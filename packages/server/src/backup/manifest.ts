@@ -62,6 +62,8 @@ const manifest = z.object({
       reason: z.string(),
     }),
   ),
+  /** Projects that were purged after the snapshot, before their repositories were read. A restore leaves them out. */
+  purged: z.array(z.object({ project_id: z.string(), slug: z.string() })).optional(),
   /** What this backup added to the folder. */
   added_bytes: z.number(),
 })

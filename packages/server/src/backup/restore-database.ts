@@ -12,6 +12,7 @@ import { writeMove } from '../db/move/state.ts'
 import { writeRows } from '../db/move/table-stream.ts'
 import { listTables, quoted } from '../db/move/tables.ts'
 import { openDatabase } from '../db/pool.ts'
+import { deleteRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import '../failpoint.ts'
 import { makeLog } from '../log.ts'
@@ -114,7 +115,7 @@ function requireSameTables(tables: { name: string }[], manifest: Manifest): void
 /** Whatever ran in the original has ended here, and nothing acts. */
 async function hold(
   url: string,
-  { backup_id, created_at }: Manifest,
+  { backup_id, created_at, purged = [] }: Manifest,
   putRefs: (trx: DbOrTransaction) => Promise<void>,
 ): Promise<number> {
   const log = makeLog('json', (text) => text)
@@ -124,6 +125,7 @@ async function hold(
     return await database.db.transaction().execute(async (trx) => {
       const reason = `The server was restored from a backup of ${created_at}. The session ran on the original, and its unfinished work is as of that time.`
       await putRefs(trx)
+      for (const { project_id } of purged) await deleteRows(trx, 'projects', { project_id })
       const stopped = await stopSessions(trx, { reason, at: new Date() })
       await insertHeld(trx, { backup_id, backup_created_at: created_at })
       await recordOperatorAudit(trx, {
@@ -133,7 +135,7 @@ async function hold(
           'server',
           backup_id,
         ),
-        after: { backup_id, created_at, stopped_sessions: stopped },
+        after: { backup_id, created_at, stopped_sessions: stopped, purged_projects: purged.length },
       })
       return stopped
     })

@@ -36,6 +36,7 @@ export interface RestoreReport {
   /** Further places gave these. */
   others: { place: string; backup_id: string; created_at: string; repositories: number }[]
   missing: Manifest['missing']
+  purged: NonNullable<Manifest['purged']>
 }
 
 /** Nothing was changed: no place has these repositories. */
@@ -94,6 +95,7 @@ export async function restore(
       repositories: restored.reduce((sum, { repositories }) => sum + repositories.length, 0),
       others: rest.map(reportOf),
       missing: [...lacking, ...lost],
+      purged: manifest.purged ?? [],
     }
   } finally {
     await endPooledGit()

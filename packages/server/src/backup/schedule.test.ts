@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Metrics } from '../metrics/metrics.ts'
 import { makeTestApp, type TestApp } from '../test-app.ts'
 import { listBackups } from './catalog.ts'
 import { readFailure } from './known-places.ts'
@@ -33,7 +34,10 @@ afterAll(async () => {
 
 test('a backup that makes no progress is ended, says where it stood, and the next one is made', async () => {
   let laterMs = 0
-  const config = { ...app.deps.config, backups: { place, everyMs: 1, keep: null, keyFile: null } }
+  const config = {
+    ...app.deps.config,
+    backups: { place: join(place, 'stalled'), everyMs: 1, keep: null, keyFile: null },
+  }
   const backups = new ScheduledBackups({ ...app.deps, config, now: () => new Date(Date.now() + laterMs) }, 15_000)
   const { signal } = new AbortController()
   process.env['SVC_FAILPOINTS'] = `backup.after_tables=pause:${join(app.deps.config.dataDir, 'reached')}`
@@ -46,5 +50,24 @@ test('a backup that makes no progress is ended, says where it stood, and the nex
   laterMs = 3_600_000
   await backups.run(signal)
   expect(await readFailure(config)).toBeNull()
-  expect(await listBackups(await openPlace(place, config))).toHaveLength(1)
+  expect(await listBackups(await openPlace(config.backups.place, config))).toHaveLength(1)
+})
+
+test('a clock that was ahead does not keep backups back once it is right', async () => {
+  let aheadMs = 0
+  const backupsIn = join(place, 'clock')
+  const config = { ...app.deps.config, backups: { place: backupsIn, everyMs: 60_000, keep: null, keyFile: null } }
+  const backups = new ScheduledBackups({
+    ...{ ...app.deps, metrics: new Metrics(), config },
+    now: () => new Date(Date.now() + aheadMs),
+  })
+  const made = async (ahead: number) => {
+    aheadMs = ahead
+    await backups.run(new AbortController().signal)
+    return (await listBackups(await openPlace(backupsIn, config))).length
+  }
+  expect(await made(0)).toBe(1)
+  expect(await made(365 * 86_400_000)).toBe(2)
+  // Right again, and the next one is due.
+  expect(await made(2 * 60_000)).toBe(3)
 })

@@ -32,6 +32,7 @@ export class ScheduledBackups {
   readonly #stallMs: number
   #notBefore = 0
   #lookedAt = Number.NEGATIVE_INFINITY
+  #ranAt = Number.NEGATIVE_INFINITY
   #newest: Newest | null = null
   #hasFailed = false
 
@@ -61,6 +62,12 @@ export class ScheduledBackups {
     const { backups } = config
     if (backups === null) return
     const at = now().getTime()
+    // The clock was ahead, and with it what was to wait for.
+    if (at < this.#ranAt) {
+      this.#notBefore = 0
+      this.#lookedAt = Number.NEGATIVE_INFINITY
+    }
+    this.#ranAt = at
     if (at < this.#notBefore) return
     try {
       if (at >= this.#lookedAt + lookMs) await this.#look(at)

@@ -225,6 +225,8 @@ interface Restored {
   stopped_sessions: number
   others: { place: string; backup_id: string; created_at: string; repositories: number }[]
   missing: Missing[]
+  /** By name. */
+  purged: { slug: string }[]
 }
 
 interface NotRestored {
@@ -328,6 +330,7 @@ function showRestored({ out }: Context, done: Restored): void {
   }
   for (const { project_id, slug, reason } of done.missing)
     out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
+  for (const { slug } of done.purged) out.note(`${slug} was purged while the backup was made, and is not restored.`)
 }
 
 /** The settings that a shell needs to start the copy. The original may run beside it and have the port and the addresses. */
