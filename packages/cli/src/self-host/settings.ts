@@ -290,6 +290,12 @@ export function withAbsolutePaths<V extends string | null | undefined>(
 }
 
 export function unknownSetting(name: string): UsageError {
+  // Its runtime reads it once, before the program runs.
+  if (name === 'NODE_EXTRA_CA_CERTS')
+    return new UsageError('NODE_EXTRA_CA_CERTS is not saved with the settings', {
+      hint: 'Set it where the server is started: in the shell of svc self-host start, or in the environment of its service or container.',
+      next: ['NODE_EXTRA_CA_CERTS=/etc/ssl/company-ca.pem svc self-host start'],
+    })
   const meant = closest(name, Object.keys(settings))
   return new UsageError(`The server has no setting ${JSON.stringify(name)}`, {
     hint: meant === null ? null : `Did you mean ${meant}?`,

@@ -83,6 +83,25 @@ test('self-host status names the database, and says why it cannot be used', asyn
   ])
 })
 
+test('self-host env set says when the running server does not read what it saves', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const env = { SVC_DATA_DIR: folder.path, SVC_CONFIG_FILE: join(folder.path, 'config.json') }
+  const set = () => svc(['self-host', 'env', 'set', 'SVC_LOG=json'], { env })
+  {
+    await using _server = await serverOf(folder.path, service.url)
+    const shown = await set()
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('does not read these settings')])
+    expect(shown.stderr).toContain(`${service.url}, process 4242`)
+  }
+  expect((await set()).stderr).not.toContain('does not read')
+  const authority = await svc(['self-host', 'env', 'set', 'NODE_EXTRA_CA_CERTS=/etc/ssl/ca.pem'], { env })
+  expect([authority.code, authority.stderr]).toEqual([
+    2,
+    expect.stringContaining('Set it where the server is started: in the shell of svc self-host start'),
+  ])
+}, 30_000)
+
 /** A process that is paused. It ends with the test. */
 async function pausedProcess() {
   const child = Bun.spawn(['sleep', '600'])

@@ -14,13 +14,15 @@ import {
   withAbsolutePaths,
   writeSettings,
 } from '../../self-host/settings.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
+import { keeperOf, programOf } from '../../self-host/running-program.ts'
 import { runningServer } from '../../self-host/state.ts'
 
 export const env = command({
   summary: 'List the settings of your server, or change them for its next start',
   about: [
     'svc self-host env ls shows them with secrets masked. svc self-host env set KEY=VALUE … sets: KEY=- reads the value from stdin, which keeps it out of the history of your shell. svc self-host env unset KEY … removes, as KEY= does. What the server would refuse is not saved.',
-    'They are stored next to the client configuration, readable only by you. Variables in the shell of svc self-host start take precedence.',
+    'They are stored next to the client configuration, readable only by you. Variables in the shell of svc self-host start take precedence. A server that npm start or a container runs does not read them: it has an environment of its own.',
   ],
   scope: 'nothing',
   args: {
@@ -94,6 +96,7 @@ async function save(ctx: Context, changes: Readonly<Record<string, string | null
     out.line(green('✓ '), value === null ? `${name} removed` : `${name}=${value}`)
   for (const { says } of left) out.warn(`The server does not start yet: ${says}`)
   const running = (await runningServer(ctx)) !== null
+  if (!running) await warnOfForeign(ctx)
   const { next } = ctx
   out.note(
     running
@@ -101,6 +104,18 @@ async function save(ctx: Context, changes: Readonly<Record<string, string | null
       : 'Applies at the next start.',
   )
 }
+
+/** A service has the file of settings in its unit. Every other start has an environment of its own. */
+async function warnOfForeign(ctx: Context): Promise<void> {
+  const server = await askServer(ctx, answerMs)
+  if (server === null || (await keeperOf(server.pid, (await programOf(server.pid))?.env ?? {})).kind === 'systemd')
+    return
+  ctx.out.warn(
+    `The running server (${server.url}, process ${server.pid}) does not read these settings: svc self-host did not start it. Set them in the environment of its start, such as before npm start.`,
+  )
+}
+
+const answerMs = 3_000
 
 /** Answers with the problems of the file that these changes leave as they are. */
 async function requireValid(
