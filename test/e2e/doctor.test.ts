@@ -9,7 +9,7 @@ setDefaultTimeout(120_000)
 
 let server: Server
 beforeAll(async () => {
-  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none', SVC_SESION_LIMIT: '5' })
 })
 afterAll(() => server?.end())
 
@@ -39,6 +39,12 @@ test('a database that is down is one finding, and the checks that need it are na
   ])
   expect(findings.find(({ name }) => name === 'not examined')!.says).toContain('queues, the model, git hosts')
   expect(findings.map(({ says }) => says)).not.toContain('could not be examined')
+})
+
+test('the doctor and the page name a setting without effect', async () => {
+  const says = 'SVC_SESION_LIMIT is not a setting of the server, so it has no effect. Did you mean SVC_SESSION_LIMIT?'
+  for (const findings of [(await examine()).findings, findingsIn(await server.send<Groups>('GET', '/v1/doctor'))])
+    expect(findings).toContainEqual({ group: 'machine', name: 'settings', state: 'weak', says, mend: null })
 })
 
 test('the doctor and the page say whether the master key is there, fits, and is readable by the server alone', async () => {

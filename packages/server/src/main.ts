@@ -6,7 +6,8 @@ import { appIngress } from './apps/ingress/ingress.ts'
 import { isUuid } from './auth/allow.ts'
 import { greet, type StartupHooks, wordsOnLeft } from './startup/banner.ts'
 import { buildDeps } from './build-deps.ts'
-import { type Config, operatorSecrets, readConfig } from './config.ts'
+import { type Config, operatorSecrets, readConfig, settingNames } from './config.ts'
+import { missingHiddenPaths, unknownSettings } from './config/warnings.ts'
 import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
 import { recordFirstSandboxes } from './fleet/facts.ts'
@@ -58,6 +59,10 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
   let config: Config | null = null
   try {
     config = readConfig()
+    config.warnings = [
+      ...unknownSettings(settingNames(), await hooks.knownSettings()),
+      ...missingHiddenPaths(config.hiddenPaths),
+    ]
     armFailpoints(config.failpoints)
     if (command === undefined) return await serve(config, hooks)
     process.stdout.write(`${JSON.stringify(await command(config, args.slice(1)))}\n`)

@@ -25,7 +25,7 @@ export async function examineService({
   const failure = given === null ? null : await whyUnreachable(given)
   const db = failure === null ? given : null
   const groups = await Promise.all([
-    group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`)]),
+    group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`), examineSettings(config)]),
     group('database', db === null ? withoutDatabase(config, failure) : [examineDatabase(db), examineQueues(db)]),
     group('reach', [
       examineCertificate(config),
@@ -42,6 +42,11 @@ export async function examineService({
     ]),
   ])
   return groups.filter(({ findings }) => findings.length > 0)
+}
+
+/** They do not stop a start, and its log is far from whoever made the mistake. */
+function examineSettings({ warnings }: Config): Finding | null {
+  return warnings.length === 0 ? null : weak('settings', warnings.join(' '))
 }
 
 /** Every part that needs the database would repeat it. Null: it answers. */

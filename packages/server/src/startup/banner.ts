@@ -4,8 +4,7 @@ import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
 import { hasDashboardSessions } from '../auth/dashboard-session.ts'
-import { type Config, defaultDataDir, settingNames } from '../config.ts'
-import { missingHiddenPaths, unknownSettings } from '../config/warnings.ts'
+import { type Config, defaultDataDir } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
@@ -60,7 +59,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       '               (signs you in once, within 24 hours)',
     )
   else lines.push(`  Owner link   ${selfHostCommand(deps.config, command, 'owner-link')}`)
-  lines.push('', ...(await withoutEffect(deps, hooks)))
+  lines.push('', ...withoutEffect(deps))
   return async () =>
     [
       ...lines,
@@ -80,13 +79,9 @@ async function withoutRepository({ db, config, serverName, home, log, now }: Dep
 }
 
 /** Also logged, for operators who do not see the terminal. */
-async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]> {
-  const warnings = [
-    ...unknownSettings(settingNames(), await hooks.knownSettings()),
-    ...missingHiddenPaths(deps.config.hiddenPaths),
-  ]
-  for (const warning of warnings) deps.log.warn(warning)
-  return warnings.map((warning) => `  Warning: ${warning}`)
+function withoutEffect({ config, log }: Deps): string[] {
+  for (const warning of config.warnings) log.warn(warning)
+  return config.warnings.map((warning) => `  Warning: ${warning}`)
 }
 
 /** As the first process of a container, the server ends the container, and every sandbox in it. */
