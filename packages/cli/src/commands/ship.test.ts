@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import { git } from '../git/git.ts'
-import { aChangeRequest, aProject, type Answers, ids, svc, temporaryFolder, token } from '../testing.ts'
+import { aChangeRequest, aProject, type Answers, ids, svc, temporaryFolder, token, usual } from '../testing.ts'
 import { type GatewayService, startGateway } from '../testing/gateway.ts'
 
 const clean = { GIT_CONFIG_GLOBAL: '/dev/null' }
@@ -65,6 +65,7 @@ describe('svc ship', () => {
     expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
     expect(service.of('openChangeRequest')).toEqual([])
     expect(ran.stderr).toContain('Pushing')
+    expect(ran.stderr).not.toContain('No model')
 
     await commit(folder.path, 'two')
     const third = await commit(folder.path, 'three')
@@ -185,6 +186,15 @@ describe('svc ship', () => {
     await writeFile(join(folder.path, 'new.txt'), 'new')
     const dirty = await ship()
     expect([dirty.code, dirty.stderr.includes('2 changes are not committed')]).toEqual([0, true])
+  })
+
+  test('svc ship says that no agent can work yet on a server without a model', async () => {
+    const ready = usual.getReady as () => object
+    await using service = await shipService({ getReady: () => ({ ...ready(), model: 'none' }) })
+    await using folder = await repository()
+    await commit(folder.path, 'one')
+    const { code, stderr } = await svc(['ship'], { service, cwd: folder.path })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Its owner sets one: svc models set')])
   })
 
   test('svc ship refuses a repository with SHA-256 objects before it creates a project', async () => {

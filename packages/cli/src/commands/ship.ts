@@ -11,7 +11,7 @@ import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import { shortSha } from './cr/labels.ts'
 import { linkFolder } from './projects/link.ts'
-import type { ProjectClient } from '../requests.ts'
+import type { Client, ProjectClient } from '../requests.ts'
 
 const titleMax = 256
 const subjectsMax = 50
@@ -46,7 +46,7 @@ export const ship = command({
         bold(project.default_branch),
         ` at ${shortSha(local.sha)} to ${project.slug}`,
       )
-      return ctx.out.note(`Next: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
+      return sayNext(ctx, its.api)
     }
     const subjects = await newCommits(ctx, { ...place, project, sha: local.sha, tip: tips.get(project.default_branch) })
     const who = await its.api.get('/v1/token')
@@ -73,6 +73,13 @@ export const ship = command({
       ctx.out.note(`${project.default_branch} has commits that you lack: fetch it before you continue.`)
   },
 })
+
+async function sayNext({ out, next }: Context, api: Client): Promise<void> {
+  const { model } = await api.get('/v1/ready')
+  if (model === 'none')
+    out.note('No model is configured on this server, so agents cannot work yet. Its owner sets one: svc models set')
+  out.note(`Next: ${next('svc sessions new --prompt "<what to do>"')}`)
+}
 
 interface Local {
   top: string

@@ -19,7 +19,7 @@ test('members add with a token prints no link and says where to create one', asy
   })
   const ran = await svc(['members', 'add', 'ada@example.com'], { service })
   expect([ran.code, ran.stdout]).toEqual([0, ''])
-  expect(ran.stderr).toContain('on the Members page')
+  expect(ran.stderr).toContain(`on the Members page: ${service.url}/account/members\n`)
 })
 
 test.each([

@@ -70,7 +70,8 @@ export const add = command({
     if (out.json) return out.document(added)
     const { member, sign_in: signIn } = added
     out.progress(green('✓ '), 'Invited ', bold(member.email ?? member.name), ` as ${member.role}`)
-    if (signIn === null) return out.note('Create a sign-in link on the Members page: /account/members')
+    if (signIn === null)
+      return out.note(`Create a sign-in link on the Members page: ${(await ctx.host()).base}/account/members`)
     out.line(signIn.url)
     out.note(`Send it to them. It works once, until ${signIn.expires_at}.`)
   },

@@ -24,6 +24,15 @@ describe('svc sessions files', () => {
     expect(JSON.parse(json)).toMatchObject({ type: 'directory', source: 'sandbox', git: 'changed' })
   })
 
+  test('says why git has no state of an entry', async () => {
+    const entries = [{ name: 'lib.ts', path: 'vendor/lib.ts', type: 'file', size: 3, git: null }]
+    const folder = { type: 'directory', path: 'vendor', ...place, git: null, entries, truncated: false }
+    await using service = startService({ getSessionFiles: () => folder })
+    const { stdout, stderr } = await svc([...files, 'vendor'], { service, env })
+    expect([stdout, stderr]).toEqual(['lib.ts\tfile\t3\t-\n', expect.any(String)])
+    expect(stderr).toContain('it took too long, or the files belong to a submodule')
+  })
+
   test('takes a path as a shell completes it', async () => {
     await using service = startService()
     for (const [given, asked] of [

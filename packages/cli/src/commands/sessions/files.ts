@@ -47,11 +47,13 @@ function printFolder({ out }: Context, { entries, truncated }: Folder): void {
     { title: 'BYTES', of: ({ size }) => (size === null ? '' : String(size)) },
     { title: 'GIT', of: ({ git }) => statePiece(git) },
   ])
+  if (entries.some(({ git }) => git === null))
+    out.note('-: git did not say whether it is committed: it took too long, or the files belong to a submodule.')
   if (truncated) out.warn('The list is truncated: the folder has more entries.')
 }
 
 function statePiece(git: SessionFiles['git']): Piece {
-  if (git === null) return dim('unknown')
+  if (git === null) return dim('-')
   return git === 'new' || git === 'changed' ? yellow(git) : git === 'ignored' ? dim(git) : git
 }
 

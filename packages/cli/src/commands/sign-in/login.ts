@@ -68,7 +68,7 @@ export async function signIn(
   if (ctx.io.env.SVC_CLI_TOKEN || ctx.io.env.SVC_EXECUTOR_TOKEN)
     out.warn('SVC_CLI_TOKEN or SVC_EXECUTOR_TOKEN is set and takes precedence over the stored token.')
   out.note(
-    active ? 'Next: svc tour gives a demo, svc projects create creates a project.' : `Next: svc hosts use ${host.name}`,
+    active ? 'Next: svc projects ls · svc projects create · svc tour (a demo)' : `Next: svc hosts use ${host.name}`,
   )
 }
 
