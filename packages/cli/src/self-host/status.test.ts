@@ -93,6 +93,7 @@ test('self-host env set says when the running server does not read what it saves
     const shown = await set()
     expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('does not read these settings')])
     expect(shown.stderr).toContain(`${service.url}, process 4242`)
+    expect(shown.stderr).not.toContain('Applies at the next start')
   }
   expect((await set()).stderr).not.toContain('does not read')
   const authority = await svc(['self-host', 'env', 'set', 'NODE_EXTRA_CA_CERTS=/etc/ssl/ca.pem'], { env })

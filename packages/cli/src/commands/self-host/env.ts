@@ -96,7 +96,7 @@ async function save(ctx: Context, changes: Readonly<Record<string, string | null
     out.line(green('✓ '), value === null ? `${name} removed` : `${name}=${value}`)
   for (const { says } of left) out.warn(`The server does not start yet: ${says}`)
   const running = (await runningServer(ctx)) !== null
-  if (!running) await warnOfForeign(ctx)
+  if (!running && (await warnOfForeign(ctx))) return
   const { next } = ctx
   out.note(
     running
@@ -106,13 +106,14 @@ async function save(ctx: Context, changes: Readonly<Record<string, string | null
 }
 
 /** A service has the file of settings in its unit. Every other start has an environment of its own. */
-async function warnOfForeign(ctx: Context): Promise<void> {
+async function warnOfForeign(ctx: Context): Promise<boolean> {
   const server = await askServer(ctx, answerMs)
   if (server === null || (await keeperOf(server.pid, (await programOf(server.pid))?.env ?? {})).kind === 'systemd')
-    return
+    return false
   ctx.out.warn(
-    `The running server (${server.url}, process ${server.pid}) does not read these settings: svc self-host did not start it. Set them in the environment of its start, such as before npm start.`,
+    `The running server (${server.url}, process ${server.pid}) does not read these settings: another program started it. Set them in the environment of its start, such as before npm start.`,
   )
+  return true
 }
 
 const answerMs = 3_000
