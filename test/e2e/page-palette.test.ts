@@ -291,6 +291,16 @@ test.skipIf(!browserPath)(
     await field(ada).fill('new')
     await option(/^Search the text of all files/, ada).waitFor()
     expect(await ada.getByRole('option', { name: 'New session' }).count()).toBe(0)
+    // The sidebar leads only where a viewer may read, and a project opens there.
+    await ada.keyboard.press('Escape')
+    const pages = ada.getByRole('navigation', { name: 'Project' }).getByRole('link')
+    const shown = ['Sessions', 'Files', 'Branches', 'Triggers', 'Apps', 'Connectors', 'Channels', 'Secrets', 'Usage']
+    expect(await pages.allTextContents()).toEqual([...shown, 'Project settings'])
+    await ada.goto(`${server.url}/projects/${payments.slug}`)
+    await ada.waitForURL(`${server.url}/projects/${payments.slug}/sessions`)
+    await ada.goto(`${server.url}/projects/${payments.slug}/branches`)
+    await ada.getByRole('list', { name: 'Branches' }).getByText('default').waitFor()
+    expect(await ada.getByRole('link', { name: 'Create change request' }).count()).toBe(0)
     await ada.goto(`${server.url}/projects/${payments.slug}/settings`)
     const refusal = 'Only owners and admins of the account can do this; your role is viewer'
     for (const name of ['Save settings', 'Delete project'])

@@ -11,11 +11,14 @@ import {
 import { ApiError } from './api.ts'
 import { lazy, PageFailure } from './components/lazy-code.tsx'
 import { ProjectShell } from './components/shell/project-shell.tsx'
+import { firstPage } from './components/shell/rooms.ts'
 import { Shell } from './components/shell/shell.tsx'
 import { InboxPage } from './pages/inbox/page.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { paths } from './paths.ts'
 import { me } from './pages/account/queries.ts'
+import { findProject } from './pages/projects/find-project.ts'
+import { projects } from './pages/projects/queries.ts'
 import { Loading } from './ui/layout.tsx'
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -86,8 +89,11 @@ const inProject = <P extends `/projects/$project/${string}`, M extends Module>(
 const projectIndex = createRoute({
   getParentRoute: () => project,
   path: '/',
-  beforeLoad: ({ params }) => {
-    throw redirect({ to: paths.changeRequests, params })
+  beforeLoad: async ({ context: { queries }, params }) => {
+    const [{ accounts }, all] = await Promise.all([queries.ensureQueryData(me), queries.ensureQueryData(projects)])
+    const account = findProject(all, params.project)?.account_id
+    const role = accounts.find(({ account_id }) => account_id === account)?.role ?? null
+    throw redirect({ to: firstPage(role), params })
   },
 })
 

@@ -11,7 +11,7 @@ export function useHeldRefusal(): string | null {
 }
 
 /** Null while it loads, and in an account that the user does not belong to. */
-function useRole(accountId: string): Role | null {
+export function useRole(accountId: string): Role | null {
   const { data } = useQuery(me)
   return data?.accounts.find(({ account_id }) => account_id === accountId)?.role ?? null
 }

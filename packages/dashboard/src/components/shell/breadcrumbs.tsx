@@ -2,9 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { findProject } from '../../pages/projects/find-project.ts'
-import { projects } from '../../pages/projects/queries.ts'
+import { type Project, projects } from '../../pages/projects/queries.ts'
 import { session } from '../../pages/sessions/queries.ts'
 import { paths } from '../../paths.ts'
+import { useRole } from '../role.ts'
+import { firstPage } from './rooms.ts'
 
 /** The way to this page by names. The page's own heading follows it, if the page puts it into the bar. */
 export function Breadcrumbs() {
@@ -12,19 +14,20 @@ export function Breadcrumbs() {
   const { data: all = [] } = useQuery({ ...projects, enabled: name !== undefined })
   const project = name === undefined ? undefined : findProject(all, name)
   if (project === undefined) return null
-  return <InProject projectId={project.project_id} slug={project.slug} name={project.name} />
+  return <InProject {...project} />
 }
 
 /** The pages below a session. */
 const parts: Partial<Record<string, string>> = { terminal: 'Terminal', files: 'Files' }
 
-function InProject({ projectId, slug, name }: { projectId: string; slug: string; name: string }) {
+function InProject({ project_id: projectId, account_id: accountId, slug, name }: Project) {
+  const role = useRole(accountId)
   const { number, sessionId, slug: app } = useParams({ strict: false })
   const { pathname } = useLocation()
   const to = { project: slug }
   const part = sessionId === undefined ? undefined : parts[pathname.split('/').at(-1) ?? '']
   const crumbs: ReactNode[] = [
-    <Link to={paths.changeRequests} params={to} className={linkClass}>
+    <Link to={firstPage(role)} params={to} className={linkClass}>
       {name}
     </Link>,
   ]

@@ -3,10 +3,14 @@ import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown } from 'lucide-react'
 import { paths } from '../../paths.ts'
 import type { Project } from '../../pages/projects/queries.ts'
+import { useRole } from '../role.ts'
+import { firstPage } from './rooms.ts'
 import { MenuChoice, MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 
 export function ProjectSwitcher({ current, all }: { current: Project; all: Project[] }) {
   const navigate = useNavigate()
+  // All are of one account.
+  const role = useRole(current.account_id)
   return (
     <Menu.Root>
       <Menu.Trigger
@@ -23,7 +27,7 @@ export function ProjectSwitcher({ current, all }: { current: Project; all: Proje
           value={current.project_id}
           onChange={(id) => {
             const chosen = all.find(({ project_id }) => project_id === id)
-            if (chosen !== undefined) void navigate({ to: paths.changeRequests, params: { project: chosen.slug } })
+            if (chosen !== undefined) void navigate({ to: firstPage(role), params: { project: chosen.slug } })
           }}
           closeOnClick
         />

@@ -14,6 +14,7 @@ import {
   Timer,
   Webhook,
 } from 'lucide-react'
+import type { Role } from '../../pages/account/queries.ts'
 import { paths } from '../../paths.ts'
 
 /** Daily pages first. `also` is a page that belongs to another one and has no link of its own. */
@@ -47,6 +48,20 @@ export const rooms = [
     ],
   },
 ] as const
+
+/** Pages whose content the service shows only from this role on. */
+const readers: Partial<Record<string, readonly Role[]>> = {
+  [paths.changeRequests]: ['member', 'admin', 'owner'],
+  [paths.projectTokens]: ['member', 'admin', 'owner'],
+  [paths.webhooks]: ['admin', 'owner'],
+}
+
+/** `role` is null while it is unknown. */
+export const mayRead = (to: string, role: Role | null) => role === null || (readers[to]?.includes(role) ?? true)
+
+/** Where a project opens. */
+export const firstPage = (role: Role | null) =>
+  mayRead(paths.changeRequests, role) ? paths.changeRequests : paths.sessions
 
 export const projectPages = rooms.flatMap(({ pages }) => [...pages])
 

@@ -6,11 +6,12 @@ import { me } from '../../pages/account/queries.ts'
 import type { Project } from '../../pages/projects/queries.ts'
 import { paths } from '../../paths.ts'
 import { Kbd } from '../../ui/kbd.tsx'
+import { useRole } from '../role.ts'
 import { useOpenCount, useRunningCount } from './counts.ts'
 import { useCurrentProject } from './current-project.ts'
 import { paletteKey } from './palette-key.ts'
 import { ProjectSwitcher } from './project-switcher.tsx'
-import { rooms } from './rooms.ts'
+import { mayRead, rooms } from './rooms.ts'
 import { UserMenu } from './user-menu.tsx'
 
 /** Daily work first, what is set up once below. */
@@ -64,6 +65,7 @@ export function Sidebar({ onSearch }: { onSearch: () => void }) {
 function ProjectRooms({ project, all }: { project: Project; all: Project[] }) {
   const captions = useId()
   const isAt = useMatchRoute()
+  const role = useRole(project.account_id)
   const counts: Record<string, ReactNode> = {
     [paths.changeRequests]: <OpenCount projectId={project.project_id} />,
     [paths.sessions]: <RunningCount projectId={project.project_id} />,
@@ -79,18 +81,20 @@ function ProjectRooms({ project, all }: { project: Project; all: Project[] }) {
             </p>
           )}
           <ul aria-labelledby={label === null ? undefined : captions + label} className="flex flex-col gap-px">
-            {pages.map(({ to, label, Icon, ...page }) => (
-              <NavItem key={to} Icon={Icon} count={counts[to]}>
-                <Link
-                  to={to}
-                  params={{ project: project.slug }}
-                  aria-current={'also' in page && isAt({ to: page.also, fuzzy: true }) ? 'page' : undefined}
-                  {...linkProps}
-                >
-                  {label}
-                </Link>
-              </NavItem>
-            ))}
+            {pages
+              .filter(({ to }) => mayRead(to, role))
+              .map(({ to, label, Icon, ...page }) => (
+                <NavItem key={to} Icon={Icon} count={counts[to]}>
+                  <Link
+                    to={to}
+                    params={{ project: project.slug }}
+                    aria-current={'also' in page && isAt({ to: page.also, fuzzy: true }) ? 'page' : undefined}
+                    {...linkProps}
+                  >
+                    {label}
+                  </Link>
+                </NavItem>
+              ))}
           </ul>
         </div>
       ))}

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Download, Pencil } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import { lazy } from '../../components/lazy-code.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Failure } from '../../components/requests.tsx'
 import { paths } from '../../paths.ts'
@@ -47,8 +48,8 @@ function whyNotEdited({ encoding, truncated, size, type }: FileReply, at: string
 }
 
 function EditLink({ file, at }: Shown) {
-  const { slug } = useProject()
-  const refusal = whyNotEdited(file, at)
+  const { slug, account_id: accountId } = useProject()
+  const refusal = useWriteRefusal(accountId) ?? whyNotEdited(file, at)
   const content = (
     <>
       <Pencil aria-hidden className="size-3.5" />

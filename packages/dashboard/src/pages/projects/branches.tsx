@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Reply } from '../../api.ts'
 import { Read } from '../../components/requests.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
@@ -17,6 +18,7 @@ type Branch = Reply<'/v1/projects/{projectId}/branches'>['branches'][number]
 export function BranchesPage() {
   const project = useProject()
   const { project_id, slug } = project
+  const mayWrite = useWriteRefusal(project.account_id) === null
   const { data: proposals = [] } = useQuery(changeRequests(project_id, 'all'))
   const { data: agents = [] } = useQuery(sessions(project_id))
   return (
@@ -40,7 +42,7 @@ export function BranchesPage() {
                     <Proposal
                       branch={branch}
                       of={proposalOf(branch, proposals)}
-                      isProposable={branch.sha !== first?.sha}
+                      isProposable={mayWrite && branch.sha !== first?.sha}
                       project={slug}
                     />
                   )}
@@ -89,7 +91,7 @@ function Proposal({
 }: {
   branch: Branch
   of: ChangeRequest | undefined
-  /** It is not where the default branch is. */
+  /** It is not where the default branch is, and the person may write. */
   isProposable: boolean
   project: string
 }) {

@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { InboxEvents } from '../../cache/inbox-events.tsx'
 import { Failure, Read } from '../../components/requests.tsx'
+import { useRole } from '../../components/role.ts'
+import { firstPage } from '../../components/shell/rooms.ts'
 import { paths } from '../../paths.ts'
 import { me } from '../account/queries.ts'
 import { type OpenWork, openWork, type Project, projects } from './queries.ts'
@@ -54,13 +56,14 @@ export function ProjectsPage() {
 /** `open` is undefined until it is known, and null for a project in which nothing is open. */
 function ProjectRow({ project, open }: { project: Project; open: OpenWork | null | undefined }) {
   const { slug, name } = project
+  const role = useRole(project.account_id)
   const needs = open?.needs_you ?? 0
   return (
     <Row>
       <span className="min-w-0 flex-1 basis-60">
         <span className="flex min-h-5.5 min-w-0 items-center gap-2">
           <Link
-            to={paths.changeRequests}
+            to={firstPage(role)}
             params={{ project: slug }}
             className="truncate font-medium hover:underline"
             title={name}

@@ -2,10 +2,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Folder, Folders, Inbox, UserRound } from 'lucide-react'
-import { me } from '../../../pages/account/queries.ts'
+import { me, type Role } from '../../../pages/account/queries.ts'
 import type { Project } from '../../../pages/projects/queries.ts'
 import { paths } from '../../../paths.ts'
-import { accountPages, ofOwners, projectPages } from '../rooms.ts'
+import { useRole } from '../../role.ts'
+import { accountPages, mayRead, ofOwners, projectPages } from '../rooms.ts'
 import type { Target } from './target.ts'
 
 export type Go = (to: string, params?: Record<string, string>, search?: Record<string, string>) => void
@@ -17,6 +18,7 @@ export function useGo(): Go {
 }
 
 export function usePages(current: Project | undefined, go: Go): Target[] {
+  const role = useRole(current?.account_id ?? '')
   const isOwner = useQuery(me).data?.accounts.some(({ role }) => role === 'owner') ?? false
   const page = (to: string, label: string, Icon: Target['Icon'], where = ''): Target => ({
     ...{ value: to, label, Icon, where },
@@ -24,7 +26,7 @@ export function usePages(current: Project | undefined, go: Go): Target[] {
   })
   return [
     page(paths.home, 'Inbox', Inbox),
-    ...(current === undefined ? [] : pagesOf(current, go)),
+    ...(current === undefined ? [] : pagesOf(current, role, go)),
     page(paths.projects, 'Projects', Folders),
     ...accountPages
       .filter(([to]) => isOwner || !ofOwners.includes(to))
@@ -32,14 +34,16 @@ export function usePages(current: Project | undefined, go: Go): Target[] {
   ]
 }
 
-const pagesOf = ({ name, slug }: Project, go: Go): Target[] =>
-  projectPages.map(({ to, label, Icon }) => ({
-    ...{ value: to, label, Icon, where: name },
-    run: () => go(to, { project: slug }),
-  }))
+const pagesOf = ({ name, slug }: Project, role: Role | null, go: Go): Target[] =>
+  projectPages
+    .filter(({ to }) => mayRead(to, role))
+    .map(({ to, label, Icon }) => ({
+      ...{ value: to, label, Icon, where: name },
+      run: () => go(to, { project: slug }),
+    }))
 
 export const projectTargets = (all: Project[], go: Go): Target[] =>
   all.map(({ project_id, name, slug }) => ({
     ...{ value: project_id, label: name, Icon: Folder, where: slug === name ? '' : slug },
-    run: () => go(paths.changeRequests, { project: slug }),
+    run: () => go(paths.project, { project: slug }),
   }))
