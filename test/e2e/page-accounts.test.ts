@@ -112,6 +112,9 @@ test.skipIf(!browserPath)(
       await page.getByLabel('New password').fill('a password of mine')
       await page.getByRole('button', { name: 'Save password' }).click()
       await dialog.getByText('svc self-host owner-link').waitFor()
+      // No way from here leads back to the same dialog.
+      await dialog.getByText('After that sign-in, set a password on your profile').waitFor()
+      expect(await dialog.getByRole('link').count()).toBe(0)
       expect(complaints).toEqual([])
     } finally {
       await story.end()

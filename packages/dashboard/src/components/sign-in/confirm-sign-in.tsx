@@ -1,11 +1,8 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { ApiError } from '../../api.ts'
-import { linkClass } from '../links.tsx'
 import { Failure, useSend, type Sending } from '../requests.tsx'
-import { paths } from '../../paths.ts'
 import { password as passwordQuery, signInMethods } from '../../pages/account/queries.ts'
 import { Button, buttonClass, Form } from '../../ui/form.tsx'
 import { Command } from '../../ui/text.tsx'
@@ -73,11 +70,8 @@ function WithoutPassword({ email }: { email: string | null }) {
       </p>
       <Command>{`svc self-host owner-link${email === null ? '' : ` --email ${email}`}`}</Command>
       <p>
-        Open the link in this tab, and try again.{' '}
-        <Link to={paths.profile} className={linkClass}>
-          Set a password on your profile
-        </Link>{' '}
-        to need no link from then on.
+        Open the link in this tab, and try again. After that sign-in, set a password on your profile to need no link
+        from then on.
       </p>
     </div>
   )
