@@ -129,3 +129,26 @@ test.skipIf(!browserPath)(
   },
   180_000,
 )
+
+test.skipIf(!browserPath)(
+  'what a message of the service has between backticks is code',
+  async () => {
+    const { page } = story
+    await page.unrouteAll()
+    await page.route(/\/reviews$/, (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 400,
+            json: { error: 'Not stored.', code: 'invalid', hint: 'Run `svc doctor` first.' },
+          })
+        : route.continue(),
+    )
+    await go('change-requests/1?tab=files')
+    await page.getByLabel(/Summary/).fill('Third review', slow)
+    await page.getByRole('button', { name: 'Save review' }).click()
+    const notice = page.getByRole('alert').filter({ hasText: 'Run svc doctor first.' })
+    await notice.locator('code').getByText('svc doctor', { exact: true }).waitFor(slow)
+    await page.unrouteAll()
+  },
+  180_000,
+)

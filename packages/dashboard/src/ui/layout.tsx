@@ -181,13 +181,27 @@ export function Notice({
       className={`flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg px-4 py-3 ${look}`}
     >
       <div className="min-w-0 flex-1 basis-56">
-        <p className="font-medium">{title}</p>
-        {children !== undefined && children !== null && <div className="text-sm text-text">{children}</div>}
+        <p className="font-medium">{withCode(title)}</p>
+        {children !== undefined && children !== null && (
+          <div className="text-sm text-text">{typeof children === 'string' ? withCode(children) : children}</div>
+        )}
       </div>
       {action}
     </div>
   )
 }
+
+/** What is between backticks, such as a command in a message of the service, is code. */
+const withCode = (text: string) =>
+  text.split(/`([^`]+)`/).map((part, at) =>
+    at % 2 === 0 ? (
+      part
+    ) : (
+      <code key={at} className="font-mono">
+        {part}
+      </code>
+    ),
+  )
 
 /** Appears after a delay, so that a quick response does not flicker. */
 export function Loading({ what }: { what: string }) {
