@@ -9,6 +9,8 @@ export type KeepDays = Readonly<Record<RetentionKind, number | null>>
 const dayMs = 86_400_000
 /** Shorter than that, what a server still works on could be deleted. */
 const leastDays = 7
+/** A hundred years. PostgreSQL has no time that is some thousand years ago. */
+const mostDays = 36_500
 const defaults: KeepDays = {
   events: 30,
   deliveries: 30,
@@ -29,8 +31,10 @@ export function readRetention(settings: Settings): { keepDays: KeepDays } {
     if (text === null) continue
     const ms = parseDuration(text)
     if (text === 'forever') keepDays[kind] = null
-    else if (ms !== null && ms >= leastDays * dayMs && ms % dayMs === 0) keepDays[kind] = ms / dayMs
-    else settings.refuse(retentionSetting(kind), 'must be days or weeks such as 90d or 26w, at least 7d, or forever')
+    else if (ms !== null && ms >= leastDays * dayMs && ms <= mostDays * dayMs && ms % dayMs === 0)
+      keepDays[kind] = ms / dayMs
+    else
+      settings.refuse(retentionSetting(kind), 'must be days or weeks such as 90d or 26w, from 7d to 36500d, or forever')
   }
   return { keepDays }
 }

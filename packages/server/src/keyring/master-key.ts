@@ -59,6 +59,17 @@ async function writeMasterKey(file: string, key: Buffer, access: Access | null):
   await syncFolder(dirname(file))
 }
 
+const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.source
+const unfinishedName = new RegExp(String.raw`^\.(?:next|replaced-[\d-]{10}-[\da-f]{16})\.${uuid}\.tmp$`)
+
+/** Removes the keys that a killed rotation had not named yet. Only for the holder of the lock of the rotation. */
+export async function removeUnfinishedKeys(file: string): Promise<void> {
+  const name = basename(file)
+  for (const each of await readdir(dirname(file)))
+    if (each.startsWith(name) && unfinishedName.test(each.slice(name.length)))
+      await rm(join(dirname(file), each), { force: true })
+}
+
 /** The end of the name of an earlier key beside the current one: the day of its end, and its id. */
 const keptName = /\.replaced-\d{4}-\d{2}-\d{2}-[0-9a-f]{16}$/
 const keptMax = 100

@@ -340,6 +340,25 @@ describe('refusing a rotation without losing a key', () => {
     expect(await secretBy(await startedWith(long))).toBe(canary)
   })
 
+  test('removes the keys that a killed rotation had not named yet, and nothing else', async () => {
+    const left = ['next', `replaced-2026-11-28-${'0a'.repeat(8)}`].map((of) => `${file}.${of}.${randomUUID()}.tmp`)
+    const others = [`${file}.backup.tmp`, `${file}.next.tmp`]
+    for (const each of [...left, ...others]) await copyFile(file, each)
+    await rotateMasterKey(deps)
+    const exists = await Promise.all([...left, ...others].map((each) => Bun.file(each).exists()))
+    expect(exists).toEqual([false, false, true, true])
+  })
+
+  test('says what to do when the key of an unfinished change is damaged', async () => {
+    const next = `${file}.next`
+    await writeFile(next, '')
+    const said = await refusal(rotateMasterKey(deps))
+    expect(said).toContain(`${file} still opens everything. Remove ${next}, and run svc self-host rotate-key again.`)
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+    await rm(next)
+    expect(await rotateMasterKey(deps)).toMatchObject({ finished_earlier: false })
+  })
+
   test('reports a file that changed during the rotation', async () => {
     const paused = join(dir, randomUUID())
     const running = rotate(`rotate.before_retire=pause:${paused}`)

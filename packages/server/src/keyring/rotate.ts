@@ -22,6 +22,7 @@ import {
   keptMasterKeys,
   MasterKeyError,
   readMasterKey,
+  removeUnfinishedKeys,
   replaceMasterKey,
 } from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
@@ -93,7 +94,13 @@ async function countServers(deps: RotateDeps): Promise<number> {
 async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: Buffer; wasStarted: boolean }> {
   const { file, access } = await checkMasterKey(deps.config.masterKeyFile)
   const next = `${file}.next`
-  let begun = await readMasterKey(next)
+  await writable(file, () => removeUnfinishedKeys(file))
+  let begun = await readMasterKey(next).catch((error: Error) => {
+    // The current key has opened the root key.
+    throw new MasterKeyError(
+      `${error.message} It belongs to an unfinished change, and ${file} still opens everything. Remove ${next}, and run svc self-host rotate-key again.`,
+    )
+  })
   if (begun !== null && begun.equals(root.masterKey)) {
     // A manual copy of the current key, not a new one.
     await rm(next)

@@ -157,9 +157,9 @@ test('nothing is deleted for ever, and a setting that is no such time is refused
   expect(retentionJobs({ ...app.deps, config: { ...app.deps.config, ...parseConfig(forever) } })).toEqual([])
   expect(parseConfig({}).keepDays).toMatchObject({ audit: null, branches: null })
   expect(parseConfig({ SVC_KEEP_EVENTS: '26w' }).keepDays).toMatchObject({ events: 182, transcripts: 365, audit: null })
-  for (const text of ['0', '3d', '36h', 'never', '90'])
+  for (const text of ['0', '3d', '36h', 'never', '90', '36501d', '999999w'])
     expect(() => parseConfig({ SVC_KEEP_AUDIT: text })).toThrow(
-      'SVC_KEEP_AUDIT must be days or weeks such as 90d or 26w, at least 7d, or forever',
+      'SVC_KEEP_AUDIT must be days or weeks such as 90d or 26w, from 7d to 36500d, or forever',
     )
 })
 
