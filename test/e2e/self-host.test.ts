@@ -116,6 +116,26 @@ test('a server beside the one of this client says how to add it as a host, in a 
   }
 }, 120_000)
 
+test('a start where sessions cannot start says why', async () => {
+  const dir = join(home, 'without-sandboxes')
+  const settings = {
+    ...{ SVC_DATA_DIR: join(dir, 'data'), SVC_CONFIG_FILE: join(dir, 'config.json'), SVC_PORT: `${await freePort()}` },
+    ...{ SVC_SANDBOX_DRIVER: 'container', DOCKER_HOST: 'unix:///nowhere/docker.sock' },
+  }
+  const server = (...args: string[]) =>
+    run([program, 'self-host', ...args], { env: { ...env, ...settings }, cwd: home })
+  try {
+    const { code, stderr } = await server('start', '--yes')
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('Sessions cannot start yet: No container engine answers'),
+    ])
+    expect(stderr).toMatch(/To see what to install: (\S+=\S+ )*svc self-host doctor/)
+  } finally {
+    await server('stop')
+  }
+})
+
 test('refuses what is no setting', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],

@@ -17,7 +17,7 @@ const titleMax = 256
 const subjectsMax = 50
 
 export const ship = command({
-  summary: 'Push local commits to the project; the first run creates the project',
+  summary: 'Push local commits to the project and merge them; the first run creates the project',
   about: [
     'The first push fills the default branch. Later pushes go to a branch ship-<commit> with a change request that is merged at once. If that is a fast-forward, your commits keep their ids.',
     "With an agent's token, pushes the session branch and leaves the change request open: only a user can merge.",

@@ -37,7 +37,7 @@ export async function probeMachine(input: ProbeInput): Promise<ProbeOutcome> {
   }
   for (const [what, path] of [
     ['The program', input.svcBinary],
-    ['The agent runtime', input.runtimeBinary],
+    ['The agent runtime, which a release has beside svc and npm start installs,', input.runtimeBinary],
   ] as const) {
     if (!isExecutable(path)) return missing(`${what} is not an executable file: ${path}`)
   }

@@ -105,7 +105,8 @@ export async function deleteOldDeploys(db: DbOrTransaction, days: number): Promi
     select deploy_id from (
       select d.*, row_number() over (partition by project_id, slug order by number desc) as rank from app_deploys d) ranked
     where ended_at < now() - make_interval(days => ${days}::integer) and rank > ${deploysKept}
-      and status <> all(${[...pendingStatuses, ...liveStatuses]}))`.execute(db)
+      and status <> all(${[...pendingStatuses, ...liveStatuses]})
+    order by ended_at limit 10000)`.execute(db)
 }
 
 export function getDeploy(db: DbOrTransaction, deployId: string): Promise<DeployRow | null> {

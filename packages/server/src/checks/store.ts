@@ -274,9 +274,9 @@ export async function pairsOfTree(db: DbOrTransaction, run: Pick<RunRow, 'projec
 /** Deletes old results that no open change request shows. A change request with the same tree runs them again. */
 export async function deleteOldRuns(db: DbOrTransaction, days: number): Promise<void> {
   await sql`
-    delete from check_runs r where r.ended_at < now() - make_interval(days => ${days}::integer)
-      and not exists (select 1 from (${wantedOf('all')}) w
-        where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)`.execute(
-    db,
-  )
+    delete from check_runs where run_id in (
+      select run_id from check_runs r where r.ended_at < now() - make_interval(days => ${days}::integer)
+        and not exists (select 1 from (${wantedOf('all')}) w
+          where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)
+      order by r.ended_at limit 10000)`.execute(db)
 }

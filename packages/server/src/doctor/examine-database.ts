@@ -1,8 +1,9 @@
 import { sizeText } from '@svc/contract'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
+import { NewerDatabaseError, requireKnown } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { readFigures } from '../metrics/figure-queries.ts'
-import { databaseState } from './store.ts'
+import { databaseState, tablesVersion } from './store.ts'
 
 const slowMs = 250
 const statementSeconds = 10
@@ -48,6 +49,18 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
           ),
         ]),
   ]
+}
+
+/** A server starts on tables of its own version, or of an earlier one, which it migrates. */
+export async function examineTables(db: Db): Promise<Finding | null> {
+  const { version, writtenBy } = await tablesVersion(db)
+  try {
+    requireKnown(version, writtenBy)
+    return null
+  } catch (error) {
+    if (!(error instanceof NewerDatabaseError)) throw error
+    return missing('tables', 'of a newer svc, so this program does not start on them', error.message)
+  }
 }
 
 function clockFinding(aheadMs: number): Finding {

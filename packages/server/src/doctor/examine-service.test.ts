@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { sql } from 'kysely'
+import { markRestore } from '../backup/restore-mark.ts'
+import { keepServerName } from '../fleet/server-name.ts'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { examineCertificate } from './examine-reach.ts'
@@ -107,10 +109,24 @@ test('a full disk is missing, and without a database the rest is still examined'
 
 test('the data of a server with a PostgreSQL of its own need its address', async () => {
   const config = { ...app.deps.config, databaseUrl: null, dataDir: await mkdtemp(join(tmpdir(), 'svc-doctor-')) }
+  const examined = async () => findingsIn(await examineService({ config, db: null })).get('database database')
   lockDataFolder(config.dataDir, randomUUID).release()
-  const found = findingsIn(await examineService({ config, db: null })).get('database database')
-  expect(found).toMatchObject({ state: 'missing', says: expect.stringContaining('DATABASE_URL is not set') })
+  // The first start was ended before it had a database.
+  expect(await examined()).toBeUndefined()
+  keepServerName(config, 'here')
+  expect(await examined()).toMatchObject({ state: 'missing', says: expect.stringContaining('DATABASE_URL is not set') })
+  await markRestore(config.dataDir, { backupId: 'one', moveId: randomUUID() })
+  expect(await examined()).toMatchObject({ mend: 'Run svc self-host restore again, which begins anew.' })
   await rm(config.dataDir, { recursive: true })
+})
+
+test('tables of a newer svc are named, on which no server of this program starts', async () => {
+  await sql`insert into schema_migrations (version, name, svc_version) values (9999, 'later', '9.0.0')`.execute(
+    app.deps.db,
+  )
+  const found = (await examined()).get('database tables')
+  await sql`delete from schema_migrations where version = 9999`.execute(app.deps.db)
+  expect(found).toMatchObject({ state: 'missing', mend: expect.stringContaining('Use svc 9.0.0 or newer') })
 })
 
 test('only an owner of the instance may ask', async () => {

@@ -5,10 +5,12 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { hasRestoreMark } from '../backup/restore-mark.ts'
+import { keptServerName } from '../fleet/server-name.ts'
 import { lacksDatabaseUrl } from '../startup/folder-lock.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
-import { examineDatabase, examineQueues } from './examine-database.ts'
+import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
 import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
@@ -26,7 +28,10 @@ export async function examineService({
   const db = failure === null ? given : null
   const groups = await Promise.all([
     group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`), examineSettings(config)]),
-    group('database', db === null ? withoutDatabase(config, failure) : [examineDatabase(db), examineQueues(db)]),
+    group(
+      'database',
+      db === null ? withoutDatabase(config, failure) : [examineDatabase(db), examineTables(db), examineQueues(db)],
+    ),
     group('reach', [
       examineCertificate(config),
       ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
@@ -60,7 +65,16 @@ async function whyUnreachable(db: Deps['db']): Promise<string | null> {
 }
 
 function withoutDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>, failure: string | null): Finding[] {
-  const isUnnamed = lacksDatabaseUrl(config)
+  if (hasRestoreMark(config.dataDir))
+    return [
+      missing(
+        'database',
+        `the restore into ${config.dataDir} was interrupted`,
+        'Run svc self-host restore again, which begins anew.',
+      ),
+    ]
+  // A first start that was ended has no name yet, and needs none of this.
+  const isUnnamed = lacksDatabaseUrl(config) && keptServerName(config.dataDir) !== null
   if (failure === null && !isUnnamed) return []
   return [
     isUnnamed
@@ -99,10 +113,15 @@ export async function group(name: string, parts: (Found | Promise<Found>)[]): Pr
 }
 
 async function examineGit(): Promise<Finding> {
-  const text = await gitVersion()
+  const least = gitLeast.join('.')
+  const text = await gitVersion().catch((error: Error) => error)
+  if (text instanceof Error)
+    return missing(
+      'git',
+      `cannot be run: ${text.message}`,
+      `Install git ${least} or later, such as: apt-get install -y git`,
+    )
   const [major = 0, minor = 0] = text.split('.').map(Number)
   const isOld = major < gitLeast[0]! || (major === gitLeast[0] && minor < gitLeast[1]!)
-  return isOld
-    ? missing('git', `version ${text}`, `Install git ${gitLeast.join('.')} or later.`)
-    : good('git', `version ${text}`)
+  return isOld ? missing('git', `version ${text}`, `Install git ${least} or later.`) : good('git', `version ${text}`)
 }

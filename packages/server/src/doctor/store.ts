@@ -62,3 +62,11 @@ export async function acceptedMasterKeys(db: DbOrTransaction): Promise<string[]>
   const installation = await findRow(db, 'installation', {})
   return installation === null ? [] : [installation.master_key_id]
 }
+
+/** Of the tables, and which svc brought them there. As JSON, since the tables of another version may lack the column. */
+export async function tablesVersion(db: DbOrTransaction): Promise<{ version: number; writtenBy: string | null }> {
+  const { rows } = await sql<{ version: number; writtenBy: string | null }>`
+    select version, to_jsonb(m) ->> 'svc_version' as "writtenBy"
+    from schema_migrations m order by version desc limit 1`.execute(db)
+  return rows[0] ?? { version: 0, writtenBy: null }
+}

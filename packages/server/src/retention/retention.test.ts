@@ -152,6 +152,21 @@ test('a session whose transcript is deleted says so, and is otherwise whole', as
   await app.reaches(session.session_id, 'running')
 })
 
+test('the prompt of a session that failed before its agent got it goes, too', async () => {
+  const failed = await app.running({ initial_prompt: 'Say who you are.' })
+  await app.request('POST', app.path(failed.session_id, 'stop'))
+  await app.reaches(failed.session_id, 'stopped')
+  await sql`update project_sessions set status = 'failed', initial_prompt = 'Say who you are.',
+    initial_prompt_delivered_at = null, last_active_at = now() - interval '20 days'
+    where session_id = ${failed.session_id}`.execute(app.deps.db)
+  await sql`update session_prompts set status = 'accepted' where session_id = ${failed.session_id}`.execute(app.deps.db)
+  await runJobs()
+  const { rows } = await sql`select initial_prompt, transcript_deleted_at is not null as deleted,
+    exists(select from session_prompts p where p.session_id = s.session_id) as prompted
+    from project_sessions s where session_id = ${failed.session_id}`.execute(app.deps.db)
+  expect(rows).toEqual([{ initial_prompt: null, deleted: true, prompted: false }])
+})
+
 test('nothing is deleted for ever, and a setting that is no such time is refused with the reason', () => {
   const forever = Object.fromEntries(retentionKinds.map((kind) => [`SVC_KEEP_${kind.toUpperCase()}`, 'forever']))
   expect(retentionJobs({ ...app.deps, config: { ...app.deps.config, ...parseConfig(forever) } })).toEqual([])

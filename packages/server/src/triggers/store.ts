@@ -227,7 +227,8 @@ export async function takeOrphanedSlot(
 export async function deleteOldSlots(db: DbOrTransaction, days: number): Promise<void> {
   await sql`delete from trigger_slots where slot_id in (
     select slot_id from trigger_slots
-    where created_at < now() - make_interval(days => ${days}::integer) and status <> 'claimed' limit 10000)`.execute(db)
+    where created_at < now() - make_interval(days => ${days}::integer) and status <> 'claimed'
+    order by created_at limit 10000)`.execute(db)
 }
 
 /** The user a trigger's sessions act for: whoever merged it, if they can still write; otherwise the first owner. Null when the account has no owner. */

@@ -380,6 +380,7 @@ export const resume = command({
     if (out.json) return out.document(done)
     if (!done.resumed) return out.note('Nothing is held here.')
     out.line(green('✓ '), 'Resumed: everything acts again')
+    out.warn('If its original still runs, stop it now: both act, and only one of them should.')
     const { SVC_BACKUP_DIR: place, SVC_BACKUP_KEY_FILE: key } = await serverEnvironment(ctx)
     if (place)
       out.note(

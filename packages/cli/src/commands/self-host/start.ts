@@ -13,6 +13,7 @@ import { serverEnvironment, unkeptSettings } from '../../self-host/environment.t
 import { launchServer } from '../../self-host/launch.ts'
 import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
+import { askReady } from '../../self-host/ask-ready.ts'
 import { runningServer, type ServerState, usualServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
@@ -63,6 +64,7 @@ export const start = command({
       const model = await askFirstModel(ctx, state)
       if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
     }
+    await warnWithoutSandboxes(ctx, state)
     if (unkept.length > 0) {
       const words = unkept.map((name) => assignment(name, ctx.io.env[name]!))
       out.warn(
@@ -72,6 +74,14 @@ export const start = command({
     out.note(`Next: svc tour · ${ctx.next('svc self-host logs')} · ${ctx.next('svc self-host stop')}`)
   },
 })
+
+/** Otherwise it would stand in the log alone. `none` was chosen. */
+async function warnWithoutSandboxes({ out, next }: Context, state: ServerState): Promise<void> {
+  const sandbox = (await askReady(state))?.sandbox
+  if (sandbox === undefined || sandbox.ready || sandbox.driver === 'none') return
+  out.warn(`Sessions cannot start yet${sandbox.problem === null ? '' : `: ${sandbox.problem}`}`)
+  out.note(`To see what to install: ${next('svc self-host doctor')}`)
+}
 
 async function sayRunning(ctx: Context, running: ServerState): Promise<void> {
   const { out } = ctx
