@@ -12,10 +12,10 @@ import { writeMove } from '../db/move/state.ts'
 import { writeRows } from '../db/move/table-stream.ts'
 import { listTables, quoted } from '../db/move/tables.ts'
 import { openDatabase } from '../db/pool.ts'
-import { deleteRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import '../failpoint.ts'
 import { makeLog } from '../log.ts'
+import { deletePurgedRows } from '../projects/store.ts'
 import { startIn } from '../startup/embedded-end.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { insertHeld } from './hold/store.ts'
@@ -125,7 +125,8 @@ async function hold(
     return await database.db.transaction().execute(async (trx) => {
       const reason = `The server was restored from a backup of ${created_at}. The session ran on the original, and its unfinished work is as of that time.`
       await putRefs(trx)
-      for (const { project_id } of purged) await deleteRows(trx, 'projects', { project_id })
+      const gone = purged.map(({ project_id }) => project_id)
+      await deletePurgedRows(trx, gone)
       const stopped = await stopSessions(trx, { reason, at: new Date() })
       await insertHeld(trx, { backup_id, backup_created_at: created_at })
       await recordOperatorAudit(trx, {

@@ -250,6 +250,11 @@ export async function deleteProjectRow(db: DbOrTransaction, projectId: string): 
   return (await deleteRows(db, 'projects', { project_id: projectId, purge_at: sql`<= deleted_at` })) > 0
 }
 
+/** Of a restored copy whose original purged them. */
+export async function deletePurgedRows(db: DbOrTransaction, projectIds: string[]): Promise<void> {
+  if (projectIds.length > 0) await deleteRows(db, 'projects', { project_id: projectIds })
+}
+
 /** The given projects that were purged here. Unknown ones do not count: an older backup of the database does not know them either. */
 export async function purgedAmong(db: DbOrTransaction, projectIds: string[]): Promise<string[]> {
   if (projectIds.length === 0) return []
